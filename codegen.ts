@@ -1,0 +1,26 @@
+import type { CodegenConfig } from '@graphql-codegen/cli';
+
+/**
+ * Typed documents for the tests (and an example for clients), from schema.graphql. It reads the printed schema and
+ * imports none of the code. Generated files are not committed: `npm test` makes them.
+ */
+const config: CodegenConfig = {
+  schema: 'schema.graphql',
+  documents: ['test/**/*.ts', '!test/generated/**'],
+  importExtension: '.ts',
+  generates: {
+    'test/generated/': {
+      preset: 'client',
+      presetConfig: { fragmentMasking: false },
+      config: {
+        documentMode: 'string',
+        enumsAsTypes: true,
+        useTypeImports: true,
+        strictScalars: true,
+        scalars: { Decimal: 'string' },
+      },
+    },
+  },
+};
+
+export default config;

@@ -1,0 +1,62 @@
+import type { Operation } from '../contract/operation.ts';
+import { BankqlError, badUserInput } from './error.ts';
+
+/** What a caller shows the bank; null where the caller gave none. */
+export interface Credentials {
+  readonly subscriptionKey: string | null;
+  readonly authProviderName: string | null;
+  readonly authId: string | null;
+}
+
+/** The header that carries each of them, in the specification's spelling. */
+export const credentialHeaders = {
+  subscriptionKey: 'Ocp-Apim-Subscription-Key',
+  authProviderName: 'Auth-Provider-Name',
+  authId: 'Auth-ID',
+} as const satisfies Record<keyof Credentials, string>;
+
+const longest = 255;
+const printable = /^[!-~](?:[ -~]*[!-~])?$/;
+
+/**
+ * A credential as it may leave for the bank: printable ASCII without outer white space, at most 255 characters.
+ * Errors: BAD_USER_INPUT, which names the header and never shows the value.
+ */
+export function checkCredential(header: string, value: string): string {
+  if (value.length > longest)
+    throw badUserInput(`The header ${header} is longer than ${longest} characters.`);
+  if (!printable.test(value)) {
+    throw badUserInput(
+      `The header ${header} is empty, or holds something else than printable ASCII characters; send it once, with a plain value.`,
+    );
+  }
+  return value;
+}
+
+/**
+ * The headers that show the caller to the bank for one operation: the subscription key always, the auth headers
+ * where the operation is marked A, or a and they were given.
+ * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
+ */
+export function credentialHeadersFor(operation: Operation, credentials: Credentials): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const missing: string[] = [];
+  const put = (name: keyof Credentials, required: boolean) => {
+    const value = credentials[name];
+    if (value !== null) headers[credentialHeaders[name]] = value;
+    else if (required) missing.push(credentialHeaders[name]);
+  };
+  put('subscriptionKey', true);
+  if (operation.auth !== 'none') {
+    put('authProviderName', operation.auth === 'required');
+    put('authId', operation.auth === 'required');
+  }
+  if (missing.length > 0) {
+    throw new BankqlError(
+      'MISSING_CREDENTIALS',
+      `${operation.id} needs the request header${missing.length > 1 ? 's' : ''} ${missing.join(', ')}.`,
+      { operation: operation.id },
+    );
+  }
+  return headers;
+}

@@ -1,0 +1,60 @@
+/** Every code that bankql answers with, and whether the same request may be tried again as it is. */
+export const errorCodes = {
+  BAD_USER_INPUT: { retryable: false },
+  MISSING_CREDENTIALS: { retryable: false },
+  UNAUTHENTICATED: { retryable: false },
+  FORBIDDEN: { retryable: false },
+  NOT_FOUND: { retryable: false },
+  BANK_REJECTED: { retryable: false },
+  RATE_LIMITED: { retryable: true },
+  BANK_ERROR: { retryable: false },
+  BANK_UNAVAILABLE: { retryable: true },
+  BANK_TIMEOUT: { retryable: true },
+  BANK_BAD_RESPONSE: { retryable: false },
+  OUTCOME_UNKNOWN: { retryable: false },
+  LIMIT_EXCEEDED: { retryable: false },
+  GRAPHQL_PARSE_FAILED: { retryable: false },
+  GRAPHQL_VALIDATION_FAILED: { retryable: false },
+  IDEMPOTENCY_IN_PROGRESS: { retryable: true },
+  IDEMPOTENCY_KEY_REUSED: { retryable: false },
+  STATE_UNAVAILABLE: { retryable: true },
+  INTERNAL: { retryable: false },
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(errorCodes, code);
+
+/** What an error says beside its code and message; never a secret. */
+export interface ErrorDetails {
+  /** The REST operation's id. */
+  readonly operation?: string;
+  /** The bank's HTTP status, where one arrived. */
+  readonly status?: number;
+  /** The call's Track-ID, where it had one. */
+  readonly trackId?: string;
+  /** Seconds after which it may be tried again. */
+  readonly retryAfter?: number;
+  readonly idempotencyKey?: string;
+}
+
+/**
+ * A failure that the caller is told of, with a stable code. Its message is public: it holds no secret, and
+ * nothing of the bank's 5xx answers. Whatever else is thrown is answered as INTERNAL, without its message.
+ */
+export class BankqlError extends Error {
+  override readonly name = 'BankqlError';
+  readonly code: ErrorCode;
+  /** What GraphQL answers under `extensions`. */
+  readonly extensions: { readonly code: ErrorCode; readonly retryable: boolean } & ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.extensions = { code, ...details, retryable: errorCodes[code].retryable };
+  }
+}
+
+/** The caller's argument is at fault; no call is made for it. */
+export const badUserInput = (message: string) => new BankqlError('BAD_USER_INPUT', message);

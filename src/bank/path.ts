@@ -1,0 +1,42 @@
+import { badUserInput } from './error.ts';
+
+const longest = 128;
+
+/** Most ids are plain ASCII and need neither the checks below nor an encoding. */
+const plain = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$/;
+
+/** Separators, and whatever a proxy or a router might take for one after decoding. */
+const forbidden = /[/\\%?#;\p{Cc}\p{Cf}]/u;
+
+function fault(id: string): string | null {
+  if (id === '') return 'it is empty';
+  if (id.length > 2 * longest || [...id].length > longest) return `it is longer than ${longest} characters`;
+  if (!id.isWellFormed()) return 'it is not well-formed Unicode';
+  if (id === '.' || id === '..') return 'it is a dot segment';
+  if (id.trim() !== id) return 'it has outer white space';
+  if (forbidden.test(id)) return 'it holds one of / \\ % ? # ; or a control or format character';
+  if (id.normalize('NFKC') !== id) return 'it changes under the Unicode normalisation NFKC';
+  return null;
+}
+
+/**
+ * An id that can become one segment of a path, as it is.
+ * `name` is what the caller knows the id as.
+ * Errors: BAD_USER_INPUT, which says what is wrong with it and does not repeat it.
+ */
+export function checkId(name: string, id: string): string {
+  if (plain.test(id)) return id;
+  const wrong = fault(id);
+  if (wrong !== null) throw badUserInput(`${name} cannot be used as an id: ${wrong}.`);
+  return id;
+}
+
+/**
+ * A path template with its ids in place, each as one percent-encoded segment.
+ * Errors: BAD_USER_INPUT, as checkId.
+ */
+export function fillPath(template: string, ids: Readonly<Record<string, string>>): string {
+  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(checkId(name, ids[name] ?? '')),
+  );
+}

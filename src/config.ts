@@ -1,0 +1,160 @@
+import type { BankOptions } from './bank/client.ts';
+
+/** What a process of bankql is started with, read once from the environment. */
+export interface Config {
+  readonly http: { readonly host: string; readonly port: number };
+  /** Null: the embedded sandbox bank. */
+  readonly bank: { readonly baseUrl: string } | null;
+  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall'>;
+  readonly bankId: string | null;
+  readonly defaultView: string;
+  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
+  readonly subscriptionKey: string | null;
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+  readonly logLevel: string;
+  readonly state: { readonly url: string; readonly retentionMs: number };
+  readonly sandbox: { readonly port: number; readonly database: string; readonly latencyMs: number };
+}
+
+/** A variable's value that the process cannot start with. The message names the variable, the value and the remedy. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(variable: string, value: string | undefined, remedy: string) {
+    super(`${variable}=${value ?? ''} cannot be used: ${remedy}`);
+  }
+}
+
+/** The bank that the sandbox plays. */
+const sandboxBankId = 'SNDBCY2N';
+const day = 24 * 60 * 60 * 1000;
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/**
+ * Reads the environment. An empty variable counts as unset.
+ * Errors: ConfigError for the first value that cannot be used.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const value = (name: string) => environment[name] || undefined;
+  const integer = (name: string, fallback: number, least: number, most: number) => {
+    const text = value(name);
+    if (text === undefined) return fallback;
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new ConfigError(
+      name,
+      text,
+      `give a whole number from ${least} to ${most}, or leave it out for ${fallback}.`,
+    );
+  };
+  const flag = (name: string, fallback: boolean) => {
+    const text = value(name);
+    if (text === undefined) return fallback;
+    if (['on', '1', 'true'].includes(text)) return true;
+    if (['off', '0', 'false'].includes(text)) return false;
+    throw new ConfigError(name, text, 'give on or off.');
+  };
+  const milliseconds = (name: string, fallback: number) => integer(name, fallback, 1, 600_000);
+
+  const host = value('HOST') ?? '127.0.0.1';
+  const bank = readBank(value('BANK_BASE_URL'), flag('BANK_ALLOW_HTTP', false));
+  if (bank === null && value('NODE_ENV') === 'production' && !flag('SANDBOX', false)) {
+    throw new ConfigError(
+      'BANK_BASE_URL',
+      undefined,
+      "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
+    );
+  }
+  const timeoutMs = milliseconds('BANK_TIMEOUT_MS', 5000);
+  const connectTimeoutMs = milliseconds('BANK_CONNECT_TIMEOUT_MS', 1000);
+  if (connectTimeoutMs > timeoutMs) {
+    throw new ConfigError(
+      'BANK_CONNECT_TIMEOUT_MS',
+      String(connectTimeoutMs),
+      `it has to be at most BANK_TIMEOUT_MS (${timeoutMs}).`,
+    );
+  }
+  const logLevel = value('LOG_LEVEL') ?? 'info';
+  if (!logLevels.includes(logLevel))
+    throw new ConfigError('LOG_LEVEL', logLevel, `give one of ${logLevels.join(', ')}.`);
+
+  return {
+    http: { host, port: integer('PORT', 4000, 0, 65535) },
+    bank,
+    bankLimits: {
+      timeoutMs,
+      connectTimeoutMs,
+      paymentTimeoutMs: milliseconds('BANK_TRANSFER_TIMEOUT_MS', 15_000),
+      connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
+      maxBodyBytes: integer('BANK_MAX_BODY_BYTES', 8 * 1024 * 1024, 1, 2 ** 30),
+    },
+    bankId: value('BANK_ID') ?? (bank === null ? sandboxBankId : null),
+    defaultView: value('BANK_DEFAULT_VIEW') ?? 'owner',
+    subscriptionKey: readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), value('IDENTITY'), host),
+    graphiql: flag('GRAPHIQL', bank === null),
+    introspection: flag('INTROSPECTION', bank === null),
+    logLevel,
+    state: {
+      url: readStateUrl(value('STATE_URL'), bank),
+      retentionMs: integer('IDEMPOTENCY_TTL_DAYS', 30, 1, 3650) * day,
+    },
+    sandbox: {
+      port: integer('SANDBOX_PORT', 4010, 0, 65535),
+      database: value('SANDBOX_DB') ?? ':memory:',
+      latencyMs: integer('SANDBOX_LATENCY_MS', 0, 0, 600_000),
+    },
+  };
+}
+
+function readBank(address: string | undefined, allowHttp: boolean): Config['bank'] {
+  if (address === undefined) return null;
+  const refuse = (remedy: string) => new ConfigError('BANK_BASE_URL', withoutUserinfo(address), remedy);
+  const url = URL.parse(address);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw refuse('give an address such as https://bank.example.');
+  if (url.username !== '' || url.password !== '') throw refuse('leave credentials out of it.');
+  if (url.search !== '' || url.hash !== '') throw refuse('leave out what follows ? or #.');
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowHttp)
+    throw refuse('use https, or accept plain http with BANK_ALLOW_HTTP=1.');
+  return { baseUrl: address };
+}
+
+/** Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it. */
+function readSubscriptionKey(
+  key: string | undefined,
+  identity: string | undefined,
+  host: string,
+): string | null {
+  if (identity !== undefined && identity !== 'headers')
+    throw new ConfigError(
+      'IDENTITY',
+      identity,
+      'give headers (a trusted proxy sets Auth-ID), or leave it out.',
+    );
+  if (key === undefined) return null;
+  if (!isLoopback(host) && identity === undefined) {
+    throw new ConfigError(
+      'IDENTITY',
+      undefined,
+      `with BANK_SUBSCRIPTION_KEY and HOST=${host}, whoever names an Auth-ID could be anyone: set IDENTITY=headers where a trusted proxy sets the auth headers.`,
+    );
+  }
+  return key;
+}
+
+function readStateUrl(url: string | undefined, bank: Config['bank']): string {
+  if (url !== undefined) return url;
+  if (bank === null) return 'memory:';
+  if (isLoopback(new URL(bank.baseUrl).hostname)) return 'sqlite:.bankql/state.db';
+  throw new ConfigError(
+    'STATE_URL',
+    undefined,
+    'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db: without them a payment could be sent twice.',
+  );
+}
+
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '[::1]' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+const withoutUserinfo = (address: string) => address.replace(/\/\/[^/@]*@/, '//…@');

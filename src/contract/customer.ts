@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { keyValue, keyValueBody, nameBox, nameBoxBody, optional, text, texts } from './shapes.ts';
+
+/** A customer as the bank answers it; `metadata` appears in answers only. */
+export const customer = z.object({
+  bank_id: optional(texts),
+  customer_number: optional(text),
+  date_values: optional(z.array(keyValue)),
+  email: optional(text),
+  face_image: optional(nameBox),
+  legal_name: optional(text),
+  mobile_phone_number: optional(text),
+  numeric_values: optional(z.array(keyValue)),
+  string_values: optional(z.array(keyValue)),
+  metadata: optional(texts),
+});
+export type Customer = z.infer<typeof customer>;
+
+export const customerBody = z.strictObject({
+  bank_id: texts.optional(),
+  customer_number: text.optional(),
+  date_values: z.array(keyValueBody).optional(),
+  email: text.optional(),
+  face_image: nameBoxBody.optional(),
+  legal_name: text.optional(),
+  mobile_phone_number: text.optional(),
+  numeric_values: z.array(keyValueBody).optional(),
+  string_values: z.array(keyValueBody).optional(),
+});
+export type CustomerBody = z.infer<typeof customerBody>;
+
+export const getCustomer = operation({
+  id: 'getCustomer',
+  method: 'GET',
+  path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',
+  tracked: false,
+  auth: 'required',
+  kind: 'read',
+  body: null,
+  envelope: null,
+  answer: customer,
+});
+
+export const putCustomerID = operation({
+  id: 'putCustomerID',
+  method: 'PUT',
+  path: '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}',
+  tracked: true,
+  auth: 'required',
+  kind: 'write',
+  body: customerBody,
+  envelope: null,
+  answer: customer,
+});

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { nameBox, optional, text } from './shapes.ts';
+
+/** A metadata entry (model MetadataDef). */
+export const metadataEntry = z.object({
+  code: text,
+  id: optional(text),
+  postedBy: optional(text),
+  text: optional(nameBox),
+});
+export type MetadataEntry = z.infer<typeof metadataEntry>;
+
+/** The query body of postMetadata. */
+export const metadataQuery = z.strictObject({ id: text });
+export type MetadataQuery = z.infer<typeof metadataQuery>;
+
+export const postMetadata = operation({
+  id: 'postMetadata',
+  method: 'POST',
+  path: '/v1/api/metadata',
+  tracked: true,
+  auth: 'required',
+  kind: 'read',
+  body: metadataQuery,
+  envelope: 'metadata',
+  answer: metadataEntry,
+});

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { accountRef, accountRefBody, money, moneyBody, optional, text } from './shapes.ts';
+
+/** One item of `transaction-requests`. */
+export const transactionRequest = z.object({
+  description: optional(text),
+  resource_url: optional(text),
+  status: optional(text),
+  transaction_ids: optional(text),
+  start_date: optional(text),
+  end_date: optional(text),
+  challenge: optional(text),
+  from: optional(accountRef),
+  body: optional(z.object({ to: optional(accountRef), value: optional(money) })),
+});
+export type TransactionRequest = z.infer<typeof transactionRequest>;
+
+export const transactionRequestBody = z.strictObject({
+  description: text.optional(),
+  challenge_type: text.optional(),
+  to: accountRefBody,
+  value: moneyBody.optional(),
+});
+export type TransactionRequestBody = z.infer<typeof transactionRequestBody>;
+
+export const getTransactionsRequest = operation({
+  id: 'getTransactionsRequest',
+  method: 'GET',
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transaction-requests',
+  tracked: false,
+  auth: 'optional',
+  kind: 'read',
+  body: null,
+  envelope: 'transaction-requests',
+  answer: transactionRequest,
+});
+
+/** `{TYPE}` is the type of transaction request. */
+export const putTransactionsRequestAccount = operation({
+  id: 'putTransactionsRequestAccount',
+  method: 'PUT',
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transaction-request-types/{TYPE}/transaction-requests',
+  tracked: true,
+  auth: 'required',
+  kind: 'payment',
+  body: transactionRequestBody,
+  envelope: 'transaction-requests',
+  answer: transactionRequest,
+});

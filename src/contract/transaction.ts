@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { accountRefBody, amount, amountBody, moneyBody, optional, text } from './shapes.ts';
+
+const details = z.object({
+  approved_by_ip_address: optional(text),
+  approved_by_user_id: optional(text),
+  cancelled_by_ip_address: optional(text),
+  cancelled_by_user_id: optional(text),
+  completed: optional(text),
+  description: optional(text),
+  new_balance: optional(amount),
+  paused_by_ip_address: optional(text),
+  paused_by_user_id: optional(text),
+  posted: optional(text),
+  posted_by_ip_address: optional(text),
+  posted_by_user_id: optional(text),
+  status: optional(text),
+  type: optional(text),
+  value: optional(amount),
+});
+export type TransactionDetails = z.infer<typeof details>;
+
+const metadata = z.object({
+  comments: optional(text),
+  narrative: optional(text),
+  tags: optional(text),
+  where: optional(text),
+});
+export type TransactionMetadata = z.infer<typeof metadata>;
+
+/** A transaction (models TransactionDef and TransactionsResponse). */
+export const transaction = z.object({
+  details: optional(details),
+  id: optional(text),
+  metadata: optional(metadata),
+  other_account: optional(text),
+  this_account: optional(text),
+  uuid: optional(text),
+});
+export type Transaction = z.infer<typeof transaction>;
+
+export const transactionBody = z.strictObject({
+  details: z.strictObject({
+    approved_by_ip_address: text,
+    approved_by_user_id: text.optional(),
+    cancelled_by_ip_address: text.optional(),
+    cancelled_by_user_id: text.optional(),
+    completed: text.optional(),
+    description: text.optional(),
+    new_balance: amountBody.optional(),
+    paused_by_ip_address: text.optional(),
+    paused_by_user_id: text.optional(),
+    posted: text.optional(),
+    posted_by_ip_address: text.optional(),
+    posted_by_user_id: text.optional(),
+    status: text.optional(),
+    type: text.optional(),
+    value: amountBody.optional(),
+  }),
+  id: text.optional(),
+  metadata: z
+    .strictObject({
+      comments: text,
+      narrative: text.optional(),
+      tags: text.optional(),
+      where: text.optional(),
+    })
+    .optional(),
+  other_account: text.optional(),
+  this_account: text.optional(),
+  uuid: text.optional(),
+});
+export type TransactionBody = z.infer<typeof transactionBody>;
+
+/** The body of make-transaction. The specification marks no amount as required here. */
+export const makeTransactionBody = z.strictObject({
+  description: text.optional(),
+  challenge_type: text.optional(),
+  from: accountRefBody,
+  to: accountRefBody,
+  value: moneyBody.optional(),
+});
+export type MakeTransactionBody = z.infer<typeof makeTransactionBody>;
+
+export const getTransaction = operation({
+  id: 'getTransaction',
+  method: 'GET',
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/transaction',
+  tracked: false,
+  auth: 'required',
+  kind: 'read',
+  body: null,
+  envelope: null,
+  answer: transaction,
+});
+
+/** `{TYPE}` is the type of metadata. */
+export const putTransactions = operation({
+  id: 'putTransactions',
+  method: 'PUT',
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/transactions/{TRANSACTION_ID}/metadata/{TYPE}',
+  tracked: true,
+  auth: 'required',
+  kind: 'write',
+  body: transactionBody,
+  envelope: null,
+  answer: transaction,
+});
+
+/** The specification shows no body of its answer. */
+export const postMakeTransaction = operation({
+  id: 'postMakeTransaction',
+  method: 'POST',
+  path: '/v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/make-transaction',
+  tracked: true,
+  auth: 'required',
+  kind: 'payment',
+  body: makeTransactionBody,
+  envelope: null,
+  answer: null,
+});

@@ -1,0 +1,20 @@
+/** What a list of the bank holds: records, and errors in the place of entries that are none. */
+type Entry = { readonly id?: string | null | undefined };
+
+const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
+
+/**
+ * The entry of a loaded list that has this id (the first, where several do); null where none has. The list is
+ * indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
+ */
+export function findById<T extends Entry>(list: readonly T[], id: string): T | null;
+export function findById(list: readonly Entry[], id: string): Entry | null {
+  let index = indexes.get(list);
+  if (index === undefined) {
+    index = new Map();
+    for (const entry of list)
+      if (typeof entry.id === 'string' && !index.has(entry.id)) index.set(entry.id, entry);
+    indexes.set(list, index);
+  }
+  return index.get(id) ?? null;
+}

@@ -1,0 +1,108 @@
+import { type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+
+/** What becomes of a record that is still PENDING when its lease ends; the same words in every store. */
+export const leaseEnded = {
+  state: 'UNKNOWN',
+  code: 'OUTCOME_UNKNOWN',
+  message: 'The payment may have been sent, and whoever sent it did not record how it ended.',
+} as const;
+
+const purgeEveryMs = 60_000;
+
+interface Entry {
+  readonly record: PaymentRecord;
+  /** Whether the attempt that began the payment may still say how it ended. */
+  readonly awaited: boolean;
+}
+
+/**
+ * A payment store that forgets everything when the process ends: for the sandbox and for tests only.
+ * Shape:  a PaymentStore; it belongs to one process. A record's age is counted from its last change.
+ * Errors: StoreUnavailable after close, and never before.
+ */
+export function createMemoryStore({ retentionMs }: { readonly retentionMs: number }): PaymentStore {
+  const entries = new Map<string, Entry>();
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  let closed = false;
+
+  function assertOpen(): void {
+    if (closed) throw new StoreUnavailable('The payment store in memory is closed.');
+  }
+
+  function outlived({ state, updatedAt }: PaymentRecord, now: number): boolean {
+    return (state === 'DONE' || state === 'REJECTED') && updatedAt < now - retentionMs;
+  }
+
+  function purge(now: number): void {
+    // A clock that was put back must not stop the purge until it has caught up.
+    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
+    purgedAt = now;
+    for (const [id, { record }] of entries) if (outlived(record, now)) entries.delete(id);
+  }
+
+  function change(entry: Entry, change: Partial<PaymentRecord>, awaited: boolean): Entry {
+    const changed = { record: { ...entry.record, ...change }, awaited };
+    entries.set(entry.record.id, changed);
+    return changed;
+  }
+
+  function current(id: string, now: number): Entry | undefined {
+    const entry = entries.get(id);
+    if (entry === undefined || outlived(entry.record, now)) return undefined;
+    if (entry.record.state !== 'PENDING' || entry.record.leaseUntil > now) return entry;
+    return change(entry, { ...leaseEnded, updatedAt: now }, entry.awaited);
+  }
+
+  return {
+    async begin(record, now) {
+      assertOpen();
+      purge(now);
+      const found = current(record.id, now);
+      if (found === undefined) entries.set(record.id, { record: { ...record }, awaited: true });
+      return found?.record ?? null;
+    },
+
+    async finish(id, trackId, outcome, now) {
+      assertOpen();
+      const entry = entries.get(id);
+      if (entry?.record.trackId !== trackId || !entry.awaited) return false;
+      const { state, answer, code, status, message } = outcome;
+      change(entry, { state, answer, code, status, message, updatedAt: now }, false);
+      return true;
+    },
+
+    async reopen(id, trackId) {
+      assertOpen();
+      const entry = entries.get(id);
+      if (entry?.record.trackId !== trackId || entry.record.state !== 'PENDING') return false;
+      return entries.delete(id);
+    },
+
+    async find(id, now) {
+      assertOpen();
+      return current(id, now)?.record ?? null;
+    },
+
+    async list(state, now) {
+      assertOpen();
+      return [...entries.keys()]
+        .flatMap((id) => current(id, now)?.record ?? [])
+        .filter((record) => record.state === state)
+        .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+    },
+
+    async settle(id, state, settledBy, now) {
+      assertOpen();
+      const entry = current(id, now);
+      if (entry?.record.state !== 'UNKNOWN' || entry.record.settledBy !== null) return false;
+      // OUTCOME_UNKNOWN and its message hold no more, and would be replayed.
+      change(entry, { state, code: null, message: null, settledBy, updatedAt: now }, false);
+      return true;
+    },
+
+    async close() {
+      closed = true;
+      entries.clear();
+    },
+  };
+}

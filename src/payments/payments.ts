@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto';
+import { checkAnswer, parseAnswer } from '../bank/answer.ts';
+import { type BankClient, type CallInput, type PreparedCall, transportError } from '../bank/client.ts';
+import type { Credentials } from '../bank/credentials.ts';
+import { BankqlError, badUserInput, isErrorCode } from '../bank/error.ts';
+import { TransportFailure, type WireReply } from '../bank/transport.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
+import type { Answer, Operation } from '../contract/operation.ts';
+import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+
+/** An operation that moves money, or asks for it. */
+export type PaymentOperation = Operation & { readonly kind: 'payment' };
+
+/** One intended payment. */
+export interface Intent<T extends PaymentOperation> {
+  readonly input: CallInput<T>;
+  /** Chosen by the client, one for each intended payment. */
+  readonly idempotencyKey: string;
+  /** What the record says of it: the path's account, and the money. */
+  readonly bankId: string;
+  readonly accountId: string;
+  readonly value: { readonly currency?: string | undefined; readonly amount?: string | undefined };
+}
+
+/** A payment that the bank accepted. */
+export interface Paid<T extends PaymentOperation> {
+  readonly trackId: string;
+  /** True where this is the stored answer to an earlier call. */
+  readonly replayed: boolean;
+  /** The bank's answer; null where it gave none. */
+  readonly answer: Answer<T> | null;
+}
+
+/** One line of the audit log: what became of one payment. Holds no credential and no idempotency key. */
+export type AuditEntry = Omit<
+  PaymentRecord,
+  'answer' | 'fingerprint' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
+> & {
+  readonly state: PaymentRecord['state'] | 'NOT_SENT';
+};
+
+export interface PaymentsOptions {
+  readonly bank: BankClient;
+  readonly store: PaymentStore;
+  /** How long a PENDING record is believed to be under way; longer than a payment's deadline. */
+  readonly leaseMs: number;
+  readonly now?: () => number;
+  /** Is told of every payment when it ends; it must not throw. */
+  readonly audit?: (entry: AuditEntry) => void;
+}
+
+export interface Payments {
+  /**
+   * Sends a payment, at most once for the caller and the key, and runs to its end whatever becomes of the client.
+   * Errors: BAD_USER_INPUT (an id, the key), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where the key was for
+   *         something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE (nothing was sent); what the bank refused it
+   *         with, also when it is asked for again; BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent, so
+   *         that the same key may be tried again; OUTCOME_UNKNOWN otherwise, with `trackId` and `idempotencyKey`.
+   */
+  pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>>;
+  /**
+   * What the record of a caller's payment says; null where there is none. Sends nothing.
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   */
+  find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
+}
+
+/** Statuses with which the bank says that it did not do it. Any other failure leaves that open. */
+const rejected: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
+
+export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: PaymentsOptions): Payments {
+  return {
+    async pay(operation, intent) {
+      const { idempotencyKey, input } = intent;
+      checkKey(idempotencyKey);
+      const call = bank.prepare(operation, input);
+      const record = newRecord(call, intent, now(), leaseMs);
+      const earlier = await kept(() => store.begin(record, now()));
+      if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+
+      const conclude = async (outcome: PaymentOutcome) => {
+        const updatedAt = now();
+        audit?.(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
+        // The caller is told what is true even where it cannot be stored: the record then stays PENDING, and
+        // becomes UNKNOWN when its lease ends.
+        await store.finish(record.id, record.trackId, outcome, updatedAt).catch(ignoreStoreFailure);
+      };
+
+      let reply: WireReply;
+      try {
+        reply = await bank.send(call);
+      } catch (error) {
+        if (!(error instanceof TransportFailure)) throw error;
+        if (!error.sent) {
+          audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+          await store.reopen(record.id, record.trackId).catch(ignoreStoreFailure);
+          throw transportError(call, error);
+        }
+        const unknown = outcomeUnknown(record, idempotencyKey, null);
+        await conclude(failed('UNKNOWN', unknown, null));
+        throw unknown;
+      }
+
+      const { status } = reply;
+      if (status >= 200 && status < 300) {
+        const answer = answerText(call, reply);
+        if (answer !== undefined) {
+          await conclude({ state: 'DONE', answer, code: null, status, message: null });
+          return { trackId: record.trackId, replayed: false, answer: readAnswer(operation, answer) };
+        }
+      } else if (rejected.has(status)) {
+        const refusal = bank.refusal(call, reply);
+        await conclude(failed('REJECTED', refusal, status));
+        throw refusal;
+      }
+      const unknown = outcomeUnknown(record, idempotencyKey, status);
+      await conclude(failed('UNKNOWN', unknown, status));
+      throw unknown;
+    },
+
+    async find(credentials, idempotencyKey) {
+      checkKey(idempotencyKey);
+      return kept(() => store.find(recordId(callerOf(credentials), idempotencyKey), now()));
+    },
+  };
+}
+
+/** The earlier payment's end, once more, as if it were this one's. */
+function replay<T extends PaymentOperation>(
+  operation: T,
+  earlier: PaymentRecord,
+  fingerprint: string,
+  idempotencyKey: string,
+): Paid<T> {
+  const details = { operation: earlier.operation, trackId: earlier.trackId, idempotencyKey };
+  if (earlier.fingerprint !== fingerprint) {
+    throw new BankqlError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'This idempotency key was used for another payment. Nothing was sent: use a new key for each intended payment.',
+      { operation: operation.id, idempotencyKey },
+    );
+  }
+  switch (earlier.state) {
+    case 'DONE':
+      return {
+        trackId: earlier.trackId,
+        replayed: true,
+        answer: earlier.answer === null ? null : readAnswer(operation, earlier.answer),
+      };
+    case 'PENDING':
+      throw new BankqlError(
+        'IDEMPOTENCY_IN_PROGRESS',
+        'The payment with this idempotency key is under way; ask for its end with the same key.',
+        { ...details, retryAfter: 1 },
+      );
+    case 'REJECTED':
+      throw new BankqlError(
+        isErrorCode(earlier.code) ? earlier.code : 'BANK_REJECTED',
+        earlier.message ?? `The bank rejected ${operation.id}.`,
+        earlier.status === null ? details : { ...details, status: earlier.status },
+      );
+    case 'UNKNOWN':
+      throw outcomeUnknown(earlier, idempotencyKey, earlier.status);
+  }
+}
+
+function newRecord(
+  call: PreparedCall<PaymentOperation>,
+  intent: Intent<PaymentOperation>,
+  now: number,
+  leaseMs: number,
+): PaymentRecord {
+  const { operation, request, credentials, trackId } = call;
+  if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
+  const caller = callerOf(credentials);
+  return {
+    id: recordId(caller, intent.idempotencyKey),
+    caller: hash(caller),
+    fingerprint: hash([
+      operation.id,
+      request.method,
+      request.path,
+      request.body,
+      credentials.subscriptionKey,
+    ]),
+    state: 'PENDING',
+    operation: operation.id,
+    bankId: intent.bankId,
+    accountId: intent.accountId,
+    currency: intent.value.currency ?? null,
+    amount: intent.value.amount ?? null,
+    trackId,
+    createdAt: now,
+    updatedAt: now,
+    leaseUntil: now + leaseMs,
+    answer: null,
+    code: null,
+    status: null,
+    message: null,
+    settledBy: null,
+  };
+}
+
+/** The text of an answer that says "done"; null where it is empty; undefined where it does not say so. */
+function answerText(call: PreparedCall<PaymentOperation>, reply: WireReply): string | null | undefined {
+  const { operation } = call;
+  if (operation.answer === null && reply.body.length === 0) return null;
+  try {
+    checkAnswer(operation, parseAnswer(reply, { operation: operation.id }), { operation: operation.id });
+    return reply.body.toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+const readAnswer = <T extends PaymentOperation>(operation: T, text: string | null): Answer<T> | null =>
+  text === null ? null : checkAnswer(operation, parseExactJson(text), { operation: operation.id });
+
+const failed = (
+  state: 'REJECTED' | 'UNKNOWN',
+  error: BankqlError,
+  status: number | null,
+): PaymentOutcome => ({
+  state,
+  answer: null,
+  code: error.code,
+  status,
+  message: error.message,
+});
+
+const outcomeUnknown = (record: PaymentRecord, idempotencyKey: string, status: number | null) =>
+  new BankqlError(
+    'OUTCOME_UNKNOWN',
+    `${record.operation} was sent and may have been executed, but the bank's answer does not say so. It is never sent again: ask the bank, or its operator, with the Track-ID.`,
+    {
+      operation: record.operation,
+      trackId: record.trackId,
+      idempotencyKey,
+      ...(status === null ? {} : { status }),
+    },
+  );
+
+function checkKey(idempotencyKey: string): void {
+  if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
+    throw badUserInput(
+      'idempotencyKey has to be 1 to 255 printable ASCII characters, chosen anew for each intended payment.',
+    );
+  }
+}
+
+/** Who pays. Errors: MISSING_CREDENTIALS. */
+function callerOf({ authProviderName, authId }: Credentials): readonly [string, string] {
+  if (authProviderName === null || authId === null) {
+    throw new BankqlError(
+      'MISSING_CREDENTIALS',
+      'A payment belongs to a caller: it needs the request headers Auth-Provider-Name and Auth-ID.',
+    );
+  }
+  return [authProviderName, authId];
+}
+
+const recordId = (caller: readonly [string, string], idempotencyKey: string) =>
+  hash([...caller, idempotencyKey]);
+
+/** SHA-256 of the values, told apart from each other by JSON. */
+const hash = (values: readonly (string | null)[]) =>
+  createHash('sha256').update(JSON.stringify(values)).digest('hex');
+
+/** A store's failure before anything was sent. */
+async function kept<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof StoreUnavailable)) throw cause;
+    throw new BankqlError(
+      'STATE_UNAVAILABLE',
+      'Payments are refused while their records cannot be kept; nothing was sent. Reads go on.',
+      {},
+      { cause },
+    );
+  }
+}
+
+function ignoreStoreFailure(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}
+
+function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
+  const { answer, fingerprint, leaseUntil, message, settledBy, ...entry } = record;
+  return { ...entry, state };
+}

@@ -1,0 +1,211 @@
+import { resolve as absolute } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { z } from 'zod';
+import {
+  type PaymentOutcome,
+  type PaymentRecord,
+  type PaymentState,
+  type PaymentStore,
+  StoreUnavailable,
+} from './store.ts';
+
+export interface SqliteStoreOptions {
+  /** The file; it and its folder are made where there is none. */
+  readonly path: string;
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  /** How long a call may take, the wait for its turn and for other processes included. */
+  readonly timeoutMs: number;
+}
+
+export interface WorkerSettings {
+  readonly path: string;
+  readonly retentionMs: number;
+  readonly busyTimeoutMs: number;
+}
+
+export type StoreCall =
+  | { readonly method: 'open' | 'close' }
+  | { readonly method: 'begin'; readonly record: PaymentRecord; readonly now: number }
+  | {
+      readonly method: 'finish';
+      readonly id: string;
+      readonly trackId: string;
+      readonly outcome: PaymentOutcome;
+      readonly now: number;
+    }
+  | { readonly method: 'reopen'; readonly id: string; readonly trackId: string }
+  | { readonly method: 'find'; readonly id: string; readonly now: number }
+  | { readonly method: 'list'; readonly state: PaymentState; readonly now: number }
+  | {
+      readonly method: 'settle';
+      readonly id: string;
+      readonly state: 'DONE' | 'REJECTED';
+      readonly settledBy: string;
+      readonly now: number;
+    };
+
+export interface WorkerRequest {
+  readonly id: number;
+  /**
+   * One number that both threads share: 0 until somebody claims the call. The caller does when its time is
+   * up, the worker does right before it commits, and only the first one succeeds: what the caller gave up
+   * on is not stored later, unless the commit itself was under way.
+   */
+  readonly claim: Int32Array;
+  readonly call: StoreCall;
+}
+
+const workerAnswer = z.discriminatedUnion('ok', [
+  z.object({ id: z.number(), ok: z.literal(true), value: z.unknown() }),
+  z.object({ id: z.number(), ok: z.literal(false), reason: z.string() }),
+]);
+export type WorkerAnswer = z.infer<typeof workerAnswer>;
+
+/** As the worker reads it from the file; columns of the worker's own fall away. */
+const paymentRecord: z.ZodType<PaymentRecord> = z.object({
+  id: z.string(),
+  caller: z.string(),
+  fingerprint: z.string(),
+  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
+  operation: z.string(),
+  bankId: z.string(),
+  accountId: z.string(),
+  currency: z.string().nullable(),
+  amount: z.string().nullable(),
+  trackId: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  leaseUntil: z.number(),
+  answer: z.string().nullable(),
+  code: z.string().nullable(),
+  status: z.number().nullable(),
+  message: z.string().nullable(),
+  settledBy: z.string().nullable(),
+});
+const found = paymentRecord.nullable();
+
+/** Starting a thread and making a file may take longer than a call does. */
+const startTimeoutMs = 10_000;
+
+/** Calls that the worker owes an answer; more of them mean that it hangs (a dead disk), and fail at once. */
+const maxUnanswered = 1_000;
+
+/**
+ * A payment store in one SQLite file, which the processes of one machine may share.
+ *
+ * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each
+ * commit). The file has to be on a local disk. A worker thread holds it, so that a lock of another process
+ * delays payments and nothing else; a worker that died is replaced at the next call.
+ *
+ * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
+ * disk failed, or the commit took longer than the timeout and the `reopen` that follows it failed too. Then a
+ * PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * Shape:  a PaymentStore, once the file is open. A record's age is counted from its last change.
+ * Errors: an Error that names the path and the remedy where the file cannot be opened; later StoreUnavailable.
+ */
+export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
+  const { retentionMs, timeoutMs } = options;
+  // Absolute, so that SQLite takes neither `:memory:` nor `file:` for something else than a file's name.
+  const path = absolute(options.path);
+  const workerData: WorkerSettings = { path, retentionMs, busyTimeoutMs: Math.floor(timeoutMs * 0.8) };
+  const unanswered = new Map<number, (answer: WorkerAnswer) => void>();
+  let worker: Worker | null = null;
+  let lastId = 0;
+  let closing: Promise<void> | null = null;
+
+  function startWorker(): Worker {
+    const started = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData });
+    let reason = 'its worker thread ended';
+    started.on('message', (message: unknown) => {
+      const { success, data } = workerAnswer.safeParse(message);
+      if (success) unanswered.get(data.id)?.(data);
+    });
+    started.on('error', (error: unknown) => {
+      reason = `its worker thread failed: ${error instanceof Error ? error.message : String(error)}`;
+    });
+    started.on('exit', () => {
+      worker = null;
+      for (const [id, answer] of unanswered) answer({ id, ok: false, reason });
+    });
+    // After the listeners: one for messages would keep the process alive again.
+    started.unref();
+    return started;
+  }
+
+  function unavailable(reason: string): StoreUnavailable {
+    return new StoreUnavailable(`The payment store ${path} is not available: ${reason}.`);
+  }
+
+  function ask<T>(
+    call: StoreCall,
+    shape: z.ZodType<T>,
+    { limitMs = timeoutMs, late = (_value: T): void => {} } = {},
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (closing !== null && call.method !== 'close') throw unavailable('it is closed');
+      if (unanswered.size >= maxUnanswered) throw unavailable('its worker thread does not answer');
+      const id = ++lastId;
+      const claim = new Int32Array(new SharedArrayBuffer(4));
+      let gaveUp = false;
+      worker ??= startWorker();
+      worker.postMessage({ id, claim, call } satisfies WorkerRequest);
+      const timer = setTimeout(() => {
+        gaveUp = true;
+        Atomics.compareExchange(claim, 0, 0, 1);
+        reject(unavailable(`no answer in ${limitMs} ms`));
+      }, limitMs);
+      unanswered.set(id, (answer) => {
+        unanswered.delete(id);
+        clearTimeout(timer);
+        if (!answer.ok) return reject(unavailable(answer.reason));
+        const value = shape.safeParse(answer.value);
+        if (!value.success) return reject(unavailable('it holds a record of another shape'));
+        return gaveUp ? late(value.data) : resolve(value.data);
+      });
+    });
+  }
+
+  async function end(): Promise<void> {
+    if (worker === null) return;
+    const ended = worker;
+    // Every call that is queued before this one is done or given up within its own time.
+    const closed = await ask({ method: 'close' }, z.literal(true), { limitMs: 2 * timeoutMs }).catch(
+      () => false,
+    );
+    // A thread that hangs in a system call cannot be ended: nobody waits for it.
+    if (closed) await ended.terminate();
+    else void ended.terminate();
+  }
+
+  const store: PaymentStore = {
+    begin: (record, now) =>
+      ask({ method: 'begin', record, now }, found, {
+        late(existing) {
+          // The caller was told that nothing is stored, and sends nothing.
+          if (existing === null) store.reopen(record.id, record.trackId).catch(() => {});
+        },
+      }),
+    finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
+    reopen: (id, trackId) => ask({ method: 'reopen', id, trackId }, z.boolean()),
+    find: (id, now) => ask({ method: 'find', id, now }, found),
+    list: (state, now) => ask({ method: 'list', state, now }, z.array(paymentRecord)),
+    settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
+    close() {
+      closing ??= end();
+      return closing;
+    },
+  };
+
+  try {
+    await ask({ method: 'open' }, z.literal(true), { limitMs: startTimeoutMs });
+  } catch (error) {
+    await store.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `${reason} STATE_URL has to name a file of bankql's own, on a local disk, in a folder that this user may write (a new file knows of no earlier payment).`,
+      { cause: error },
+    );
+  }
+  return store;
+}

@@ -1,0 +1,56 @@
+import type { Account } from '../contract/account.ts';
+import type { Database } from './database.ts';
+import { Refusal } from './refusal.ts';
+
+/** The views that the sandbox knows; an account may offer fewer of them (`views_available`). */
+export const views: readonly string[] = ['owner', 'public'];
+
+/** Errors: Refusal 404. */
+export function accountOf(database: Database, accountId: string): Account {
+  const account = database.accounts.get(accountId);
+  if (!account) throw new Refusal(404, `There is no account ${accountId}`);
+  return account;
+}
+
+/**
+ * An account that the caller owns.
+ * Errors: Refusal 404 where there is none with this id, 403 where it is another's.
+ */
+export function ownAccount(database: Database, accountId: string, caller: string | null): Account {
+  const account = accountOf(database, accountId);
+  if (caller === null || !account.owners?.includes(caller)) {
+    throw new Refusal(403, `The account ${accountId} is another's`);
+  }
+  return account;
+}
+
+/**
+ * An account as named by a path with a view.
+ * Errors: Refusal 404 where the account has no such view, 403 where the caller may not see it: `public` is
+ *         for everybody, `owner` for the account's owners.
+ */
+export function viewedAccount(
+  database: Database,
+  ids: { readonly ACCOUNT_ID: string; readonly VIEW_ID: string },
+  caller: string | null,
+): Account {
+  const account = accountOf(database, ids.ACCOUNT_ID);
+  if (!account.views_available?.includes(ids.VIEW_ID)) {
+    throw new Refusal(404, `The account ${ids.ACCOUNT_ID} has no view ${ids.VIEW_ID}`);
+  }
+  return ids.VIEW_ID === 'public' ? account : ownAccount(database, ids.ACCOUNT_ID, caller);
+}
+
+/**
+ * The account of a path whose data only its owners see: counterparties, transactions, transaction requests.
+ * Errors: as viewedAccount, and Refusal 403 for the view `public`, whoever asks.
+ */
+export function ownerView(
+  database: Database,
+  ids: { readonly ACCOUNT_ID: string; readonly VIEW_ID: string },
+  caller: string | null,
+): Account {
+  const account = viewedAccount(database, ids, caller);
+  if (ids.VIEW_ID !== 'owner') throw new Refusal(403, `The view ${ids.VIEW_ID} does not show this`);
+  return account;
+}

@@ -1,0 +1,122 @@
+import { DatabaseSync } from 'node:sqlite';
+import { type Account, account } from '../contract/account.ts';
+import { type Branch, branch } from '../contract/branch.ts';
+import { type Customer, customer } from '../contract/customer.ts';
+import { type Message, message } from '../contract/message.ts';
+import { type MetadataEntry, metadataEntry } from '../contract/metadata.ts';
+import { type OtherAccount, otherAccount } from '../contract/other-account.ts';
+import { type ProductBody, productBody } from '../contract/product.ts';
+import { type Transaction, transaction } from '../contract/transaction.ts';
+import { type TransactionRequest, transactionRequest } from '../contract/transaction-request.ts';
+import { type Parts, parts, type Records, records } from './records.ts';
+
+/** Goes up with every change of the tables or the seed: a file of another version is refused. */
+const version = 1;
+
+/**
+ * A record is the JSON text that the bank answers with. It is TEXT, so amounts keep every digit: SQLite's
+ * own numbers are 64-bit ones. `owner_id` is the account, the customer or the metadata id it belongs to.
+ */
+const ddl = `
+  CREATE TABLE customers (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
+  CREATE TABLE accounts  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
+  CREATE TABLE branches  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
+  CREATE TABLE products  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
+  CREATE TABLE other_accounts (
+    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+  ) STRICT;
+  CREATE TABLE transactions (
+    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+  ) STRICT;
+  CREATE TABLE transaction_requests (
+    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+  ) STRICT;
+  CREATE TABLE messages (
+    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+  ) STRICT;
+  CREATE TABLE metadata (
+    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+  ) STRICT;
+  CREATE TABLE sequences (prefix TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+`;
+
+/** The bank's records. */
+export interface Database {
+  readonly customers: Records<Customer>;
+  readonly accounts: Records<Account>;
+  readonly branches: Records<Branch>;
+  /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
+  readonly products: Records<ProductBody>;
+  /** By account id. */
+  readonly otherAccounts: Parts<OtherAccount>;
+  /** By account id: a transfer within the bank is one transaction id with a record on either side. */
+  readonly transactions: Parts<Transaction>;
+  /** By account id. */
+  readonly transactionRequests: Parts<TransactionRequest>;
+  /** By customer id. */
+  readonly messages: Parts<Message>;
+  /** By metadata id, which several entries share. */
+  readonly metadata: Parts<MetadataEntry>;
+  /** The next id of its kind, such as `tx-0001`. */
+  nextId(prefix: string): string;
+  /** Runs the work as one database transaction: all of it stays, or nothing where it throws. */
+  atomically<T>(work: () => T): T;
+  close(): void;
+}
+
+function tables(db: DatabaseSync): Database {
+  const next = db.prepare(
+    `INSERT INTO sequences (prefix, value) VALUES (?, 1)
+     ON CONFLICT (prefix) DO UPDATE SET value = value + 1 RETURNING value`,
+  );
+  return {
+    customers: records(db, 'customers', customer),
+    accounts: records(db, 'accounts', account),
+    branches: records(db, 'branches', branch),
+    products: records(db, 'products', productBody),
+    otherAccounts: parts(db, 'other_accounts', otherAccount),
+    transactions: parts(db, 'transactions', transaction),
+    transactionRequests: parts(db, 'transaction_requests', transactionRequest),
+    messages: parts(db, 'messages', message),
+    metadata: parts(db, 'metadata', metadataEntry),
+    nextId: (prefix) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
+    atomically: (work) => atomically(db, work),
+    close: () => db.close(),
+  };
+}
+
+function atomically<T>(db: DatabaseSync, work: () => T): T {
+  // Immediate: two processes on one file must not both read a balance before either writes it.
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * Opens the database at `path`; a new one gets its tables and the seed, both or neither.
+ * Errors: Error where the file belongs to another version of the sandbox, or cannot be opened.
+ */
+export function openDatabase(path: string, seed: (database: Database) => void): Database {
+  const db = new DatabaseSync(path, { timeout: 5000 });
+  try {
+    return atomically(db, () => {
+      const found = db.prepare('PRAGMA user_version').get()?.user_version;
+      if (found === version) return tables(db);
+      if (found !== 0) throw new Error(`${path} is no sandbox database of version ${version}: move it away`);
+      db.exec(ddl);
+      const database = tables(db);
+      seed(database);
+      db.exec(`PRAGMA user_version = ${version}`);
+      return database;
+    });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

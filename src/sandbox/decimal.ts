@@ -1,0 +1,61 @@
+import { Refusal } from './refusal.ts';
+
+/**
+ * Exact arithmetic on the text of a JSON number: `units` divided by ten to the power of `scale`. A result has
+ * as many decimals as the operand that has more of them, so that "12000.10" and "1" give "12001.10".
+ */
+interface Decimal {
+  readonly units: bigint;
+  readonly scale: number;
+}
+
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Errors: Error where the text is no decimal, which the contract's shapes rule out before. */
+function read(text: string): Decimal {
+  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
+  if (match === undefined) throw new Error(`"${text}" is no decimal`);
+  const units = BigInt(sign + whole + fraction);
+  const scale = fraction.length - Number(exponent);
+  return scale >= 0 ? { units, scale } : { units: units * 10n ** BigInt(-scale), scale: 0 };
+}
+
+function write({ units, scale }: Decimal): string {
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  const text = scale === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`;
+  return units < 0n ? `-${text}` : text;
+}
+
+function unitsAt({ units, scale }: Decimal, wanted: number): bigint {
+  return units * 10n ** BigInt(wanted - scale);
+}
+
+export function add(left: string, right: string): string {
+  const [a, b] = [read(left), read(right)];
+  const scale = Math.max(a.scale, b.scale);
+  return write({ units: unitsAt(a, scale) + unitsAt(b, scale), scale });
+}
+
+export function negate(text: string): string {
+  const { units, scale } = read(text);
+  return write({ units: -units, scale });
+}
+
+/** Below zero where `left` is the smaller one, zero where both are equal, above zero otherwise. */
+export function compare(left: string, right: string): number {
+  const { units } = read(add(left, negate(right)));
+  return units < 0n ? -1 : units > 0n ? 1 : 0;
+}
+
+/**
+ * Checks an amount of a request before it is reckoned with: "1e999999999" is a short text and a huge number.
+ * Errors: Refusal 400 where it has more than 30 digits before the point, or more than 18 behind it.
+ */
+export function checkDigits(field: string, text: string): void {
+  const [, , whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
+  const shift = Number(exponent);
+  if (whole.length + shift > 30 || fraction.length - shift > 18 || whole.length + fraction.length > 48) {
+    throw new Refusal(400, `${field}: the bank keeps 30 digits before the point and 18 behind it`);
+  }
+}

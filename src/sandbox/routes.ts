@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { writeExactJson } from '../contract/exact-json.ts';
+import { operations } from '../contract/operations.ts';
+import { callerOf, checkSubscriptionKey, checkTrackId } from './credentials.ts';
+import type { Database } from './database.ts';
+import { handlers } from './handlers/index.ts';
+import { bankId } from './identity.ts';
+import { Refusal } from './refusal.ts';
+import { readBody } from './request-body.ts';
+
+type Row = (typeof operations)[keyof typeof operations];
+type Request = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;
+
+/** The operation's answer to a request. Errors: Refusal, in the order of the checks. */
+function answer(row: Row, request: Request, database: Database): unknown {
+  const { headers, params: ids } = request;
+  checkSubscriptionKey(headers, new URL(request.url, 'http://sandbox').searchParams);
+  const caller = callerOf(row.auth, headers);
+  if (row.tracked) checkTrackId(headers);
+  if (ids.BANK_ID !== undefined && ids.BANK_ID !== bankId) {
+    throw new Refusal(404, `There is no bank ${ids.BANK_ID}`);
+  }
+  const body = row.body ? readBody(row.body, headers['content-type'], request.body) : undefined;
+  const handle: (call: never) => unknown = handlers[row.id];
+  // `handlers` binds each handler to its row, and the lines above made the call from that row; TypeScript
+  // cannot follow the two through a loop over all rows.
+  const call = { ids, body, caller, database } as never;
+  const result = row.kind === 'read' ? handle(call) : database.atomically(() => handle(call));
+  return row.envelope === null ? result : { [row.envelope]: result };
+}
+
+/** One route for each row of the operation table. */
+export function addRoutes(app: FastifyInstance, database: Database): void {
+  for (const row of Object.values(operations)) {
+    app.route<{ Params: Readonly<Record<string, string>> }>({
+      method: row.method,
+      url: row.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      handler: async (request, reply) =>
+        reply.type('application/json; charset=utf-8').send(writeExactJson(answer(row, request, database))),
+    });
+  }
+}

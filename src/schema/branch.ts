@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import { checkId } from '../bank/path.ts';
+import {
+  type Address,
+  type Branch,
+  type BranchBody,
+  type BranchQuery,
+  branchQuery,
+  getBranches,
+  putBranchID,
+} from '../contract/branch.ts';
+import type { BankIds } from '../loaders/loaders.ts';
+import { BankRef } from './bank.ts';
+import { builder } from './builder.ts';
+import { bankIdOr, type Reader } from './context.ts';
+import { createLink, fromIds, type Linked, recordOf } from './link.ts';
+import { entryOf, type Place, position } from './list-entry.ts';
+import { optionally, present } from './values.ts';
+
+interface BranchIds extends BankIds, Place<BranchQuery> {
+  /** Null where the bank gave none: then it is the one at `index` of the list. */
+  readonly branchId: string | null;
+}
+export type BranchNode = Linked<BranchIds, Branch>;
+
+/** The branches of a bank: all, or those that a query asks for. */
+export const loadBranches = (
+  { bankId, query }: { bankId: string; query: BranchQuery | null },
+  { loaders }: Reader,
+): Promise<Branch[]> =>
+  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
+
+/** Branches by bank and branch id. No operation reads one: it is found in the list. */
+export const branchLink = createLink({
+  name: 'Branch',
+  key: z.union([
+    z.tuple([z.string(), z.string()]),
+    z.tuple([z.string(), z.null(), position, branchQuery.nullable()]),
+  ]),
+  toKey: ({ bankId, branchId, index, query }: BranchNode) =>
+    branchId === null ? ([bankId, branchId, index, query] as const) : ([bankId, branchId] as const),
+  toIds: ([bankId, branchId, index = 0, query = null]): BranchIds => ({
+    bankId: checkId('bankId', bankId),
+    branchId,
+    index,
+    query,
+  }),
+  read: async (ids, { reader }) =>
+    ids.branchId === null
+      ? entryOf(await loadBranches(ids, reader), ids, getBranches)
+      : entryOf(await reader.loaders.branches.load({ bankId: ids.bankId }), ids.branchId, getBranches),
+});
+
+const AddressRef = builder.objectRef<Address>('Address').implement({
+  description: 'A postal address.',
+  fields: (t) => ({
+    line1: t.exposeString('line_1', { nullable: true, description: 'REST `line_1`.' }),
+    line2: t.exposeString('line_2', { nullable: true, description: 'REST `line_2`.' }),
+    line3: t.exposeString('line_3', { nullable: true, description: 'REST `line_3`.' }),
+    city: t.exposeString('city', { nullable: true, description: 'REST `city`.' }),
+    state: t.exposeString('state', { nullable: true, description: 'REST `state`.' }),
+    postcode: t.exposeString('postcode', { nullable: true, description: 'REST `postcode`.' }),
+    country: t.exposeString('country', { nullable: true, description: 'REST `country`.' }),
+  }),
+});
+
+const LobbyRef = builder.objectRef<NonNullable<Branch['lobby']>>('Lobby').implement({
+  description: "A branch's lobby.",
+  fields: (t) => ({
+    is24Hours: t.exposeBoolean('is24Hours', { nullable: true, description: 'REST `is24Hours`.' }),
+  }),
+});
+
+const LocationRef = builder.objectRef<NonNullable<Branch['location']>>('Location').implement({
+  description: 'A place on the earth, in degrees.',
+  fields: (t) => ({
+    latitude: t.exposeFloat('latitude', { nullable: true, description: 'REST `latitude`, in degrees.' }),
+    longitude: t.exposeFloat('longitude', { nullable: true, description: 'REST `longitude`, in degrees.' }),
+  }),
+});
+
+const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta').implement({
+  description: "A branch's metadata.",
+  fields: (t) => ({
+    license: t.exposeString('license', { nullable: true, description: 'REST `license`.' }),
+  }),
+});
+
+export const BranchRef = builder.objectRef<BranchNode>('Branch');
+builder.node(BranchRef, {
+  description: 'A branch of a bank. REST: getBranches, or postBranches.',
+  id: { resolve: branchLink.keyOf, extensions: fromIds },
+  fields: (t) => ({
+    bankId: t.exposeID('bankId', {
+      nullable: false,
+      description: "The bank's code, from the path.",
+      extensions: fromIds,
+    }),
+    branchId: t.exposeID('branchId', {
+      nullable: true,
+      description: 'REST `id`, which the bank may leave out; `id` is then positional.',
+      extensions: fromIds,
+    }),
+    bank: t.field({
+      type: BankRef,
+      nullable: false,
+      description: 'The bank through which the branch is read. Costs no REST call.',
+      extensions: fromIds,
+      resolve: ({ bankId }) => ({ bankId }),
+    }),
+    bankName: t.string({
+      nullable: true,
+      description: 'REST `bank`, as the bank wrote it.',
+      resolve: (branch) => recordOf(branch).bank,
+    }),
+    name: t.string({
+      nullable: true,
+      description: 'REST `name`.',
+      resolve: (branch) => recordOf(branch).name,
+    }),
+    acceptsDeposits: t.boolean({
+      nullable: true,
+      description: 'REST `acceptsDeposits`.',
+      resolve: (branch) => recordOf(branch).acceptsDeposits,
+    }),
+    address: t.field({
+      type: AddressRef,
+      nullable: true,
+      description: 'REST `address`.',
+      resolve: (branch) => recordOf(branch).address,
+    }),
+    lobby: t.field({
+      type: LobbyRef,
+      nullable: true,
+      description: 'REST `lobby`.',
+      resolve: (branch) => recordOf(branch).lobby,
+    }),
+    location: t.field({
+      type: LocationRef,
+      nullable: true,
+      description: 'REST `location`.',
+      resolve: (branch) => recordOf(branch).location,
+    }),
+    meta: t.field({
+      type: BranchMetaRef,
+      nullable: true,
+      description: 'REST `meta`.',
+      resolve: (branch) => recordOf(branch).meta,
+    }),
+  }),
+});
+
+export const BranchConnection = builder.connectionObject(
+  { type: BranchRef, name: 'BranchConnection', description: 'A list of branches.' },
+  { name: 'BranchEdge', description: 'A branch and its place in a list.' },
+);
+
+export const BranchFilter = builder.inputType('BranchFilter', {
+  description: 'The query body of postBranches.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'REST `id`.' }),
+    name: t.string({ description: 'REST `name`.' }),
+  }),
+});
+
+const AddressInput = builder.inputType('AddressInput', {
+  description: 'A postal address.',
+  fields: (t) => ({
+    line1: t.string({ description: 'REST `line_1`.' }),
+    line2: t.string({ description: 'REST `line_2`.' }),
+    line3: t.string({ description: 'REST `line_3`.' }),
+    city: t.string({ required: true, description: 'REST `city`.' }),
+    state: t.string({ description: 'REST `state`.' }),
+    postcode: t.string({ description: 'REST `postcode`.' }),
+    country: t.string({ description: 'REST `country`.' }),
+  }),
+});
+
+const LobbyInput = builder.inputType('LobbyInput', {
+  description: "A branch's lobby.",
+  fields: (t) => ({ is24Hours: t.boolean({ required: true, description: 'REST `is24Hours`.' }) }),
+});
+
+const LocationInput = builder.inputType('LocationInput', {
+  description: 'A place on the earth, in degrees.',
+  fields: (t) => ({
+    latitude: t.float({ required: true, description: 'REST `latitude`, in degrees.' }),
+    longitude: t.float({ description: 'REST `longitude`, in degrees.' }),
+  }),
+});
+
+const BranchMetaInput = builder.inputType('BranchMetaInput', {
+  description: "A branch's metadata.",
+  fields: (t) => ({ license: t.string({ required: true, description: 'REST `license`.' }) }),
+});
+
+const BranchInput = builder.inputType('BranchInput', {
+  description: 'What putBranchID sends. What is left out is not sent.',
+  fields: (t) => ({
+    acceptsDeposits: t.boolean({ required: true, description: 'REST `acceptsDeposits`.' }),
+    address: t.field({ type: AddressInput, description: 'REST `address`.' }),
+    bank: t.string({ description: 'REST `bank`.' }),
+    id: t.id({ description: 'REST `id`.' }),
+    lobby: t.field({ type: LobbyInput, description: 'REST `lobby`.' }),
+    location: t.field({ type: LocationInput, description: 'REST `location`.' }),
+    meta: t.field({ type: BranchMetaInput, description: 'REST `meta`.' }),
+    name: t.string({ description: 'REST `name`.' }),
+  }),
+});
+
+const branchBody = (input: typeof BranchInput.$inferInput): BranchBody =>
+  present({
+    ...input,
+    address: optionally(input.address, ({ line1, line2, line3, ...rest }) =>
+      present({ ...rest, line_1: line1, line_2: line2, line_3: line3 }),
+    ),
+    location: optionally(input.location, present),
+  });
+
+const PutBranchInput = builder.inputType('PutBranchInput', {
+  description: 'The branch to put, and where.',
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    branchId: t.id({ required: true, description: "The path's branch." }),
+    branch: t.field({ type: BranchInput, required: true, description: 'The request body.' }),
+  }),
+});
+
+const PutBranchPayload = builder
+  .objectRef<{ branch: BranchNode; trackId: string }>('PutBranchPayload')
+  .implement({
+    description: "The bank's answer to putBranchID.",
+    fields: (t) => ({
+      branch: t.expose('branch', {
+        type: BranchRef,
+        nullable: true,
+        description: 'The branch as the bank answered it.',
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+
+builder.mutationField('putBranch', (t) =>
+  t.field({
+    type: PutBranchPayload,
+    nullable: true,
+    description: 'REST: putBranchID.',
+    args: { input: t.arg({ type: PutBranchInput, required: true, description: 'What to put, and where.' }) },
+    resolve: async (_root, { input }, { reader, defaults }) => {
+      const bankId = bankIdOr(defaults, input.bankId);
+      const branchId = checkId('branchId', input.branchId);
+      const { answer, trackId } = await reader.write(
+        putBranchID,
+        { BANK_ID: bankId, BRANCH_ID: branchId },
+        branchBody(input.branch),
+      );
+      return { branch: { bankId, branchId, index: 0, query: null, record: answer }, trackId };
+    },
+  }),
+);

@@ -1,0 +1,51 @@
+import SchemaBuilder from '@pothos/core';
+import RelayPlugin from '@pothos/plugin-relay';
+import type { Context } from './context.ts';
+import { encodeGlobalId } from './global-id.ts';
+
+export const builder = new SchemaBuilder<{
+  Context: Context;
+  Scalars: {
+    ID: { Input: string; Output: string };
+    Decimal: { Input: string; Output: string };
+  };
+  Connection: { totalCount: number };
+}>({
+  plugins: [RelayPlugin],
+  relay: {
+    encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),
+    // Fields of our own, see node.ts: Pothos' would not tell the reader which fields are selected.
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+    nodesOnConnection: true,
+    cursorType: 'String',
+    nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
+    idFieldOptions: { description: 'Globally unique; opaque; give it to `node`.' },
+    pageInfoTypeOptions: { description: 'Where a page of a connection stands in the whole list.' },
+    hasNextPageFieldOptions: { description: 'Whether entries follow this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether entries precede this page.' },
+    startCursorFieldOptions: { description: "The first edge's cursor; null where the page is empty." },
+    endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
+    cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
+    nodeFieldOptions: { description: 'The entry itself.' },
+    edgesFieldOptions: { description: 'The entries of the page with their cursors.' },
+    nodesFieldOptions: { description: 'The entries of the page.' },
+    pageInfoFieldOptions: { description: 'Where the page stands in the whole list.' },
+    firstArgOptions: { description: 'The first so many entries behind `after`; all where left out.' },
+    afterArgOptions: { description: 'Only entries behind this cursor.' },
+    lastArgOptions: { description: 'The last so many entries before `before`; all where left out.' },
+    beforeArgOptions: { description: 'Only entries before this cursor.' },
+  },
+});
+
+builder.queryType({ description: 'What can be read.' });
+builder.mutationType({
+  description: 'What can be written. Each field is one REST call; what its payload links to is read anew.',
+});
+builder.globalConnectionField('totalCount', (t) =>
+  t.int({
+    nullable: false,
+    description: 'How many entries the whole list has, whatever the page.',
+    resolve: (connection) => connection.totalCount,
+  }),
+);

@@ -1,0 +1,100 @@
+import { badUserInput } from '../bank/error.ts';
+import type { Context } from './context.ts';
+import { fromIdsAhead } from './link.ts';
+
+interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+interface Edge<Node> {
+  readonly cursor: string;
+  readonly node: Node;
+}
+
+interface Connection<Node> {
+  readonly edges: Edge<Node>[];
+  readonly totalCount: number;
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+}
+
+/**
+ * One page of a whole list, as the Relay specification cuts it; all of it without `first` and `last`. (The bank
+ * pages nothing, and Pothos' own cut stops at 20 or 100 without a word.) A cursor is a position in the list.
+ * `toNode` makes an entry's object from the record and its position; an entry that broke the contract stays the
+ * error that it is.
+ * Errors: BAD_USER_INPUT for a negative count or a cursor that is none.
+ */
+export function connectionOf<Item, Node>(
+  list: readonly Item[],
+  page: PageArguments,
+  toNode: (record: Exclude<Item, Error>, index: number) => Node,
+): Connection<Node> {
+  const after = position('after', page.after) ?? -1;
+  const before = position('before', page.before) ?? list.length;
+  let start = Math.min(Math.max(after + 1, 0), list.length);
+  let end = Math.max(Math.min(before, list.length), start);
+  const first = count('first', page.first);
+  if (first !== null) end = Math.min(end, start + first);
+  const last = count('last', page.last);
+  if (last !== null) start = Math.max(start, end - last);
+
+  const edges = list.slice(start, end).map((entry, offset): Edge<Node> => {
+    const index = start + offset;
+    return { cursor: cursorAt(index), node: toEntry(entry, (record) => toNode(record, index)) };
+  });
+  return {
+    edges,
+    totalCount: list.length,
+    pageInfo: {
+      hasNextPage: end < list.length,
+      hasPreviousPage: start > 0,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+/**
+ * A connection field over a list that its parent's ids (and the field's arguments) name.
+ * Spread it into `t.connection`: it brings `resolve`, and the facts that links look at.
+ */
+export function connectionFromIds<Parent, Args extends object, Item, Node>(
+  load: (parent: Parent, args: Args, context: Context) => Promise<readonly Item[]>,
+  toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
+) {
+  const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) =>
+    connectionOf(await load(parent, args, context), args, (record, index) =>
+      toNode(parent, record, index, args, context),
+    );
+  return { resolve, extensions: fromIdsAhead(load) };
+}
+
+/** An entry's object; the error that stands in the entry's place, where the bank broke the contract there. */
+function toEntry<Item, Node>(entry: Item, make: (record: Exclude<Item, Error>) => Node): Node {
+  // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
+  if (entry instanceof Error) return entry as Node;
+  return make(entry as Exclude<Item, Error>);
+}
+
+const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');
+
+function position(name: string, cursor: string | null | undefined): number | null {
+  if (cursor === null || cursor === undefined) return null;
+  const index = /^at:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
+  if (index === undefined) throw badUserInput(`${name} has to be a cursor as an edge answered it.`);
+  return Number(index);
+}
+
+function count(name: string, value: number | null | undefined): number | null {
+  if (value === null || value === undefined) return null;
+  if (value < 0) throw badUserInput(`${name} has to be zero or more.`);
+  return value;
+}

@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { checkId } from '../bank/path.ts';
+import { type Customer, type CustomerBody, putCustomerID } from '../contract/customer.ts';
+import type { CustomerIds } from '../loaders/loaders.ts';
+import { BankRef, bankLink } from './bank.ts';
+import { builder } from './builder.ts';
+import { bankIdOr } from './context.ts';
+import { createLink, fromIds, type Linked, linksFromRecord, recordOf } from './link.ts';
+import {
+  KeyValueInput,
+  KeyValueRef,
+  keyValueBody,
+  NameBoxInput,
+  NameBoxRef,
+  optionally,
+  present,
+} from './values.ts';
+
+export type CustomerNode = Linked<CustomerIds, Customer>;
+
+/** Customers by bank and customer id. Read through getCustomer. */
+export const customerLink = createLink({
+  name: 'Customer',
+  key: z.tuple([z.string(), z.string()]),
+  toKey: ({ bankId, customerId }: CustomerNode) => [bankId, customerId] as const,
+  toIds: ([bankId, customerId]): CustomerIds => ({
+    bankId: checkId('bankId', bankId),
+    customerId: checkId('customerId', customerId),
+  }),
+  read: (ids, { reader }) => reader.loaders.customer.load(ids),
+});
+
+export const CustomerRef = builder.objectRef<CustomerNode>('Customer');
+builder.node(CustomerRef, {
+  description: 'A customer of a bank. REST: getCustomer.',
+  id: { resolve: customerLink.keyOf, extensions: fromIds },
+  fields: (t) => ({
+    bankId: t.exposeID('bankId', {
+      nullable: false,
+      description: "The bank's code, from the path.",
+      extensions: fromIds,
+    }),
+    customerId: t.exposeID('customerId', {
+      nullable: false,
+      description: 'The customer id, from the path.',
+      extensions: fromIds,
+    }),
+    bank: t.field({
+      type: BankRef,
+      nullable: false,
+      description: 'The bank through which the customer is read. Costs no REST call.',
+      extensions: fromIds,
+      resolve: ({ bankId }) => ({ bankId }),
+    }),
+    customerNumber: t.string({
+      nullable: true,
+      description: 'REST `customer_number`.',
+      resolve: (customer) => recordOf(customer).customer_number,
+    }),
+    legalName: t.string({
+      nullable: true,
+      description: 'REST `legal_name`.',
+      resolve: (customer) => recordOf(customer).legal_name,
+    }),
+    email: t.string({
+      nullable: true,
+      description: 'REST `email`.',
+      resolve: (customer) => recordOf(customer).email,
+    }),
+    mobilePhoneNumber: t.string({
+      nullable: true,
+      description: 'REST `mobile_phone_number`.',
+      resolve: (customer) => recordOf(customer).mobile_phone_number,
+    }),
+    faceImage: t.field({
+      type: NameBoxRef,
+      nullable: true,
+      description: 'REST `face_image`.',
+      resolve: (customer) => recordOf(customer).face_image,
+    }),
+    dateValues: t.field({
+      type: [KeyValueRef],
+      nullable: { list: true, items: true },
+      description: 'REST `date_values`.',
+      resolve: (customer) => recordOf(customer).date_values,
+    }),
+    numericValues: t.field({
+      type: [KeyValueRef],
+      nullable: { list: true, items: true },
+      description: 'REST `numeric_values`.',
+      resolve: (customer) => recordOf(customer).numeric_values,
+    }),
+    stringValues: t.field({
+      type: [KeyValueRef],
+      nullable: { list: true, items: true },
+      description: 'REST `string_values`.',
+      resolve: (customer) => recordOf(customer).string_values,
+    }),
+    metadata: t.stringList({
+      nullable: { list: true, items: true },
+      description: 'REST `metadata`.',
+      resolve: (customer) => recordOf(customer).metadata,
+    }),
+    bankIds: t.stringList({
+      nullable: { list: true, items: true },
+      description: 'REST `bank_id`.',
+      resolve: (customer) => recordOf(customer).bank_id,
+    }),
+    banks: t.field({
+      type: [BankRef],
+      nullable: { list: true, items: true },
+      description: 'The banks that `bankIds` names. Costs no further REST call.',
+      ...linksFromRecord(
+        () => bankLink,
+        (customer: CustomerNode) => recordOf(customer).bank_id,
+        (_customer, bankId) => ({ bankId: checkId('bankId', bankId) }),
+      ),
+    }),
+  }),
+});
+
+const CustomerInput = builder.inputType('CustomerInput', {
+  description: 'What putCustomerID sends. What is left out is not sent.',
+  fields: (t) => ({
+    bankIds: t.stringList({ description: 'REST `bank_id`.' }),
+    customerNumber: t.string({ description: 'REST `customer_number`.' }),
+    legalName: t.string({ description: 'REST `legal_name`.' }),
+    email: t.string({ description: 'REST `email`.' }),
+    mobilePhoneNumber: t.string({ description: 'REST `mobile_phone_number`.' }),
+    faceImage: t.field({ type: NameBoxInput, description: 'REST `face_image`.' }),
+    dateValues: t.field({ type: [KeyValueInput], description: 'REST `date_values`.' }),
+    numericValues: t.field({ type: [KeyValueInput], description: 'REST `numeric_values`.' }),
+    stringValues: t.field({ type: [KeyValueInput], description: 'REST `string_values`.' }),
+  }),
+});
+
+const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
+  present({
+    bank_id: input.bankIds,
+    customer_number: input.customerNumber,
+    legal_name: input.legalName,
+    email: input.email,
+    mobile_phone_number: input.mobilePhoneNumber,
+    face_image: input.faceImage,
+    date_values: optionally(input.dateValues, (values) => values.map(keyValueBody)),
+    numeric_values: optionally(input.numericValues, (values) => values.map(keyValueBody)),
+    string_values: optionally(input.stringValues, (values) => values.map(keyValueBody)),
+  });
+
+const PutCustomerInput = builder.inputType('PutCustomerInput', {
+  description: 'The customer to put, and where.',
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    customerId: t.id({ required: true, description: "The path's customer." }),
+    customer: t.field({ type: CustomerInput, required: true, description: 'The request body.' }),
+  }),
+});
+
+const PutCustomerPayload = builder
+  .objectRef<{ customer: CustomerNode; trackId: string }>('PutCustomerPayload')
+  .implement({
+    description: "The bank's answer to putCustomerID.",
+    fields: (t) => ({
+      customer: t.expose('customer', {
+        type: CustomerRef,
+        nullable: true,
+        description: 'The customer as the bank answered it.',
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+
+builder.mutationField('putCustomer', (t) =>
+  t.field({
+    type: PutCustomerPayload,
+    nullable: true,
+    description: 'REST: putCustomerID.',
+    args: {
+      input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
+    },
+    resolve: async (_root, { input }, { reader, defaults }) => {
+      const bankId = bankIdOr(defaults, input.bankId);
+      const { customerId } = input;
+      const { answer, trackId } = await reader.write(
+        putCustomerID,
+        { BANK_ID: bankId, CUSTOMER_ID: checkId('customerId', customerId) },
+        customerBody(input.customer),
+      );
+      return { customer: { bankId, customerId, record: answer }, trackId };
+    },
+  }),
+);

@@ -1,0 +1,168 @@
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import type { z } from 'zod';
+import { sound } from '../bank/answer.ts';
+import type { Context } from './context.ts';
+import { forged } from './global-id.ts';
+import { argumentsOf, selectedFields } from './look-ahead.ts';
+
+/**
+ * Links between records.
+ *
+ * A linked object knows the ids that name it; its record comes from the bank. A link reads the record only where the
+ * operation selects a field that the ids do not answer, so that `owners { customerId }` and
+ * `account { otherAccounts { … } }` cost no call for the customer or the account. While the record is on its way,
+ * what hangs on the ids alone is asked for too, so that independent records leave at once.
+ */
+
+/** Ids, with the record that they name where it was read. */
+export type Linked<Ids, Item> = Ids & { readonly record?: Item | undefined };
+
+type Resolve<Parent, Args, Result> = (
+  parent: Parent,
+  args: Args,
+  context: Context,
+  info: GraphQLResolveInfo,
+) => Result | Promise<Result>;
+
+/** What a field says of itself, for links to look at (GraphQL field extensions). */
+interface FieldFacts {
+  /** The parent's ids answer this field: it needs no record of the parent. */
+  readonly fromIds: true;
+  /** Asks for what the field will read, if its parent's ids are all that it takes. */
+  readonly ahead?: (parent: never, args: never, context: Context, info: GraphQLResolveInfo) => unknown;
+}
+
+/** The extensions of a field that its parent's ids answer. */
+export const fromIds = { bankql: { fromIds: true } satisfies FieldFacts };
+
+/** A field that its parent's ids answer, at the price of calls of its own, which `ahead` asks for. */
+export const fromIdsAhead = <Parent, Args>(ahead: Resolve<Parent, Args, unknown>) => ({
+  bankql: { fromIds: true, ahead } satisfies FieldFacts,
+});
+
+/** How one node type is named, linked to and read. */
+export interface LinkOptions<Ids extends object, Item, Key extends readonly unknown[]> {
+  /** The GraphQL type's name. */
+  readonly name: string;
+  /** The shape of the key behind a global id; ids in it are checked, whoever wrote them. */
+  readonly key: z.ZodType<Key>;
+  /** The key of a linked object, unique over its type. */
+  readonly toKey: (linked: Linked<Ids, Item>) => Key;
+  readonly toIds: (key: Key) => Ids;
+  /** Reads the record that the ids name. Errors: those of the operation behind it. */
+  readonly read: (ids: Ids, context: Context) => Promise<Item>;
+}
+
+export interface Link<Ids extends object, Item> {
+  readonly name: string;
+  /** The key of a linked object as JSON. */
+  keyOf(linked: Linked<Ids, Item>): string;
+  /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
+  idsOf(key: unknown): Ids;
+  /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
+  follow(
+    ids: Ids,
+    context: Context,
+    info: GraphQLResolveInfo,
+  ): Linked<Ids, Item> | Promise<Linked<Ids, Item>>;
+}
+
+export function createLink<Ids extends object, Item, Key extends readonly unknown[]>(
+  options: LinkOptions<Ids, Item, Key>,
+): Link<Ids, Item> {
+  const { name, key, toKey, toIds, read } = options;
+  return {
+    name,
+    keyOf: (linked) => JSON.stringify(toKey(linked)),
+    idsOf(value) {
+      const parsed = key.safeParse(value);
+      if (!parsed.success) throw forged();
+      return toIds(parsed.data);
+    },
+    follow(ids, context, info) {
+      const type = info.schema.getType(name);
+      if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
+      const selected = selectedFields(info, type);
+      if (selected.every(({ field }) => factsOf(field.extensions) !== null)) return ids;
+      const reading = read(ids, context);
+      for (const { field, nodes } of selected) {
+        const ahead = factsOf(field.extensions)?.ahead;
+        if (ahead === undefined) continue;
+        const selection = {
+          ...info,
+          fieldName: field.name,
+          fieldNodes: nodes,
+          returnType: field.type,
+          parentType: type,
+        };
+        askAhead(() =>
+          ahead(ids as never, argumentsOf({ field, nodes }, selection) as never, context, selection),
+        );
+      }
+      return reading.then((record) => ({ ...ids, record }));
+    },
+  };
+}
+
+/** Asks early; the answer waits in its loader, and a failure comes back where the field itself is resolved. */
+function askAhead(ask: () => unknown): void {
+  const ignore = () => {};
+  try {
+    Promise.resolve(ask()).catch(ignore);
+  } catch {
+    ignore();
+  }
+}
+
+function factsOf(extensions: Readonly<Record<string | symbol, unknown>>): FieldFacts | null {
+  const facts = extensions['bankql'];
+  return isFacts(facts) ? facts : null;
+}
+
+const isFacts = (facts: unknown): facts is FieldFacts =>
+  typeof facts === 'object' && facts !== null && 'fromIds' in facts;
+
+/** The record of a linked object, of which a selected field needs it. */
+export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
+  if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
+  return linked.record;
+}
+
+/**
+ * A field that leads from a parent's ids to another object, or to none.
+ * Spread it into a Pothos field: it brings `resolve`, and the facts that links look at.
+ */
+export function linkFromIds<Parent, Args, Ids extends object, Item>(
+  link: () => Link<Ids, Item>,
+  ids: (parent: Parent, args: Args, context: Context) => Ids,
+) {
+  const resolve: Resolve<Parent, Args, Linked<Ids, Item>> = (parent, args, context, info) =>
+    link().follow(ids(parent, args, context), context, info);
+  return { resolve, extensions: fromIdsAhead(resolve) };
+}
+
+/** A field that leads from a parent's record to another object, or to none where the record names none. */
+export function linkFromRecord<Parent, Ids extends object, Item>(
+  link: () => Link<Ids, Item>,
+  ids: (parent: Parent) => Ids | null,
+) {
+  const resolve: Resolve<Parent, object, Linked<Ids, Item> | null> = (parent, _args, context, info) => {
+    const named = ids(parent);
+    return named === null ? null : link().follow(named, context, info);
+  };
+  return { resolve };
+}
+
+/**
+ * A field that leads from a list of a parent's record to an object for each entry; each is read, and fails, on its own.
+ * `toIds` may throw: the error is its entry's.
+ */
+export function linksFromRecord<Parent, Ids extends object, Item>(
+  link: () => Link<Ids, Item>,
+  entries: (parent: Parent) => readonly string[] | null | undefined,
+  toIds: (parent: Parent, entry: string) => Ids,
+) {
+  const resolve = (parent: Parent, _args: object, context: Context, info: GraphQLResolveInfo) =>
+    sound(entries(parent))?.map(async (entry) => link().follow(toIds(parent, sound(entry)), context, info));
+  return { resolve };
+}

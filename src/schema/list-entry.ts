@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { sound } from '../bank/answer.ts';
+import { BankqlError } from '../bank/error.ts';
+import type { Operation } from '../contract/operation.ts';
+import { findById } from '../loaders/find-by-id.ts';
+
+/**
+ * Entries of the bank's lists, which may come without an id: such an entry is named by its position in the list,
+ * and by the query that gave the list (null for the list without a query).
+ */
+export interface Place<Query> {
+  readonly index: number;
+  readonly query: Query | null;
+}
+
+/** The shape of a position in a node's key. */
+export const position = z.int().min(0);
+
+type Entry = { readonly id?: string | null | undefined };
+
+/** The id that an entry bears; null where it has none, or none that is one. */
+export const idOf = ({ id }: Entry): string | null => (typeof id === 'string' && id !== '' ? id : null);
+
+/**
+ * The entry of a list with this id, or at this position.
+ * Errors: NOT_FOUND where the list has none; BANK_BAD_RESPONSE where the entry broke the contract.
+ */
+export function entryOf<T extends Entry>(
+  list: readonly T[],
+  at: string | Place<unknown>,
+  operation: Operation,
+): T {
+  const entry = typeof at === 'string' ? findById(list, at) : list[at.index];
+  if (entry === undefined || entry === null) throw notFound(operation);
+  return sound(entry) as T;
+}
+
+export const notFound = (operation: Operation) =>
+  new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no such entry.`, {
+    operation: operation.id,
+  });

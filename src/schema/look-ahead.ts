@@ -1,0 +1,81 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getArgumentValues,
+  isAbstractType,
+  type SelectionNode,
+  typeFromAST,
+} from 'graphql';
+
+/** What looking ahead needs of a resolver's `info`. */
+export type Selection = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues' | 'fieldNodes'>;
+
+/** A field that the operation selects, with all the nodes that select it under one name of the answer. */
+export interface SelectedField {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+}
+
+/**
+ * The fields that an operation selects of an object, through aliases and fragments, without what @skip and @include
+ * leave out. `__typename` is none of them.
+ */
+export function selectedFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
+  const fields = type.getFields();
+  const nodes = new Map<string, FieldNode[]>();
+  const seen = new Set<string>();
+
+  const applies = (condition: Parameters<typeof typeFromAST>[1] | undefined) => {
+    if (condition === undefined) return true;
+    const named = typeFromAST(selection.schema, condition);
+    return named === type || (isAbstractType(named) && selection.schema.isSubType(named, type));
+  };
+  const collect = (selections: readonly SelectionNode[]) => {
+    for (const node of selections) {
+      if (!isIncluded(node, selection)) continue;
+      if (node.kind === 'Field') {
+        const name = node.alias?.value ?? node.name.value;
+        const same = nodes.get(name);
+        if (same === undefined) nodes.set(name, [node]);
+        else same.push(node);
+      } else if (node.kind === 'InlineFragment') {
+        if (applies(node.typeCondition)) collect(node.selectionSet.selections);
+      } else if (!seen.has(node.name.value)) {
+        seen.add(node.name.value);
+        const fragment = selection.fragments[node.name.value];
+        if (fragment !== undefined && applies(fragment.typeCondition))
+          collect(fragment.selectionSet.selections);
+      }
+    }
+  };
+  for (const node of selection.fieldNodes) if (node.selectionSet) collect(node.selectionSet.selections);
+
+  const selected: SelectedField[] = [];
+  for (const same of nodes.values()) {
+    const field = fields[same[0]?.name.value ?? ''];
+    if (field !== undefined) selected.push({ field, nodes: same });
+  }
+  return selected;
+}
+
+/** The arguments of a selected field, as its resolver is given them. Errors: GraphQLError, as the executor's. */
+export function argumentsOf({ field, nodes }: SelectedField, selection: Selection): Record<string, unknown> {
+  const [node] = nodes;
+  return node === undefined ? {} : getArgumentValues(field, node, selection.variableValues);
+}
+
+function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {
+  for (const directive of node.directives ?? []) {
+    const name = directive.name.value;
+    if (name !== 'skip' && name !== 'include') continue;
+    const value = directive.arguments?.[0]?.value;
+    const condition =
+      value?.kind === 'Variable'
+        ? variableValues.coerced[value.name.value]
+        : value?.kind === 'BooleanValue' && value.value;
+    if (condition === (name === 'skip')) return false;
+  }
+  return true;
+}

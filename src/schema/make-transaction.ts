@@ -1,0 +1,110 @@
+import { checkId } from '../bank/path.ts';
+import { postMakeTransaction } from '../contract/transaction.ts';
+import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
+import { builder } from './builder.ts';
+import { bankIdOr } from './context.ts';
+import { checkPaid, idempotencyKeyDescription, receiptOf } from './payment.ts';
+import { AmountInput, amountBody, present } from './values.ts';
+
+const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
+  description:
+    "The transfer to make. `accountId` is the path's account; `from` defaults to it and to the path's bank.",
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    accountId: t.id({ required: true, description: "The path's account, which pays." }),
+    from: t.field({
+      type: AccountRefInput,
+      description: "REST `from`; what it leaves out is the path's account and bank.",
+    }),
+    to: t.field({ type: AccountRefInput, required: true, description: 'REST `to`, sent as given.' }),
+    value: t.field({
+      type: AmountInput,
+      required: true,
+      description: 'REST `value`; its amount is more than zero.',
+    }),
+    description: t.string({ description: 'REST `description`.' }),
+    challengeType: t.string({ description: 'REST `challenge_type`.' }),
+    idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
+  }),
+});
+
+interface Transfer {
+  readonly trackId: string;
+  readonly replayed: boolean;
+  readonly answer: unknown;
+  readonly from: NamedAccount;
+  readonly to: NamedAccount;
+}
+
+const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPayload').implement({
+  description: 'A transfer that the bank accepted.',
+  fields: (t) => ({
+    trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    replayed: t.exposeBoolean('replayed', {
+      nullable: false,
+      description: 'True where this is the stored answer to an earlier call with the same key.',
+    }),
+    transactionId: t.id({
+      nullable: true,
+      description: "`id` of the bank's answer, where it gave one: the specification shows no body.",
+      resolve: ({ answer }) => receiptOf(answer).transactionId,
+    }),
+    status: t.string({
+      nullable: true,
+      description: "`status` of the bank's answer, where it gave one.",
+      resolve: ({ answer }) => receiptOf(answer).status,
+    }),
+    from: t.field({
+      type: NamedAccountRef,
+      nullable: false,
+      description: 'Read after the transfer, so that its balance is the new one.',
+      resolve: ({ from }) => from,
+    }),
+    to: t.field({
+      type: NamedAccountRef,
+      nullable: false,
+      description: 'Read after the transfer, so that its balance is the new one.',
+      resolve: ({ to }) => to,
+    }),
+  }),
+});
+
+builder.mutationField('makeTransaction', (t) =>
+  t.field({
+    type: MakeTransactionPayload,
+    nullable: true,
+    description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
+    args: {
+      input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
+    },
+    resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
+      const bankId = bankIdOr(defaults, input.bankId);
+      const accountId = checkId('accountId', input.accountId);
+      const viewId = defaults.viewId;
+      checkPaid(input.value.amount);
+      const body = present({
+        description: input.description,
+        challenge_type: input.challengeType,
+        from: { bank_id: bankId, account_id: accountId, ...accountRefBody(input.from ?? {}) },
+        to: accountRefBody(input.to),
+        value: amountBody(input.value),
+      });
+      try {
+        const paid = await payments.pay(postMakeTransaction, {
+          input: { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, credentials },
+          idempotencyKey: input.idempotencyKey,
+          bankId,
+          accountId,
+          value: body.value,
+        });
+        return {
+          ...paid,
+          from: { named: body.from, bankId, viewId },
+          to: { named: body.to, bankId, viewId },
+        };
+      } finally {
+        reader.forget();
+      }
+    },
+  }),
+);

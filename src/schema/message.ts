@@ -1,0 +1,78 @@
+import { checkId } from '../bank/path.ts';
+import { type Message, putCustomerMessage } from '../contract/message.ts';
+import { builder } from './builder.ts';
+import { bankIdOr } from './context.ts';
+
+export const MessageRef = builder.objectRef<Message>('Message');
+MessageRef.implement({
+  description: 'A message to a customer. REST: getMessagesOwner.',
+  fields: (t) => ({
+    message: t.exposeString('message', { nullable: true, description: 'REST `message`.' }),
+    fromDepartment: t.exposeString('from_department', {
+      nullable: true,
+      description: 'REST `from_department`.',
+    }),
+    fromPerson: t.exposeString('from_person', { nullable: true, description: 'REST `from_person`.' }),
+    date: t.exposeString('date', { nullable: true, description: 'REST `date`, as the bank wrote it.' }),
+  }),
+});
+
+export const MessageConnection = builder.connectionObject(
+  { type: MessageRef, name: 'MessageConnection', description: 'A list of messages.' },
+  { name: 'MessageEdge', description: 'A message and its place in a list.' },
+);
+
+const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
+  description: 'The message to put, and to whom.',
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    customerId: t.id({ required: true, description: "The path's customer." }),
+    message: t.string({ required: true, description: 'REST `message`.' }),
+    fromDepartment: t.string({ required: true, description: 'REST `from_department`.' }),
+    fromPerson: t.string({ required: true, description: 'REST `from_person`.' }),
+  }),
+});
+
+const PutCustomerMessagePayload = builder
+  .objectRef<{ message: Message; trackId: string }>('PutCustomerMessagePayload')
+  .implement({
+    description: "The bank's answer to the customer message PUT.",
+    fields: (t) => ({
+      message: t.expose('message', {
+        type: MessageRef,
+        nullable: true,
+        description: 'The message as the bank answered it.',
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+
+builder.mutationField('putCustomerMessage', (t) =>
+  t.field({
+    type: PutCustomerMessagePayload,
+    nullable: true,
+    description: 'REST: the customer message PUT.',
+    args: {
+      input: t.arg({
+        type: PutCustomerMessageInput,
+        required: true,
+        description: 'The message, and to whom.',
+      }),
+    },
+    resolve: async (_root, { input }, { reader, defaults }) => {
+      const { answer, trackId } = await reader.write(
+        putCustomerMessage,
+        {
+          BANK_ID: bankIdOr(defaults, input.bankId),
+          CUSTOMER_ID: checkId('customerId', input.customerId),
+        },
+        {
+          message: input.message,
+          from_department: input.fromDepartment,
+          from_person: input.fromPerson,
+        },
+      );
+      return { message: answer, trackId };
+    },
+  }),
+);

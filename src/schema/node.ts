@@ -1,0 +1,63 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { accountLink } from './account.ts';
+import { bankLink } from './bank.ts';
+import { branchLink } from './branch.ts';
+import { builder } from './builder.ts';
+import type { Context } from './context.ts';
+import { customerLink } from './customer.ts';
+import { decodeGlobalId, forged } from './global-id.ts';
+import type { Link } from './link.ts';
+import { metadataLink } from './metadata.ts';
+import { otherAccountLink } from './other-account.ts';
+import { productLink } from './product.ts';
+import { transactionLink } from './transaction.ts';
+
+/** Follows a global id's key to its node, and says of which type it is. */
+type Follow = (key: unknown, context: Context, info: GraphQLResolveInfo) => Promise<object>;
+
+const byName = <Ids extends object, Item>(link: Link<Ids, Item>): [string, Follow] => [
+  link.name,
+  async (key, context, info) => ({
+    ...(await link.follow(link.idsOf(key), context, info)),
+    __typename: link.name,
+  }),
+];
+
+const follow = new Map([
+  byName(bankLink),
+  byName(customerLink),
+  byName(accountLink),
+  byName(otherAccountLink),
+  byName(transactionLink),
+  byName(productLink),
+  byName(branchLink),
+  byName(metadataLink),
+]);
+
+async function nodeOf(id: string, context: Context, info: GraphQLResolveInfo): Promise<object> {
+  const { typename, key } = decodeGlobalId(id);
+  const followKey = follow.get(typename);
+  if (followKey === undefined) throw forged();
+  return followKey(key, context, info);
+}
+
+builder.queryField('node', (t) =>
+  t.field({
+    type: builder.nodeInterfaceRef(),
+    nullable: true,
+    description:
+      'A node by its global id. Costs the REST call of its type, where the id does not answer what is selected.',
+    args: { id: t.arg.id({ required: true, description: 'An `id` as it was answered.' }) },
+    resolve: (_root, { id }, context, info) => nodeOf(id, context, info),
+  }),
+);
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [builder.nodeInterfaceRef()],
+    nullable: { list: false, items: true },
+    description: 'Nodes by their global ids, in that order; each is read, and fails, on its own.',
+    args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
+    resolve: (_root, { ids }, context, info) => ids.map((id) => nodeOf(id, context, info)),
+  }),
+);

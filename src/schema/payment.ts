@@ -1,0 +1,125 @@
+import { badUserInput } from '../bank/error.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
+import type { PaymentRecord } from '../payments/store.ts';
+import { builder } from './builder.ts';
+import { isPositive } from './decimal.ts';
+import { MoneyRef } from './values.ts';
+
+export const idempotencyKeyDescription =
+  'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
+
+/** Errors: BAD_USER_INPUT for an amount that would move nothing, or move it back. */
+export function checkPaid(amount: string | undefined): void {
+  if (amount !== undefined && !isPositive(amount))
+    throw badUserInput('The amount of a payment has to be more than zero.');
+}
+
+/** `id` and `status` of a payment's answer, where the bank gave them as texts: the specification shows no body. */
+export function receiptOf(answer: unknown): { transactionId: string | null; status: string | null } {
+  const member = (name: string) => {
+    const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, name) : null;
+    return typeof value === 'string' ? value : null;
+  };
+  return { transactionId: member('id'), status: member('status') };
+}
+
+const PaymentState = builder.enumType('PaymentState', {
+  description:
+    'PENDING: under way, or its end not yet recorded. UNKNOWN: it may have been executed; bankql never sends it again.',
+  values: {
+    PENDING: { description: 'Under way, or its end not yet recorded.' },
+    DONE: { description: 'The bank accepted it.' },
+    REJECTED: { description: 'The bank refused it; nothing was moved.' },
+    UNKNOWN: { description: 'It may have been executed; bankql never sends it again.' },
+  },
+});
+
+interface FoundPayment {
+  readonly idempotencyKey: string;
+  readonly record: PaymentRecord;
+}
+
+const receipt = ({ record }: FoundPayment) =>
+  receiptOf(record.answer === null ? null : parseExactJson(record.answer));
+
+const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
+  description: "What bankql's record says of a payment. Costs no REST call.",
+  fields: (t) => ({
+    idempotencyKey: t.exposeString('idempotencyKey', {
+      nullable: false,
+      description: 'The key it was asked for with.',
+    }),
+    state: t.field({
+      type: PaymentState,
+      nullable: false,
+      description: 'How far it is.',
+      resolve: ({ record }) => record.state,
+    }),
+    operation: t.string({
+      nullable: false,
+      description: "The REST operation's id.",
+      resolve: ({ record }) => record.operation,
+    }),
+    bankId: t.id({
+      nullable: false,
+      description: "The path's bank.",
+      resolve: ({ record }) => record.bankId,
+    }),
+    accountId: t.id({
+      nullable: false,
+      description: "The path's account.",
+      resolve: ({ record }) => record.accountId,
+    }),
+    value: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description: 'What was to be moved.',
+      resolve: ({ record: { amount, currency } }) =>
+        amount === null && currency === null ? null : { amount, currency },
+    }),
+    trackId: t.id({
+      nullable: false,
+      description: "The Track-ID of the one REST call: the bank's operator can find it.",
+      resolve: ({ record }) => record.trackId,
+    }),
+    createdAt: t.string({
+      nullable: false,
+      description: 'ISO 8601, UTC.',
+      resolve: ({ record }) => new Date(record.createdAt).toISOString(),
+    }),
+    updatedAt: t.string({
+      nullable: false,
+      description: 'ISO 8601, UTC.',
+      resolve: ({ record }) => new Date(record.updatedAt).toISOString(),
+    }),
+    transactionId: t.id({
+      nullable: true,
+      description: "As in the mutation's payload, where the bank gave it.",
+      resolve: (payment) => receipt(payment).transactionId,
+    }),
+    status: t.string({
+      nullable: true,
+      description: "As in the mutation's payload, where the bank gave it.",
+      resolve: (payment) => receipt(payment).status,
+    }),
+    code: t.string({
+      nullable: true,
+      description: 'The code that the mutation answered with, where it failed.',
+      resolve: ({ record }) => record.code,
+    }),
+  }),
+});
+
+builder.queryField('payment', (t) =>
+  t.field({
+    type: PaymentRef,
+    nullable: true,
+    description:
+      "What became of the calling customer's payment with this key; null where there is none. Sends nothing to the bank.",
+    args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
+    resolve: async (_root, { idempotencyKey }, { payments, credentials }) => {
+      const record = await payments.find(credentials, idempotencyKey);
+      return record === null ? null : { idempotencyKey, record };
+    },
+  }),
+);

@@ -1,0 +1,20 @@
+import './decimal.ts';
+import './account.ts';
+import './account-ref.ts';
+import './bank.ts';
+import './branch.ts';
+import './customer.ts';
+import './make-transaction.ts';
+import './message.ts';
+import './metadata.ts';
+import './node.ts';
+import './other-account.ts';
+import './payment.ts';
+import './product.ts';
+import './transaction.ts';
+import './transaction-request.ts';
+import './values.ts';
+import { builder } from './builder.ts';
+
+/** The GraphQL schema; printed, it is schema.graphql. */
+export const schema = builder.toSchema();

@@ -1,0 +1,205 @@
+import { sound } from '../bank/answer.ts';
+import { checkId } from '../bank/path.ts';
+import type { AccountRef as AccountName } from '../contract/shapes.ts';
+import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
+import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
+import { builder } from './builder.ts';
+import { bankIdOr, viewIdOr } from './context.ts';
+import { linksFromRecord } from './link.ts';
+import { checkPaid, idempotencyKeyDescription } from './payment.ts';
+import { TransactionRef, transactionLink } from './transaction.ts';
+import { MoneyInput, MoneyRef, moneyBody, optionally, present } from './values.ts';
+
+/** A transaction request, which has no id of its own, and the account and view through which it was read. */
+interface TransactionRequestEntry extends ViewIds {
+  readonly request: TransactionRequest;
+}
+
+/** An entry of an account's transaction requests. */
+export const transactionRequestEntry = (
+  { bankId, accountId, viewId }: ViewIds,
+  request: TransactionRequest,
+): TransactionRequestEntry => ({ bankId, accountId, viewId, request });
+
+const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
+  account ? { named: sound(account), bankId, viewId } : null;
+
+const bodyOf = ({ request }: TransactionRequestEntry) => sound(request.body);
+
+export const TransactionRequestRef = builder.objectRef<TransactionRequestEntry>('TransactionRequest');
+TransactionRequestRef.implement({
+  description: 'A request for a transaction. REST: getTransactionsRequest.',
+  fields: (t) => ({
+    description: t.string({
+      nullable: true,
+      description: 'REST `description`.',
+      resolve: ({ request }) => request.description,
+    }),
+    resourceUrl: t.string({
+      nullable: true,
+      description: 'REST `resource_url`.',
+      resolve: ({ request }) => request.resource_url,
+    }),
+    status: t.string({
+      nullable: true,
+      description: 'REST `status`, a free text.',
+      resolve: ({ request }) => request.status,
+    }),
+    startDate: t.string({
+      nullable: true,
+      description: 'REST `start_date`, as the bank wrote it.',
+      resolve: ({ request }) => request.start_date,
+    }),
+    endDate: t.string({
+      nullable: true,
+      description: 'REST `end_date`, as the bank wrote it.',
+      resolve: ({ request }) => request.end_date,
+    }),
+    challenge: t.string({
+      nullable: true,
+      description: 'REST `challenge`.',
+      resolve: ({ request }) => request.challenge,
+    }),
+    from: t.field({
+      type: NamedAccountRef,
+      nullable: true,
+      description: 'REST `from`.',
+      resolve: (entry) => named(entry, entry.request.from),
+    }),
+    to: t.field({
+      type: NamedAccountRef,
+      nullable: true,
+      description: 'REST `body.to`.',
+      resolve: (entry) => named(entry, bodyOf(entry)?.to),
+    }),
+    value: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description: 'REST `body.value`.',
+      resolve: (entry) => bodyOf(entry)?.value,
+    }),
+    transactionIds: t.string({
+      nullable: true,
+      description: 'REST `transaction_ids`, as the bank wrote it.',
+      resolve: ({ request }) => request.transaction_ids,
+    }),
+    transactions: t.field({
+      type: [TransactionRef],
+      nullable: { list: true, items: true },
+      description:
+        'The transactions that `transactionIds` names (separated by commas or white space). REST: getTransaction for each.',
+      ...linksFromRecord(
+        () => transactionLink,
+        ({ request }: TransactionRequestEntry) =>
+          sound(request.transaction_ids)
+            ?.split(/[\s,]+/)
+            .filter((id) => id !== ''),
+        ({ bankId, accountId, viewId }, transactionId) => ({
+          bankId,
+          accountId,
+          viewId,
+          transactionId: checkId('transactionId', transactionId),
+        }),
+      ),
+    }),
+  }),
+});
+
+export const TransactionRequestConnection = builder.connectionObject(
+  {
+    type: TransactionRequestRef,
+    name: 'TransactionRequestConnection',
+    description: 'A list of transaction requests.',
+  },
+  { name: 'TransactionRequestEdge', description: 'A transaction request and its place in a list.' },
+);
+
+const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
+  description: "The transaction to ask for. `transactionRequestType` is the path's {TYPE}.",
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    accountId: t.id({ required: true, description: "The path's account, which pays." }),
+    viewId: t.id({ description: "The path's view; the configured default view where left out." }),
+    transactionRequestType: t.string({ required: true, description: "The path's {TYPE}." }),
+    to: t.field({ type: AccountRefInput, required: true, description: 'REST `to`, sent as given.' }),
+    value: t.field({ type: MoneyInput, description: 'REST `value`; its amount is more than zero.' }),
+    description: t.string({ description: 'REST `description`.' }),
+    challengeType: t.string({ description: 'REST `challenge_type`.' }),
+    idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
+  }),
+});
+
+interface RequestPaid {
+  readonly requests: readonly (TransactionRequest | Error)[];
+  readonly ids: ViewIds;
+  readonly trackId: string;
+  readonly replayed: boolean;
+}
+
+const PutTransactionRequestPayload = builder
+  .objectRef<RequestPaid>('PutTransactionRequestPayload')
+  .implement({
+    description: "The bank's answer to putTransactionsRequestAccount.",
+    fields: (t) => ({
+      transactionRequests: t.field({
+        type: [TransactionRequestRef],
+        nullable: { list: true, items: true },
+        description: 'REST `transaction-requests`, as the bank answered it.',
+        resolve: ({ requests, ids }) =>
+          requests.map(async (request) => transactionRequestEntry(ids, sound(request))),
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+      replayed: t.exposeBoolean('replayed', {
+        nullable: false,
+        description: 'True where this is the stored answer to an earlier call with the same key.',
+      }),
+    }),
+  });
+
+builder.mutationField('putTransactionRequest', (t) =>
+  t.field({
+    type: PutTransactionRequestPayload,
+    nullable: true,
+    description:
+      'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
+    args: {
+      input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
+    },
+    resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
+      const ids = {
+        bankId: bankIdOr(defaults, input.bankId),
+        accountId: checkId('accountId', input.accountId),
+        viewId: viewIdOr(defaults, input.viewId),
+      };
+      const value = optionally(input.value, moneyBody);
+      checkPaid(value?.amount);
+      try {
+        const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
+          input: {
+            ids: {
+              BANK_ID: ids.bankId,
+              ACCOUNT_ID: ids.accountId,
+              VIEW_ID: ids.viewId,
+              TYPE: checkId('transactionRequestType', input.transactionRequestType),
+            },
+            body: present({
+              description: input.description,
+              challenge_type: input.challengeType,
+              to: accountRefBody(input.to),
+              value,
+            }),
+            credentials,
+          },
+          idempotencyKey: input.idempotencyKey,
+          bankId: ids.bankId,
+          accountId: ids.accountId,
+          value: value ?? {},
+        });
+        return { requests: answer ?? [], ids, trackId, replayed };
+      } finally {
+        reader.forget();
+      }
+    },
+  }),
+);

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { checkId } from '../bank/path.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
+
+/** How the key begins of an account seen through a view, and of what hangs on it: bank, account, view. */
+export const viewKey = [z.string(), z.string(), z.string()] as const;
+
+/** Errors: BAD_USER_INPUT where one of them is no id. */
+export const checkView = (bankId: string, accountId: string, viewId: string): ViewIds => ({
+  bankId: checkId('bankId', bankId),
+  accountId: checkId('accountId', accountId),
+  viewId: checkId('viewId', viewId),
+});

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'undici';
+import { parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
+import { type OperationId, operations } from '../../src/contract/operations.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+
+export interface BankAnswer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly text: string;
+  /** The answer's JSON, amounts as the text of their digits. */
+  readonly json: unknown;
+}
+
+/** What a call says besides its ids. Headers given as null are left out. */
+export interface CallOptions {
+  /** `alice` where none is given; null for nobody. */
+  readonly caller?: string | null;
+  /** Written as JSON, amounts (texts) as numbers; a text or bytes are sent as they are. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** What follows the path, such as `?subscription-key=…`. */
+  readonly query?: string;
+}
+
+export type Call = (
+  id: OperationId,
+  ids?: Readonly<Record<string, string>>,
+  options?: CallOptions,
+) => Promise<BankAnswer>;
+
+/** Sends any request to a sandbox, with all headers that an operation of alice's could need. */
+export async function send(url: string, method: string, options: CallOptions = {}): Promise<BankAnswer> {
+  const caller = options.caller === undefined ? 'alice' : options.caller;
+  const all: Record<string, string | null> = {
+    'Ocp-Apim-Subscription-Key': 'sandbox-key',
+    'Auth-Provider-Name': caller && 'sandbox',
+    'Auth-ID': caller,
+    'Track-ID': randomUUID(),
+    'Content-Type': options.body === undefined ? null : 'application/json',
+    ...options.headers,
+  };
+  const headers = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [name, value]));
+  const { body = null } = options;
+  const bytes =
+    body === null || typeof body === 'string' || body instanceof Uint8Array ? body : writeExactJson(body);
+  const answer = await request(url, { method, headers, body: bytes });
+  const text = await answer.body.text();
+  return {
+    status: answer.statusCode,
+    contentType: answer.headers['content-type']?.toString(),
+    text,
+    json: text === '' ? undefined : parseExactJson(text),
+  };
+}
+
+/** Calls operations by their ids; the bank is SNDBCY2N and the view `owner` where the ids name no other. */
+export function callerOf(baseUrl: string): Call {
+  return (id, ids = {}, options = {}) => {
+    const all: Readonly<Record<string, string>> = { BANK_ID: 'SNDBCY2N', VIEW_ID: 'owner', ...ids };
+    const path = operations[id].path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(all[name] ?? ''),
+    );
+    return send(`${baseUrl}${path}${options.query ?? ''}`, operations[id].method, options);
+  };
+}
+
+/** A sandbox of its own, on seeded data, with a way to call it. */
+export async function freshBank(): Promise<Sandbox & { readonly call: Call }> {
+  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  return { ...sandbox, call: callerOf(sandbox.url) };
+}
+
+/** The records of an answer, checked against the operation's shape: the list, or the one record. */
+export function recordsOf(id: OperationId, answer: BankAnswer): Record<string, unknown>[] {
+  if (answer.status !== 200) throw new Error(`${id}: ${answer.status} ${answer.text}`);
+  const { envelope, answer: shape } = operations[id];
+  if (!shape) throw new Error(`${id} has no shape`);
+  const content = envelope === null ? [answer.json] : Object(answer.json)[envelope];
+  return shape.strict().array().parse(content);
+}
+
+/** The one record of an answer. */
+export function recordOf(id: OperationId, answer: BankAnswer): Record<string, unknown> {
+  const [record, ...more] = recordsOf(id, answer);
+  if (!record || more.length > 0) throw new Error(`${id}: not one record`);
+  return record;
+}
+
+/** The exact balance of an account that the caller owns. */
+export async function balanceOf(call: Call, accountId: string, caller = 'alice'): Promise<string> {
+  const ids = { ACCOUNT_ID: accountId, scope: 'views' };
+  const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller }));
+  return String(Object(account.balance).amount);
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Call, freshBank } from './bank-caller.ts';
+
+let bank: Awaited<ReturnType<typeof freshBank>>;
+let call: Call;
+beforeAll(async () => {
+  bank = await freshBank();
+  call = bank.call;
+});
+afterAll(() => bank.close());
+
+it('the subscription key may come as a query parameter', async () => {
+  const headers = { 'Ocp-Apim-Subscription-Key': null };
+  const keyed = await call('getBranches', {}, { headers, query: '?subscription-key=sandbox-key' });
+  expect(keyed.status).toBe(200);
+  for (const query of [
+    '?subscription-key=',
+    '?subscription-key=a',
+    '?subscription-key=sandbox-key&subscription-key=a',
+  ]) {
+    expect((await call('getBranches', {}, { headers, query })).status, query).toBe(401);
+  }
+});
+
+it('a header that is wrong is not mended by the query parameter', async () => {
+  const headers = { 'Ocp-Apim-Subscription-Key': 'wrong' };
+  const answer = await call('getBranches', {}, { headers, query: '?subscription-key=sandbox-key' });
+  expect(answer.status).toBe(401);
+});
+
+it('no error repeats the subscription key', async () => {
+  const headers = { 'Ocp-Apim-Subscription-Key': 'my-secret' };
+  expect(
+    (await call('getBranches', {}, { headers, query: '?subscription-key=my-secret' })).text,
+  ).not.toContain('my-secret');
+  expect(
+    (await call('getProduct', { PRODUCT_ID: 'none' }, { query: '?subscription-key=my-secret' })).text,
+  ).not.toContain('my-secret');
+});
+
+it('a caller of another provider, or with one auth header alone, is refused', async () => {
+  const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'views' };
+  for (const [name, value] of [
+    ['Auth-Provider-Name', 'elsewhere'],
+    ['Auth-Provider-Name', null],
+    ['Auth-ID', null],
+  ] as const) {
+    const headers = { [name]: value };
+    expect((await call('getAccountsScope', ids, { headers })).status).toBe(403);
+    expect((await call('getMessagesOwner', {}, { headers })).status).toBe(403);
+  }
+});
+
+it('a customer without an Auth-ID of the documented ones cannot call', async () => {
+  expect((await call('getCustomer', { CUSTOMER_ID: 'carol' }, { caller: 'carol' })).status).toBe(403);
+});

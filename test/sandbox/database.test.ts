@@ -1,0 +1,73 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openDatabase } from '../../src/sandbox/database.ts';
+import { seed } from '../../src/sandbox/seed.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { balanceOf, callerOf, recordsOf } from './bank-caller.ts';
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  file = join(folder, 'bank.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it('a file outlives the sandbox, and is not seeded again', async () => {
+  const options = { port: 0, database: file, latencyMs: 0 };
+  const pay = { from: {}, to: { account_id: 'bob-current' }, value: { amount: '0.000001' } };
+  let before: string;
+  {
+    await using sandbox = await startSandbox(options);
+    const call = callerOf(sandbox.url);
+    await call('postMakeTransaction', { ACCOUNT_ID: 'alice-current' }, { body: pay });
+    await call('putBranchID', { BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: false } });
+    before = await balanceOf(call, 'alice-current');
+  }
+  await using sandbox = await startSandbox(options);
+  const call = callerOf(sandbox.url);
+  expect(before).toBe('4305.799999');
+  expect(await balanceOf(call, 'alice-current')).toBe(before);
+  const branches = recordsOf('getBranches', await call('getBranches'));
+  expect(branches).toHaveLength(26);
+  expect(branches[0]).toEqual({ id: 'nicosia-main', acceptsDeposits: false });
+  const next = await call('postMakeTransaction', { ACCOUNT_ID: 'alice-current' }, { body: pay });
+  expect(next.json).toEqual({ id: 'tx-0227', status: 'COMPLETED' });
+});
+
+it('a seed that fails leaves an empty file, which the next start fills', () => {
+  const broken = () => {
+    throw new Error('no');
+  };
+  expect(() => openDatabase(file, broken)).toThrow('no');
+  const database = openDatabase(file, seed);
+  expect(database.customers.all()).toHaveLength(5);
+  database.close();
+});
+
+it('a file of another version is refused, and stays as it is', async () => {
+  const db = new DatabaseSync(file);
+  db.exec('PRAGMA user_version = 99');
+  db.close();
+  const before = await readFile(file);
+  expect(() => openDatabase(file, seed)).toThrow(/move it away/);
+  expect(await readFile(file)).toEqual(before);
+});
+
+it('what throws within a database transaction is undone, numbers too', () => {
+  const database = openDatabase(':memory:', seed);
+  const first = database.nextId('thing');
+  expect(() =>
+    database.atomically(() => {
+      database.nextId('thing');
+      database.messages.put('alice', null, { message: 'half' });
+      throw new Error('undo');
+    }),
+  ).toThrow('undo');
+  expect(database.messages.of('alice')).toHaveLength(3);
+  expect([first, database.nextId('thing')]).toEqual(['thing-0001', 'thing-0002']);
+  database.close();
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OperationId, operations } from '../../src/contract/operations.ts';
+import { type Call, type CallOptions, freshBank, recordsOf } from './bank-caller.ts';
+
+type Example = readonly [Readonly<Record<string, string>>, CallOptions?];
+
+/** A call of each operation that the bank answers with 200. */
+const examples: Readonly<Record<OperationId, Example>> = {
+  putCustomerID: [{ CUSTOMER_ID: 'alice' }, { body: { legal_name: 'Alice', bank_id: ['SNDBCY2N'] } }],
+  putBranchID: [{ BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: true, name: 'Κεντρικό' } }],
+  putTransactionsRequestAccount: [
+    { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' },
+    { body: { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1.50' } } },
+  ],
+  putAccountID: [{ ACCOUNT_ID: 'alice-new' }, { body: { balance: { currency: 'EUR', amount: '0.10' } } }],
+  postBranches: [{}, { body: { id: 'SNDBCY2N', name: 'πάφος' } }],
+  postOtherAccounts: [{ ACCOUNT_ID: 'alice-current' }, { body: { IBAN: 'GR1601101250000000012300695' } }],
+  putProduct: [{}, { body: { bank_id: 'SNDBCY2N', name: '定期預金' } }],
+  postMakeTransaction: [
+    { ACCOUNT_ID: 'alice-current' },
+    {
+      body: {
+        from: { account_id: 'alice-current', bank_id: 'SNDBCY2N' },
+        to: { account_id: 'bob-current', bank_id: 'SNDBCY2N' },
+        value: { currency: 'EUR', amount: '2.25' },
+      },
+    },
+  ],
+  postMetadata: [{}, { body: { id: 'languages' } }],
+  postProducts: [{}, { body: { id: 'current-plus' } }],
+  putCustomerMessage: [
+    { CUSTOMER_ID: 'bob' },
+    { body: { message: 'Γεια', from_department: 'Cards', from_person: 'Alice' } },
+  ],
+  putTransactions: [
+    { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001', TYPE: 'comment' },
+    { body: { details: { approved_by_ip_address: '192.0.2.1' }, metadata: { comments: 'Σωστό' } } },
+  ],
+  getAccountsScope: [{ ACCOUNT_ID: 'alice-current', scope: 'permissions' }],
+  getTransaction: [{ ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0002' }],
+  getTransactionsRequest: [{ ACCOUNT_ID: 'alice-current' }],
+  getCustomer: [{ CUSTOMER_ID: 'alice' }],
+  getBranches: [{}],
+  getOtherAccounts: [{ ACCOUNT_ID: 'alice-current' }],
+  getMessagesOwner: [{}],
+  getProduct: [{ PRODUCT_ID: 'current-plus' }],
+};
+
+const ids = Object.values(operations).map(({ id }) => id);
+
+describe('every operation', () => {
+  let bank: Awaited<ReturnType<typeof freshBank>>;
+  let call: Call;
+  beforeAll(async () => {
+    bank = await freshBank();
+    call = bank.call;
+  });
+  afterAll(() => bank.close());
+
+  it.each(ids)('%s answers 200 with the contract’s shape, and nothing that it does not know', async (id) => {
+    const answer = await call(id, ...examples[id]);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.contentType).toBe('application/json; charset=utf-8');
+    if (id === 'postMakeTransaction') {
+      expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-\d{4}$/), status: 'COMPLETED' });
+    } else {
+      expect(recordsOf(id, answer).length).toBeGreaterThan(0);
+    }
+  });
+
+  it.each(ids)('%s needs a subscription key that the bank knows', async (id) => {
+    const [path, options] = examples[id];
+    for (const key of [null, 'another-key']) {
+      const answer = await call(id, path, { ...options, headers: { 'Ocp-Apim-Subscription-Key': key } });
+      expect(answer.status).toBe(401);
+      expect(answer.json).toEqual({ code: 401, message: expect.stringContaining('subscription key') });
+    }
+  });
+
+  it.each(ids)('%s asks for the auth headers where the table marks it A, and only there', async (id) => {
+    const answer = await call(id, examples[id][0], { ...examples[id][1], caller: null });
+    const owned = operations[id].auth !== 'none';
+    expect(answer.status, answer.text).toBe(owned ? 403 : 200);
+    const stranger = await call(id, examples[id][0], { ...examples[id][1], caller: 'mallory' });
+    expect(stranger.status).toBe(owned ? 403 : 200);
+  });
+
+  it.each(ids)(
+    '%s asks for a Track-ID that is a UUID where the table marks it T, and only there',
+    async (id) => {
+      const [path, options] = examples[id];
+      for (const trackId of [null, 'not-a-uuid']) {
+        const answer = await call(id, path, { ...options, headers: { 'Track-ID': trackId } });
+        expect(answer.status).toBe(operations[id].tracked ? 400 : 200);
+        if (operations[id].tracked) expect(answer.text).toContain('Track-ID');
+      }
+    },
+  );
+
+  it.each(ids.filter((id) => operations[id].path.includes('BANK_ID')))('%s knows one bank', async (id) => {
+    const [path, options] = examples[id];
+    const answer = await call(id, { ...path, BANK_ID: 'OTHERBNK' }, options);
+    expect(answer.json).toEqual({ code: 404, message: 'There is no bank OTHERBNK' });
+  });
+
+  it.each(ids.filter((id) => operations[id].body))(
+    '%s takes the contract’s body and no other',
+    async (id) => {
+      const [path, options] = examples[id];
+      for (const body of [
+        '',
+        '{',
+        '[]',
+        'null',
+        '{"unheard_of":1}',
+        '{"amount":"1.00"}',
+        new Uint8Array([0x22, 0xff, 0x22]),
+      ]) {
+        const answer = await call(id, path, { ...options, body });
+        expect(answer.json, String(body)).toEqual({ code: 400, message: expect.any(String) });
+      }
+      const typed = await call(id, path, { ...options, headers: { 'Content-Type': 'text/plain' } });
+      expect(typed.json).toEqual({ code: 400, message: expect.stringContaining('Content-Type') });
+    },
+  );
+});

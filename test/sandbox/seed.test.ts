@@ -1,0 +1,169 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDatabase } from '../../src/sandbox/database.ts';
+import { compare } from '../../src/sandbox/decimal.ts';
+import { seededAccounts } from '../../src/sandbox/seed/account.ts';
+import { seed } from '../../src/sandbox/seed.ts';
+import { freshBank } from './bank-caller.ts';
+
+const database = openDatabase(':memory:', seed);
+const accounts = database.accounts.all();
+const customerIds = ['alice', 'bob', 'carol', 'yuki', 'omar'];
+const accountIds = seededAccounts.map(({ id }) => id);
+afterAll(() => database.close());
+
+it('there is enough of everything to look at, and as much as the docs say', async () => {
+  const docs = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
+  const all = <T>(of: (id: string) => T[]) => accountIds.flatMap(of);
+  const sets = ['transaction-types', 'transaction-statuses', 'account-types', 'languages'];
+  const counts = {
+    customers: database.customers.all().length,
+    accounts: accounts.length,
+    branches: database.branches.all().length,
+    products: database.products.all().length,
+    counterparties: all(database.otherAccounts.of).length,
+    transactions: new Set(all(database.transactions.of).map(({ id }) => id)).size,
+    'transaction requests': all(database.transactionRequests.of).length,
+    messages: customerIds.flatMap(database.messages.of).length,
+    'metadata ids': sets.filter((id) => database.metadata.of(id).length >= 3).length,
+  };
+  expect(counts).toEqual({
+    customers: 5,
+    accounts: 12,
+    branches: 26,
+    products: 12,
+    counterparties: 69,
+    transactions: 225,
+    'transaction requests': 7,
+    messages: 8,
+    'metadata ids': 4,
+  });
+  for (const [name, count] of Object.entries(counts)) expect(docs).toContain(`| ${count} ${name} |`);
+  for (const { id, owners, balance } of accounts) {
+    expect(docs).toContain(`| \`${id}\` | ${owners?.join(', ')} | ${balance?.amount} ${balance?.currency}`);
+  }
+});
+
+it('the documented callers own the documented accounts, which hold 1,000 euros at least', () => {
+  for (const [id, owner] of [
+    ['alice-current', 'alice'],
+    ['alice-savings', 'alice'],
+    ['bob-current', 'bob'],
+  ] as const) {
+    const account = database.accounts.get(id);
+    expect(account).toMatchObject({
+      owners: [owner],
+      views_available: ['owner', 'public'],
+      balance: { currency: 'EUR' },
+    });
+    expect(compare(account?.balance?.amount ?? '0', '1000')).toBeGreaterThanOrEqual(0);
+  }
+});
+
+it('one balance has more digits than a double keeps', () => {
+  expect(database.accounts.get('alice-trust')?.balance?.amount).toBe('9007199254740993.25');
+});
+
+it.each(accountIds)('%s: what its records name is there, and its history ends with its balance', (id) => {
+  const account = database.accounts.get(id);
+  const transactions = database.transactions.of(id);
+  for (const owner of account?.owners ?? []) expect(database.customers.get(owner)).toBeDefined();
+  expect(database.otherAccounts.of(id).length).toBeGreaterThanOrEqual(5);
+  for (const transaction of transactions) {
+    expect(transaction.this_account).toBe(id);
+    expect(database.otherAccounts.get(id, transaction.other_account ?? '')).toBeDefined();
+    expect(compare(transaction.details?.new_balance?.amount ?? '-1', '0')).toBeGreaterThanOrEqual(0);
+  }
+  expect(transactions.at(-1)?.details?.new_balance).toEqual(account?.balance);
+  for (const request of database.transactionRequests.of(id)) {
+    expect(database.accounts.get(request.body?.to?.account_id ?? '')).toBeDefined();
+    for (const transactionId of request.transaction_ids?.split(',') ?? []) {
+      expect(database.transactions.get(id, transactionId)?.details).toMatchObject({
+        value: { currency: 'EUR', amount: `-${request.body?.value?.amount}` },
+      });
+    }
+  }
+});
+
+it('every transaction has a uuid of its own, which both sides of a transfer share', () => {
+  const uuids = new Map<unknown, unknown>();
+  for (const { id, uuid } of accountIds.flatMap(database.transactions.of)) {
+    expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(uuids.get(uuid) ?? id).toBe(id);
+    uuids.set(uuid, id);
+  }
+  expect(uuids.size).toBe(225);
+});
+
+it('a few records leave out what the contract lets them leave out', () => {
+  expect(database.otherAccounts.of('alice-current').filter(({ id }) => id == null)).toHaveLength(2);
+  expect(database.branches.all().some(({ location }) => !location)).toBe(true);
+  expect(database.transactions.of('alice-current').some(({ metadata }) => !metadata)).toBe(true);
+});
+
+it('every IBAN’s check digits are right', () => {
+  const all = [...accounts, ...accountIds.flatMap(database.otherAccounts.of)].flatMap(
+    ({ IBAN }) => IBAN ?? [],
+  );
+  for (const iban of all) {
+    const digits = (iban.slice(4) + iban.slice(0, 4)).replaceAll(/[A-Z]/g, (letter) =>
+      String(letter.charCodeAt(0) - 55),
+    );
+    expect(BigInt(digits) % 97n, iban).toBe(1n);
+  }
+  expect(all.length).toBeGreaterThan(50);
+});
+
+it('the texts are of many scripts', () => {
+  const texts = JSON.stringify([
+    database.customers.all(),
+    database.branches.all(),
+    accountIds.flatMap(database.transactions.of),
+    accountIds.flatMap(database.otherAccounts.of),
+    customerIds.flatMap(database.messages.of),
+  ]);
+  for (const script of [
+    'Latin',
+    'Greek',
+    'Cyrillic',
+    'Han',
+    'Hiragana',
+    'Katakana',
+    'Arabic',
+    'Georgian',
+    'Hebrew',
+  ]) {
+    expect(texts, script).toMatch(new RegExp(`\\p{Script=${script}}`, 'u'));
+  }
+});
+
+let banks: Awaited<ReturnType<typeof freshBank>>[];
+beforeAll(async () => {
+  banks = [await freshBank(), await freshBank()];
+});
+afterAll(() => Promise.all(banks.map((bank) => bank.close())));
+
+it('two fresh sandboxes answer byte for byte the same', async () => {
+  const [one, other] = await Promise.all(
+    banks.map(async ({ call }) => {
+      const current = { ACCOUNT_ID: 'alice-current' };
+      const answers = [
+        await call('getBranches'),
+        await call('postProducts', {}, { body: { id: 'SNDBCY2N' } }),
+        await call('getMessagesOwner'),
+        await call('getCustomer', { CUSTOMER_ID: 'carol' }),
+        await call('getAccountsScope', { ...current, scope: 'permissions' }),
+        await call('getAccountsScope', { ...current, VIEW_ID: 'public', scope: 'permissions' }),
+        await call('getOtherAccounts', current),
+        await call('getTransactionsRequest', current),
+        await call('postMetadata', {}, { body: { id: 'account-types' } }),
+      ];
+      for (const { id } of database.transactions.of('alice-current')) {
+        answers.push(await call('getTransaction', { ...current, TRANSACTION_ID: id ?? '' }));
+      }
+      return answers.map(({ status, text }) => `${status} ${text}`);
+    }),
+  );
+  expect(one).toEqual(other);
+  expect(one?.every((answer) => answer.startsWith('200 '))).toBe(true);
+});

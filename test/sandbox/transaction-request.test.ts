@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { add } from '../../src/sandbox/decimal.ts';
+import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+
+let bank: Awaited<ReturnType<typeof freshBank>>;
+let call: Call;
+beforeEach(async () => {
+  bank = await freshBank();
+  call = bank.call;
+});
+afterEach(() => bank.close());
+
+const ask = (body: unknown) =>
+  call('putTransactionsRequestAccount', { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' }, { body });
+
+it('up to 1,000 is moved at once, and the request names its transaction', async () => {
+  const before = await balanceOf(call, 'bob-current', 'bob');
+  const value = { currency: 'EUR', amount: '1000.00' };
+  const answer = await ask({ to: { account_id: 'bob-current' }, value, description: '家賃' });
+  const request = recordOf('putTransactionsRequestAccount', answer);
+  expect(request).toEqual({
+    description: '家賃',
+    status: 'COMPLETED',
+    resource_url: '/v1/api/banks/SNDBCY2N/accounts/alice-current/owner/transaction-requests#request-0008',
+    transaction_ids: 'tx-0226',
+    start_date: expect.any(String),
+    end_date: expect.any(String),
+    from: { account_id: 'alice-current', bank_id: 'SNDBCY2N' },
+    body: { to: { account_id: 'bob-current', bank_id: 'SNDBCY2N' }, value },
+  });
+  expect(await balanceOf(call, 'bob-current', 'bob')).toBe(add(before, '1000.00'));
+  const transaction = await call('getTransaction', {
+    ACCOUNT_ID: 'alice-current',
+    TRANSACTION_ID: 'tx-0226',
+  });
+  expect(recordOf('getTransaction', transaction)).toMatchObject({
+    details: { type: 'SANDBOX_TAN', description: '家賃', value: { amount: '-1000.00' } },
+  });
+  const list = await call('getTransactionsRequest', { ACCOUNT_ID: 'alice-current' });
+  expect(recordsOf('getTransactionsRequest', list).at(-1)).toEqual(request);
+});
+
+it('above 1,000, or without a value, it waits for its challenge and moves nothing', async () => {
+  const before = await balanceOf(call, 'alice-current');
+  const value = { currency: 'EUR', amount: '1000.01' };
+  const large = await ask({ to: { account_id: 'bob-current' }, value, challenge_type: 'SMS' });
+  expect(recordOf('putTransactionsRequestAccount', large)).toMatchObject({
+    status: 'INITIATED',
+    challenge: 'SMS',
+  });
+  const open = recordOf('putTransactionsRequestAccount', await ask({ to: { account_id: 'bob-current' } }));
+  expect(open).toMatchObject({ status: 'INITIATED', challenge: 'SANDBOX_TAN' });
+  expect(open).not.toHaveProperty('transaction_ids');
+  expect(await balanceOf(call, 'alice-current')).toBe(before);
+});
+
+it.each([
+  ['a payee that the bank does not know', 404, { to: { account_id: 'nothing' } }],
+  ['a payee that is not named', 400, { to: {} }],
+  ['a value that is not positive', 400, { to: { account_id: 'bob-current' }, value: { amount: '0' } }],
+  ['another currency', 400, { to: { account_id: 'bob-current' }, value: { currency: 'USD', amount: '1' } }],
+])('%s: refused, and no request is kept', async (_, status, body) => {
+  const ids = { ACCOUNT_ID: 'alice-current' };
+  const before = (await call('getTransactionsRequest', ids)).text;
+  expect((await ask(body)).status).toBe(status);
+  expect((await call('getTransactionsRequest', ids)).text).toBe(before);
+});
+
+it('what the funds do not cover leaves no request, and no number is lost by it', async () => {
+  await call('putAccountID', { ACCOUNT_ID: 'alice-poor' }, { body: { balance: { amount: '5' } } });
+  const body = { to: { account_id: 'bob-current' }, value: { amount: '5.01' } };
+  const ids = { ACCOUNT_ID: 'alice-poor', TYPE: 'SANDBOX_TAN' };
+  const answer = await call('putTransactionsRequestAccount', ids, { body });
+  expect(answer.json).toEqual({ code: 400, message: 'Insufficient funds' });
+  expect((await call('getTransactionsRequest', ids)).json).toEqual({ 'transaction-requests': [] });
+  const next = await ask({ to: { account_id: 'bob-current' }, value: { amount: '1' } });
+  expect(recordOf('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0226' });
+});

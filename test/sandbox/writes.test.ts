@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+
+let bank: Awaited<ReturnType<typeof freshBank>>;
+let call: Call;
+beforeEach(async () => {
+  bank = await freshBank();
+  call = bank.call;
+});
+afterEach(() => bank.close());
+
+it('a customer’s own record is replaced, but for the metadata that no request may hold', async () => {
+  const put = await call(
+    'putCustomerID',
+    { CUSTOMER_ID: 'bob' },
+    { caller: 'bob', body: { email: 'b@example.com' } },
+  );
+  expect(put.json).toEqual({ bank_id: ['SNDBCY2N'], email: 'b@example.com', metadata: ['verified'] });
+  const got = await call('getCustomer', { CUSTOMER_ID: 'bob' }, { caller: 'bob' });
+  expect(got.json).toEqual(put.json);
+});
+
+it('a branch is created or replaced by any caller, with the path’s id, and the list keeps its order', async () => {
+  const before = recordsOf('getBranches', await call('getBranches'));
+  await call(
+    'putBranchID',
+    { BRANCH_ID: 'nicosia-main' },
+    { caller: 'bob', body: { acceptsDeposits: false } },
+  );
+  await call('putBranchID', { BRANCH_ID: 'Ζυγός/1' }, { body: { acceptsDeposits: true, id: 'Ζυγός/1' } });
+  const after = recordsOf('getBranches', await call('getBranches'));
+  expect(after).toHaveLength(before.length + 1);
+  expect(after[0]).toEqual({ id: 'nicosia-main', acceptsDeposits: false });
+  expect(after.at(-1)).toEqual({ id: 'Ζυγός/1', acceptsDeposits: true });
+  const other = await call('putBranchID', { BRANCH_ID: 'a' }, { body: { acceptsDeposits: true, id: 'b' } });
+  expect(other.json).toEqual({ code: 400, message: 'id: is not the id of the path' });
+});
+
+it('a product is put under its id, or gets one', async () => {
+  const body = { bank_id: 'SNDBCY2N', name: 'Neu' };
+  const taken = await call('putProduct', {}, { body: { ...body, id: 'product-0001' } });
+  expect(recordOf('putProduct', taken)).toEqual({ bank_id: ['SNDBCY2N'], name: 'Neu', id: 'product-0001' });
+  const { id } = recordOf('putProduct', await call('putProduct', {}, { body }));
+  expect(id).toBe('product-0002');
+  expect(recordOf('getProduct', await call('getProduct', { PRODUCT_ID: 'product-0002' })).name).toBe('Neu');
+  expect((await call('putProduct', {}, { body: { ...body, bank_id: 'OTHERBNK' } })).status).toBe(400);
+});
+
+it('a message gets the time, and is read by the customer whom it was for', async () => {
+  const body = { message: 'Σου έστειλα 5 €', from_department: '', from_person: 'Αλίκη' };
+  const put = recordOf(
+    'putCustomerMessage',
+    await call('putCustomerMessage', { CUSTOMER_ID: 'bob' }, { body }),
+  );
+  expect(Math.abs(Date.now() - Date.parse(String(put.date)))).toBeLessThan(60_000);
+  const messages = recordsOf('getMessagesOwner', await call('getMessagesOwner', {}, { caller: 'bob' }));
+  expect(messages.at(-1)).toEqual({ ...body, date: put.date });
+  expect((await call('getMessagesOwner')).text).not.toContain('5 €');
+  expect((await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body })).status).toBe(404);
+});
+
+it('a transaction’s details and metadata are replaced, and no money moves', async () => {
+  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
+  const before = recordOf('getTransaction', await call('getTransaction', ids));
+  const balance = await balanceOf(call, 'alice-current');
+  const body = { details: { approved_by_ip_address: '::1', value: { amount: '-1.10' } } };
+  const put = await call('putTransactions', ids, { body });
+  expect(put.json).toEqual({
+    ...body,
+    id: 'tx-0003',
+    uuid: before.uuid,
+    this_account: 'alice-current',
+    other_account: before.other_account,
+  });
+  expect((await call('getTransaction', ids)).json).toEqual(put.json);
+  expect(await balanceOf(call, 'alice-current')).toBe(balance);
+});
+
+it('a transaction is neither made nor renamed by a PUT', async () => {
+  const details = { approved_by_ip_address: '::1' };
+  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
+  const unknown = await call('putTransactions', { ...ids, TRANSACTION_ID: 'tx-9999' }, { body: { details } });
+  expect(unknown.status).toBe(404);
+  expect((await call('putTransactions', ids, { body: { details, id: 'tx-0004' } })).status).toBe(400);
+  expect(
+    (await call('putTransactions', ids, { body: { details, this_account: 'bob-current' } })).status,
+  ).toBe(400);
+});
+
+describe('an account that is put', () => {
+  it('is created for the caller, with zero euros and both views where the body says nothing', async () => {
+    const put = await call('putAccountID', { ACCOUNT_ID: 'νέος' }, { body: { balance: {} } });
+    expect(put.json).toEqual({
+      id: 'νέος',
+      bank_id: 'SNDBCY2N',
+      owners: ['alice'],
+      views_available: ['owner', 'public'],
+      balance: { currency: 'EUR', amount: '0' },
+    });
+    expect(await balanceOf(call, 'νέος')).toBe('0');
+  });
+
+  it('is replaced, its balance with every digit, and keeps what belongs to it', async () => {
+    const digits = '9007199254740993.100000000000000010';
+    const body = `{"label":"新","owners":["alice","bob"],"balance":{"currency":"EUR","amount":${digits}}}`;
+    const put = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body });
+    expect(put.text).toContain(`"amount":${digits}`);
+    expect(recordOf('putAccountID', put)).not.toHaveProperty('IBAN');
+    expect(await balanceOf(call, 'alice-current', 'bob')).toBe(digits);
+    const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001' };
+    expect((await call('getTransaction', ids, { caller: 'bob' })).status).toBe(200);
+  });
+
+  it.each([
+    ['balance', {}],
+    ['balance.amount', { balance: { amount: '-0.01' } }],
+    ['balance.amount', { balance: { amount: '1e31' } }],
+    ['balance.other', { balance: { other: 1 } }],
+    ['id', { balance: {}, id: 'alice-savings' }],
+    ['bank_id', { balance: {}, bank_id: 'OTHERBNK' }],
+    ['owners', { balance: {}, owners: ['bob'] }],
+    ['owners', { balance: {}, owners: ['alice', 'nobody'] }],
+    ['owners', { balance: {}, owners: null }],
+    ['views_available', { balance: {}, views_available: ['auditor'] }],
+  ])('is refused with the name of the field: %s %j', async (field, body) => {
+    const before = await call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'views' });
+    const answer = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body });
+    expect(answer.json).toEqual({ code: 400, message: expect.stringMatching(`^${field}:`) });
+    const after = await call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'views' });
+    expect(after.text).toBe(before.text);
+  });
+});

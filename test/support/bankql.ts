@@ -1,0 +1,99 @@
+import { pino } from 'pino';
+import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
+import { type AuditEntry, createPayments } from '../../src/payments/payments.ts';
+import type { PaymentStore } from '../../src/payments/store.ts';
+import { createGraphQL, type GraphQLOptions } from '../../src/server/server.ts';
+import type { TypedDocumentString } from '../generated/graphql.ts';
+
+/** What a GraphQL operation is answered with. */
+export interface Result<Data> {
+  readonly data?: Data | null;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions: Readonly<Record<string, unknown>> & { readonly code: string };
+  }[];
+}
+
+/** The credentials that `ask` sends unless told otherwise. */
+export const credentials = {
+  'Ocp-Apim-Subscription-Key': 'the-subscription-key',
+  'Auth-Provider-Name': 'the-provider',
+  'Auth-ID': 'the-caller',
+} as const;
+
+type Ask = <Data, Variables>(
+  document: TypedDocumentString<Data, Variables> | string,
+  variables?: Variables,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Result<Data>>;
+
+export interface TestBankql extends AsyncDisposable {
+  /** Runs an operation through the whole server, in this process. */
+  readonly ask: Ask;
+  /** The server as a Fetch handler, for what is about HTTP. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Lines of the audit log so far. */
+  readonly audit: AuditEntry[];
+  /** Lines of the log so far, as JSON text. */
+  readonly log: string[];
+}
+
+export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'payments' | 'logger'>> {
+  readonly bankUrl: string;
+  readonly store?: PaymentStore;
+  readonly limits?: Partial<Omit<BankOptions, 'baseUrl'>>;
+  readonly now?: () => number;
+}
+
+/** bankql in front of a bank, as main.ts puts it together, with bank `BANK` and view `owner` as defaults. */
+export function createTestBankql({ bankUrl, store, limits, now, ...options }: TestOptions): TestBankql {
+  const log: string[] = [];
+  const audit: AuditEntry[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
+  const bank = createBankClient({
+    baseUrl: bankUrl,
+    timeoutMs: 2000,
+    paymentTimeoutMs: 2000,
+    connectTimeoutMs: 500,
+    connections: 64,
+    maxBodyBytes: 1024 * 1024,
+    onCall: (call) => logger.debug(call, 'bank call'),
+    ...limits,
+  });
+  const payments = createPayments({
+    bank,
+    store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
+    leaseMs: 10_000,
+    audit: (entry) => void audit.push(entry),
+    ...(now === undefined ? {} : { now }),
+  });
+  const graphql = createGraphQL({
+    bank,
+    payments,
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    subscriptionKey: null,
+    introspection: true,
+    ...options,
+    logger,
+  });
+  const fetch = async (request: Request) => graphql.fetch(request);
+  const ask: Ask = async (document, variables, headers = credentials) => {
+    const response = await fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify({ query: String(document), variables }),
+      }),
+    );
+    return JSON.parse(await response.text());
+  };
+  return {
+    ask,
+    fetch,
+    audit,
+    log,
+    [Symbol.asyncDispose]: () => bank.close(),
+  };
+}

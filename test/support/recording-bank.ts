@@ -1,0 +1,98 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it arrived at the bank. */
+export interface RecordedCall {
+  readonly method: string;
+  /** The request line's target, as it was sent. */
+  readonly path: string;
+  /** Names in lower case; a header that was sent twice is joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Header names as they were sent, in order. */
+  readonly headerNames: readonly string[];
+  /** The body's text; empty where there was none. */
+  readonly body: string;
+}
+
+/** What the bank answers a call with: JSON text or a value, status 200 unless another is given. */
+export interface Reply {
+  readonly status?: number;
+  readonly body?: string | object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Answer = (call: RecordedCall) => Reply | 'reset' | 'hang' | Promise<Reply | 'reset' | 'hang'>;
+
+/**
+ * A bank that writes down what it is asked, byte for byte, and answers what the test says: it knows nothing of the
+ * contract, so that it cannot hide a mistake that the sandbox shares.
+ */
+export interface RecordingBank extends AsyncDisposable {
+  readonly url: string;
+  /** Every call so far, in the order of arrival. */
+  readonly calls: RecordedCall[];
+  /** Lines such as "GET /v1/api/banks/B/branches", in the order of arrival. */
+  readonly lines: () => string[];
+  /** Answers this request line ("GET /path") from now on; a function is asked for each call. */
+  on(line: string, answer: Reply | Answer): RecordingBank;
+  /** Answers whatever has no answer of its own; a 404 with a text without it. */
+  otherwise(answer: Reply | Answer): RecordingBank;
+  close(): Promise<void>;
+}
+
+export async function startRecordingBank(): Promise<RecordingBank> {
+  const calls: RecordedCall[] = [];
+  const answers = new Map<string, Answer>();
+  let fallback: Answer = ({ method, path }) => ({
+    status: 404,
+    body: { message: `nothing at ${method} ${path}` },
+  });
+
+  const server = createServer((request, response) => void answer(request, response));
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const call: RecordedCall = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+      ),
+      headerNames: request.rawHeaders.filter((_, index) => index % 2 === 0),
+      body: Buffer.concat(chunks).toString('utf8'),
+    };
+    calls.push(call);
+    const reply = await (answers.get(`${call.method} ${call.path}`) ?? fallback)(call);
+    if (reply === 'hang') return;
+    if (reply === 'reset') {
+      request.socket.resetAndDestroy();
+      return;
+    }
+    const { status = 200, body = '', headers = {} } = reply;
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  const asAnswer = (answer: Reply | Answer): Answer => (typeof answer === 'function' ? answer : () => answer);
+  const bank: RecordingBank = {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    lines: () => calls.map(({ method, path }) => `${method} ${path}`),
+    on(line, answer) {
+      answers.set(line, asAnswer(answer));
+      return bank;
+    },
+    otherwise(answer) {
+      fallback = asAnswer(answer);
+      return bank;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+    [Symbol.asyncDispose]: () => bank.close(),
+  };
+  return bank;
+}
