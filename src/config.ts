@@ -1,4 +1,6 @@
 import type { BankOptions } from './bank/client.ts';
+import { checkCredential, credentialHeaders } from './bank/credentials.ts';
+import { checkId } from './bank/path.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {
@@ -17,8 +19,13 @@ export interface Config {
   readonly sandbox: { readonly port: number; readonly database: string; readonly latencyMs: number };
 }
 
+/** What the process cannot start with, in one line that says what to do. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+}
+
 /** A variable's value that the process cannot start with. The message names the variable, the value and the remedy. */
-export class ConfigError extends Error {
+export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
 
   constructor(variable: string, value: string | undefined, remedy: string) {
@@ -89,8 +96,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
       maxBodyBytes: integer('BANK_MAX_BODY_BYTES', 8 * 1024 * 1024, 1, 2 ** 30),
     },
-    bankId: value('BANK_ID') ?? (bank === null ? sandboxBankId : null),
-    defaultView: value('BANK_DEFAULT_VIEW') ?? 'owner',
+    bankId: readId('BANK_ID', value('BANK_ID')) ?? (bank === null ? sandboxBankId : null),
+    defaultView: readId('BANK_DEFAULT_VIEW', value('BANK_DEFAULT_VIEW')) ?? 'owner',
     subscriptionKey: readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), value('IDENTITY'), host),
     graphiql: flag('GRAPHIQL', bank === null),
     introspection: flag('INTROSPECTION', bank === null),
@@ -120,6 +127,15 @@ function readBank(address: string | undefined, allowHttp: boolean): Config['bank
   return { baseUrl: address };
 }
 
+function readId(name: string, id: string | undefined): string | null {
+  if (id === undefined) return null;
+  try {
+    return checkId(name, id);
+  } catch (error) {
+    throw new ConfigError(name, id, error instanceof Error ? error.message : 'give an id.');
+  }
+}
+
 /** Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it. */
 function readSubscriptionKey(
   key: string | undefined,
@@ -133,6 +149,11 @@ function readSubscriptionKey(
       'give headers (a trusted proxy sets Auth-ID), or leave it out.',
     );
   if (key === undefined) return null;
+  try {
+    checkCredential(credentialHeaders.subscriptionKey, key);
+  } catch {
+    throw new ConfigError('BANK_SUBSCRIPTION_KEY', '…', 'it has to be up to 255 printable ASCII characters.');
+  }
   if (!isLoopback(host) && identity === undefined) {
     throw new ConfigError(
       'IDENTITY',

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { createBankClient } from './bank/client.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig, StartError } from './config.ts';
 import { openStore } from './payments/open-store.ts';
 import { createPayments } from './payments/payments.ts';
 import * as sandboxIdentity from './sandbox/identity.ts';
@@ -30,7 +30,11 @@ async function startBankql() {
     onCall: (call) =>
       logger[call.failure !== null || (call.status ?? 0) >= 500 ? 'warn' : 'debug'](call, 'bank call'),
   });
-  const store = await openStore(config.state.url, { retentionMs: config.state.retentionMs });
+  const store = await openStore(config.state.url, { retentionMs: config.state.retentionMs }).catch(
+    (cause: Error) => {
+      throw new StartError(cause.message, { cause });
+    },
+  );
   const payments = createPayments({
     bank,
     store,
@@ -52,6 +56,8 @@ async function startBankql() {
   process.stdout.write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config.graphiql)}\n`);
   return async () => {
     await server.close();
+    // A client that left does not end its payment.
+    await payments.idle();
     await bank.close();
     await store.close();
     await sandbox?.close();
@@ -100,7 +106,8 @@ try {
   const stop = await (process.argv[2] === 'sandbox' ? startSandboxBank() : startBankql());
   let stopping = false;
   const end = () => {
-    if (stopping) return;
+    // Whoever asks twice does not want to wait.
+    if (stopping) process.exit(1);
     stopping = true;
     void stop().then(() => process.exit(0));
   };
@@ -113,7 +120,7 @@ try {
 
 /** What stops the start, in one line where it is known. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
+  if (error instanceof StartError) return error.message;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}: another process listens there; give another PORT or SANDBOX_PORT.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

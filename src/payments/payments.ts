@@ -63,59 +63,73 @@ export interface Payments {
    * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS, STATE_UNAVAILABLE.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
+  /** Resolves when no payment is under way: until then the process must not end. */
+  idle(): Promise<void>;
 }
 
 /** Statuses with which the bank says that it did not do it. Any other failure leaves that open. */
 const rejected: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
 export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: PaymentsOptions): Payments {
-  return {
-    async pay(operation, intent) {
-      const { idempotencyKey, input } = intent;
-      checkKey(idempotencyKey);
-      const call = bank.prepare(operation, input);
-      const record = newRecord(call, intent, now(), leaseMs);
-      const earlier = await kept(() => store.begin(record, now()));
-      if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+  const underWay = new Set<Promise<unknown>>();
 
-      const conclude = async (outcome: PaymentOutcome) => {
-        const updatedAt = now();
-        audit?.(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
-        // The caller is told what is true even where it cannot be stored: the record then stays PENDING, and
-        // becomes UNKNOWN when its lease ends.
-        await store.finish(record.id, record.trackId, outcome, updatedAt).catch(ignoreStoreFailure);
-      };
+  async function pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>> {
+    const { idempotencyKey, input } = intent;
+    checkKey(idempotencyKey);
+    const call = bank.prepare(operation, input);
+    const record = newRecord(call, intent, now(), leaseMs);
+    const earlier = await kept(() => store.begin(record, now()));
+    if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
 
-      let reply: WireReply;
-      try {
-        reply = await bank.send(call);
-      } catch (error) {
-        if (!(error instanceof TransportFailure)) throw error;
-        if (!error.sent) {
-          audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
-          await store.reopen(record.id, record.trackId).catch(ignoreStoreFailure);
-          throw transportError(call, error);
-        }
-        const unknown = outcomeUnknown(record, idempotencyKey, null);
-        await conclude(failed('UNKNOWN', unknown, null));
-        throw unknown;
+    const conclude = async (outcome: PaymentOutcome) => {
+      const updatedAt = now();
+      audit?.(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
+      // The caller is told what is true even where it cannot be stored: the record then stays PENDING, and
+      // becomes UNKNOWN when its lease ends.
+      await store.finish(record.id, record.trackId, outcome, updatedAt).catch(ignoreStoreFailure);
+    };
+
+    let reply: WireReply;
+    try {
+      reply = await bank.send(call);
+    } catch (error) {
+      if (!(error instanceof TransportFailure)) throw error;
+      if (!error.sent) {
+        audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+        await store.reopen(record.id, record.trackId).catch(ignoreStoreFailure);
+        throw transportError(call, error);
       }
-
-      const { status } = reply;
-      if (status >= 200 && status < 300) {
-        const answer = answerText(call, reply);
-        if (answer !== undefined) {
-          await conclude({ state: 'DONE', answer, code: null, status, message: null });
-          return { trackId: record.trackId, replayed: false, answer: readAnswer(operation, answer) };
-        }
-      } else if (rejected.has(status)) {
-        const refusal = bank.refusal(call, reply);
-        await conclude(failed('REJECTED', refusal, status));
-        throw refusal;
-      }
-      const unknown = outcomeUnknown(record, idempotencyKey, status);
-      await conclude(failed('UNKNOWN', unknown, status));
+      const unknown = outcomeUnknown(record, idempotencyKey, null);
+      await conclude(failed('UNKNOWN', unknown, null));
       throw unknown;
+    }
+
+    const { status } = reply;
+    if (status >= 200 && status < 300) {
+      const answer = answerText(call, reply);
+      if (answer !== undefined) {
+        await conclude({ state: 'DONE', answer, code: null, status, message: null });
+        return { trackId: record.trackId, replayed: false, answer: readAnswer(operation, answer) };
+      }
+    } else if (rejected.has(status)) {
+      const refusal = bank.refusal(call, reply);
+      await conclude(failed('REJECTED', refusal, status));
+      throw refusal;
+    }
+    const unknown = outcomeUnknown(record, idempotencyKey, status);
+    await conclude(failed('UNKNOWN', unknown, status));
+    throw unknown;
+  }
+
+  return {
+    pay(operation, intent) {
+      const payment = pay(operation, intent).finally(() => underWay.delete(payment));
+      underWay.add(payment);
+      return payment;
+    },
+
+    async idle() {
+      while (underWay.size > 0) await Promise.allSettled(underWay);
     },
 
     async find(credentials, idempotencyKey) {

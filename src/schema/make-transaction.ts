@@ -3,7 +3,7 @@ import { postMakeTransaction } from '../contract/transaction.ts';
 import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { checkPaid, idempotencyKeyDescription, receiptOf } from './payment.ts';
+import { checkPaid, idempotencyKeyDescription, payment, receiptOf } from './payment.ts';
 import { AmountInput, amountBody, present } from './values.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
@@ -74,6 +74,7 @@ builder.mutationField('makeTransaction', (t) =>
     type: MakeTransactionPayload,
     nullable: true,
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
+    extensions: payment,
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },

@@ -1,3 +1,4 @@
+import type { GraphQLField } from 'graphql';
 import { badUserInput } from '../bank/error.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { PaymentRecord } from '../payments/store.ts';
@@ -7,6 +8,13 @@ import { MoneyRef } from './values.ts';
 
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
+
+/** The extensions of a mutation field that makes a payment. */
+export const payment = { bankql: { payment: true } } as const;
+
+/** Whether a field makes a payment. */
+export const isPayment = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['bankql'] === payment.bankql;
 
 /** Errors: BAD_USER_INPUT for an amount that would move nothing, or move it back. */
 export function checkPaid(amount: string | undefined): void {

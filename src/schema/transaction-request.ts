@@ -7,7 +7,7 @@ import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } f
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { linksFromRecord } from './link.ts';
-import { checkPaid, idempotencyKeyDescription } from './payment.ts';
+import { checkPaid, idempotencyKeyDescription, payment } from './payment.ts';
 import { TransactionRef, transactionLink } from './transaction.ts';
 import { MoneyInput, MoneyRef, moneyBody, optionally, present } from './values.ts';
 
@@ -163,6 +163,7 @@ builder.mutationField('putTransactionRequest', (t) =>
     nullable: true,
     description:
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
+    extensions: payment,
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },

@@ -1,7 +1,8 @@
 /** The operations that GraphiQL opens with, one a tab. They run as they are against the sandbox bank. */
 export const exampleOperations: readonly string[] = [
-  `# An account with its owners, its counterparties and what was asked of it: one request, seven REST calls.
-# Press the play button. The headers below say who asks: alice, a customer of the sandbox bank.
+  `# An account, who owns it, whom it pays and what was
+# asked of it: one request, eight REST calls. The headers
+# below say who asks: alice, a customer of the sandbox.
 query Overview {
   bank {
     account(accountId: "alice-current") {
@@ -11,57 +12,88 @@ query Overview {
       owners { legalName email }
       otherAccounts(first: 3) {
         totalCount
-        nodes { otherAccountId holder { name } iban }
+        nodes { otherAccountId iban holder { name } }
       }
       transactionRequests {
         nodes {
           status
           value { amount currency }
           to { accountId }
-          transactions { transactionId details { description value { amount currency } } }
+          transactions {
+            transactionId
+            details {
+              description
+              value { amount currency }
+            }
+          }
         }
       }
     }
   }
 }
 `,
-  `# The caller and the messages of the bank. Alice may read carol: they share an account.
+  `# The caller, and the bank's messages to her.
 query Me {
   bank {
-    customer(customerId: "alice") { legalName email mobilePhoneNumber stringValues { key value } banks { bankId } }
-    messages { totalCount nodes { date fromDepartment message } }
+    customer(customerId: "alice") {
+      legalName
+      email
+      mobilePhoneNumber
+      stringValues { key value }
+    }
+    messages {
+      totalCount
+      nodes { date fromDepartment message }
+    }
   }
 }
 `,
-  `# What the bank offers to everybody. Follow endCursor with branches(first: 5, after: "…").
+  `# What the bank offers to everybody. To see the next
+# page, give endCursor to branches(first: 5, after: "…").
 query Bank {
   bank {
     bankId
     branches(first: 5) {
       totalCount
+      nodes {
+        branchId
+        name
+        address { city country }
+        lobby { is24Hours }
+      }
       pageInfo { hasNextPage endCursor }
-      nodes { branchId name address { city country } lobby { is24Hours } }
     }
-    product(productId: "current-plus") { name family category moreInfoUrl }
+    product(productId: "current-plus") {
+      name
+      category
+      moreInfoUrl
+    }
   }
 }
 `,
-  `# One transaction with both its ends. Any id that is answered can be given to node(id: …).
+  `# A transaction and both its ends. Whatever has an id
+# can be read again with node(id: "…").
 query Transaction {
   bank {
     account(accountId: "alice-current") {
       transaction(transactionId: "tx-0001") {
         id
-        details { description posted value { amount currency } newBalance { amount currency } }
+        details {
+          description
+          posted
+          value { amount currency }
+          newBalance { amount currency }
+        }
         metadata { narrative tags where }
         thisAccount { label }
-        otherAccount { holder { name } iban bankName }
+        otherAccount { bankName iban holder { name } }
       }
     }
   }
 }
 `,
-  `# Moves money, at most once for a key: run it twice, and the second answer says "replayed": true.
+  `# Moves money, at most once for a key: run it twice, and
+# the second answer says "replayed": true.
 mutation Pay {
   makeTransaction(
     input: {
@@ -69,19 +101,23 @@ mutation Pay {
       to: { bankId: "SNDBCY2N", accountId: "bob-current" }
       value: { amount: "12.50", currency: "EUR" }
       description: "Two coffees"
-      idempotencyKey: "choose-a-new-one-for-each-payment"
+      idempotencyKey: "a-new-one-for-each-payment"
     }
   ) {
     replayed
     transactionId
     status
-    from { account { balance { amount currency } } }
+    from {
+      account {
+        balance { amount currency }
+      }
+    }
   }
 }
 `,
   `# What became of a payment. Sends nothing to the bank.
 query Payment {
-  payment(idempotencyKey: "choose-a-new-one-for-each-payment") {
+  payment(idempotencyKey: "a-new-one-for-each-payment") {
     state
     transactionId
     value { amount currency }

@@ -1,25 +1,22 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import type { GraphiQLOptions } from 'graphql-yoga';
 import { exampleOperations } from './example-operations.ts';
 
-/**
- * The GraphiQL page, with nothing loaded from outside.
- * `headers` are what its tabs send, such as the sandbox's alice; null leaves the names to be filled in.
- */
+/** Headers to be overwritten: empty ones would be refused, and with them the schema's documentation. */
+const placeholders = {
+  'Ocp-Apim-Subscription-Key': 'your subscription key',
+  'Auth-Provider-Name': 'your auth provider',
+  'Auth-ID': 'your id',
+};
+
+/** GraphiQL's tabs and what they send: `headers`, such as the sandbox's alice; null for ones to be filled in. */
 export function graphiqlOptions(headers: Readonly<Record<string, string>> | null): GraphiQLOptions {
-  const shown = JSON.stringify(
-    headers ?? { 'Ocp-Apim-Subscription-Key': '', 'Auth-Provider-Name': '', 'Auth-ID': '' },
-    null,
-    2,
-  );
+  const shown = JSON.stringify(headers ?? placeholders, null, 2);
   return {
     title: 'bankql',
     headers: shown,
     defaultHeaders: shown,
     defaultTabs: exampleOperations.map((query) => ({ query, headers: shown })),
+    // What a person types there is a credential.
     shouldPersistHeaders: false,
-    subscriptionsProtocol: 'SSE',
   };
 }
-
-export { renderGraphiQL };

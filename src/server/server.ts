@@ -1,16 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { createYoga, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { BankClient } from '../bank/client.ts';
-import { checkCredential, credentialHeaders } from '../bank/credentials.ts';
 import type { Payments } from '../payments/payments.ts';
 import { type Context, type Defaults, Reader } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
 import { readCredentials } from './credentials.ts';
-import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
+import { graphiqlOptions } from './graphiql.ts';
 import { maskError } from './mask-error.ts';
 import { useIntrospectionGuard } from './use-introspection-guard.ts';
+import { useOnePayment } from './use-one-payment.ts';
 
 export interface GraphQLOptions {
   readonly bank: BankClient;
@@ -34,7 +35,6 @@ interface NodeContext {
 /** The endpoint as a Fetch handler (`fetch`), which is a request listener for node:http as well. */
 export function createGraphQL(options: GraphQLOptions) {
   const { bank, payments, defaults, subscriptionKey, logger } = options;
-  if (subscriptionKey !== null) checkCredential(credentialHeaders.subscriptionKey, subscriptionKey);
   const unexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   return createYoga<NodeContext, Context>({
@@ -53,6 +53,7 @@ export function createGraphQL(options: GraphQLOptions) {
     maskedErrors: { maskError: (error) => maskError(error, unexpected), isDev: false },
     plugins: [
       useReadinessCheck({ endpoint: '/ready', check: () => options.isReady?.() ?? true }),
+      useOnePayment(),
       ...(options.introspection ? [] : [useIntrospectionGuard()]),
     ] satisfies Plugin[],
     context: ({ request, req }): Context => {
@@ -94,8 +95,12 @@ export async function serve(
     close: () =>
       new Promise((resolve) => {
         draining = true;
-        server.close(() => resolve());
-        server.closeIdleConnections();
+        // A connection that is kept alive becomes idle when its answer is out, and is closed then.
+        const sweep = setInterval(() => server.closeIdleConnections(), 50);
+        server.close(() => {
+          clearInterval(sweep);
+          resolve();
+        });
       }),
   };
 }

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { createMemoryStore } from '../../src/payments/memory-store.ts';
@@ -34,13 +35,15 @@ export interface TestBankql extends AsyncDisposable {
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
+  /** The server as a listener for node:http. */
+  readonly listener: RequestListener;
   /** Lines of the audit log so far. */
   readonly audit: AuditEntry[];
   /** Lines of the log so far, as JSON text. */
   readonly log: string[];
 }
 
-export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'payments' | 'logger'>> {
+export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'logger'>> {
   readonly bankUrl: string;
   readonly store?: PaymentStore;
   readonly limits?: Partial<Omit<BankOptions, 'baseUrl'>>;
@@ -92,6 +95,7 @@ export function createTestBankql({ bankUrl, store, limits, now, ...options }: Te
   return {
     ask,
     fetch,
+    listener: graphql,
     audit,
     log,
     [Symbol.asyncDispose]: () => bank.close(),

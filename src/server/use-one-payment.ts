@@ -1,0 +1,48 @@
+import { type ASTVisitor, GraphQLError, type SelectionSetNode, type ValidationContext } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { isPayment } from '../schema/payment.ts';
+
+/**
+ * Refuses an operation with two payments, however they are named: by alias, in fragments, behind @skip or @include
+ * (whose variables may change while the text does not). With one, no failure of another can hide how it ended.
+ */
+export function useOnePayment(): Plugin {
+  return {
+    onValidate({ addValidationRule }) {
+      addValidationRule(OnePaymentRule);
+    },
+  };
+}
+
+function OnePaymentRule(context: ValidationContext): ASTVisitor {
+  const fields = context.getSchema().getMutationType()?.getFields() ?? {};
+  return {
+    OperationDefinition(operation) {
+      if (operation.operation !== 'mutation') return;
+      const payments = new Set<string>();
+      const seen = new Set<string>();
+      const collect = ({ selections }: SelectionSetNode) => {
+        for (const node of selections) {
+          if (node.kind === 'Field') {
+            const field = fields[node.name.value];
+            if (field !== undefined && isPayment(field)) payments.add(node.alias?.value ?? node.name.value);
+          } else if (node.kind === 'InlineFragment') {
+            collect(node.selectionSet);
+          } else if (!seen.has(node.name.value)) {
+            seen.add(node.name.value);
+            const fragment = context.getFragment(node.name.value);
+            if (fragment) collect(fragment.selectionSet);
+          }
+        }
+      };
+      collect(operation.selectionSet);
+      if (payments.size < 2) return;
+      context.reportError(
+        new GraphQLError(
+          `An operation may hold one payment, and this one holds ${payments.size}: send each on its own, with a key of its own.`,
+          { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED' } },
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.ts';
+
+describe('with an empty environment', () => {
+  const config = readConfig({});
+
+  test('bankql serves on loopback, over the sandbox bank, for people to explore', () => {
+    expect(config.http).toEqual({ host: '127.0.0.1', port: 4000 });
+    expect(config.bank).toBeNull();
+    expect(config.bankId).toBe('SNDBCY2N');
+    expect(config.defaultView).toBe('owner');
+    expect(config.state.url).toBe('memory:');
+    expect([config.graphiql, config.introspection]).toEqual([true, true]);
+    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0 });
+  });
+});
+
+describe('with a bank', () => {
+  test('nothing is assumed of it, and GraphiQL and introspection are off', () => {
+    const config = readConfig({ BANK_BASE_URL: 'http://127.0.0.1:9000/prefix/' });
+    expect(config.bank).toEqual({ baseUrl: 'http://127.0.0.1:9000/prefix/' });
+    expect(config.bankId).toBeNull();
+    expect([config.graphiql, config.introspection]).toEqual([false, false]);
+  });
+
+  test('on loopback payments are kept in a file; elsewhere the operator says where', () => {
+    expect(readConfig({ BANK_BASE_URL: 'http://localhost:9000' }).state.url).toBe('sqlite:.bankql/state.db');
+    expect(
+      readConfig({ BANK_BASE_URL: 'https://bank.example', STATE_URL: 'sqlite:/var/lib/b.db' }).state.url,
+    ).toBe('sqlite:/var/lib/b.db');
+  });
+});
+
+test('an empty variable counts as unset', () => {
+  expect(readConfig({ PORT: '', BANK_BASE_URL: '' })).toEqual(readConfig({}));
+});
+
+test.each([
+  ['on', true],
+  ['1', true],
+  ['true', true],
+  ['off', false],
+  ['0', false],
+  ['false', false],
+])('a switch takes %s', (text, expected) => {
+  expect(readConfig({ GRAPHIQL: text }).graphiql).toBe(expected);
+});
+
+const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
+
+test.each<[string, Record<string, string>, string]>([
+  ['PORT', { PORT: '70000' }, 'PORT=70000 '],
+  ['PORT', { PORT: '80.5' }, 'PORT=80.5 '],
+  ['PORT', { PORT: '-1' }, 'PORT=-1 '],
+  ['GRAPHIQL', { GRAPHIQL: 'yes' }, 'GRAPHIQL=yes '],
+  ['LOG_LEVEL', { LOG_LEVEL: 'loud' }, 'LOG_LEVEL=loud '],
+  ['BANK_TIMEOUT_MS', { BANK_TIMEOUT_MS: '0' }, 'BANK_TIMEOUT_MS=0 '],
+  [
+    'BANK_CONNECT_TIMEOUT_MS',
+    { BANK_TIMEOUT_MS: '500', BANK_CONNECT_TIMEOUT_MS: '501' },
+    'at most BANK_TIMEOUT_MS',
+  ],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/?a=b' }, 'what follows'],
+  ['BANK_BASE_URL', { BANK_BASE_URL: 'http://bank.example', STATE_URL: 'memory:' }, 'BANK_ALLOW_HTTP'],
+  ['BANK_BASE_URL', { NODE_ENV: 'production' }, 'SANDBOX=1'],
+  ['STATE_URL', { BANK_BASE_URL: 'https://bank.example' }, 'sqlite:'],
+  ['BANK_ID', { BANK_ID: '..' }, 'a dot segment'],
+  ['BANK_DEFAULT_VIEW', { BANK_DEFAULT_VIEW: 'a/b' }, 'BANK_DEFAULT_VIEW=a/b '],
+  ['BANK_SUBSCRIPTION_KEY', { ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
+  ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
+  ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
+])(
+  'the start is refused for a bad %s, in one line that names it and the remedy (%o)',
+  (name, environment, part) => {
+    const read = () => readConfig(environment);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^${name}=.*: `));
+    expect(read).toThrow(part);
+  },
+);
+
+test('a password in an address is not repeated', () => {
+  expect(() => readConfig({ BANK_BASE_URL: 'https://me:secret@bank.example' })).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+  );
+});
+
+test.each<[string, Record<string, string>]>([
+  [
+    'plain http elsewhere, where it is accepted',
+    { ...real, BANK_BASE_URL: 'http://b.example', BANK_ALLOW_HTTP: '1' },
+  ],
+  ['the sandbox in production, where it is asked for', { NODE_ENV: 'production', SANDBOX: '1' }],
+  ["the operator's key on loopback", { ...real, BANK_SUBSCRIPTION_KEY: 'k' }],
+  [
+    "the operator's key behind a proxy",
+    { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k', IDENTITY: 'headers' },
+  ],
+])('allowed: %s', (_what, environment) => {
+  expect(() => readConfig(environment)).not.toThrow();
+});

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { errorCodes } from '../src/bank/error.ts';
+import { operations } from '../src/contract/operations.ts';
+
+/** Rules that hold for the whole project. */
+
+const root = join(import.meta.dirname, '..');
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** What each layer may import besides itself: `contract ← bank ← loaders, payments ← schema ← server ← main`. */
+const layers: Record<string, readonly string[]> = {
+  contract: [],
+  bank: ['contract'],
+  loaders: ['contract', 'bank'],
+  payments: ['contract', 'bank'],
+  schema: ['contract', 'bank', 'loaders', 'payments'],
+  server: ['contract', 'bank', 'loaders', 'payments', 'schema'],
+  sandbox: ['contract'],
+  'config.ts': ['bank'],
+  'main.ts': ['contract', 'bank', 'loaders', 'payments', 'schema', 'server', 'sandbox', 'config.ts'],
+};
+
+const layerOf = (file: string) => file.split('/')[0] ?? file;
+
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← server ← main; contract ← sandbox ← main', () => {
+  const broken: string[] = [];
+  for (const { file, text } of sources) {
+    for (const [, target = ''] of text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)) {
+      const imported = relative('.', join(dirname(file), target))
+        .split(sep)
+        .join('/');
+      const [from, to] = [layerOf(file), layerOf(imported)];
+      if (from !== to && !layers[from]?.includes(to)) broken.push(`${file} imports ${imported}`);
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(Object.keys(layers).sort()).toEqual([...new Set(sources.map(({ file }) => layerOf(file)))].sort());
+});
+
+test('`process` appears in main.ts alone', () => {
+  const code = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'|`[^`]*`/g, '');
+  const users = sources
+    .filter(({ text }) => /\bprocess\b|node:process/.test(code(text)))
+    .map(({ file }) => file);
+  expect(users).toEqual(['main.ts']);
+});
+
+test('the nine stems stand in contract/, schema/ and sandbox/handlers/', () => {
+  const stems = [
+    'account',
+    'branch',
+    'customer',
+    'message',
+    'metadata',
+    'other-account',
+    'product',
+    'transaction',
+    'transaction-request',
+  ];
+  const files = new Set(sources.map(({ file }) => file));
+  const missing = ['contract', 'schema', 'sandbox/handlers']
+    .flatMap((folder) => stems.map((stem) => `${folder}/${stem}.ts`))
+    .filter((file) => !files.has(file));
+  expect(missing).toEqual([]);
+});
+
+/** The first cells of the rows of the table under a heading, without the table's head. */
+function rows(heading: string): string[] {
+  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, cell = '']) => cell);
+}
+
+describe('the README', () => {
+  test('names every error code that the code has, and no other', () => {
+    expect(rows('Errors').sort()).toEqual(Object.keys(errorCodes).sort());
+  });
+
+  test('says which codes are retryable', () => {
+    const section = readme.split('\n## Errors\n')[1]?.split('\n## ')[0] ?? '';
+    const said = [...section.matchAll(/^\| `([^`]+)` \|.*\| (yes|no) \|$/gm)].map(([, code, retryable]) => [
+      code,
+      retryable === 'yes',
+    ]);
+    expect(Object.fromEntries(said)).toEqual(
+      Object.fromEntries(Object.entries(errorCodes).map(([code, { retryable }]) => [code, retryable])),
+    );
+  });
+
+  test('names every variable that the process reads, and no other', () => {
+    const config = readFileSync(join(root, 'src/config.ts'), 'utf8');
+    const read = [...config.matchAll(/(?:value|integer|flag|milliseconds)\('([A-Z_]+)'/g)].map(
+      ([, name]) => name,
+    );
+    expect(rows('Configuration').sort()).toEqual([...new Set(read)].sort());
+  });
+
+  test('has a reason for each direct dependency', () => {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const names = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.keys(Reflect.get(Object(manifest), kind)),
+    );
+    expect(rows('Dependencies').sort()).toEqual(names.sort());
+  });
+});
+
+test('every operation has its row in docs/architecture.md, as the table has it', () => {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const documented = [...page.matchAll(/^\| `(\w+)` \| (GET|PUT|POST) `([^`]+)` \| (\w+) \|/gm)].map(
+    ([, id, method, path, kind]) => ({ id, method, path, kind }),
+  );
+  expect(documented).toEqual(
+    Object.values(operations).map(({ id, method, path, kind }) => ({ id, method, path, kind })),
+  );
+});
+
+test('versions are pinned, and the lock has a hash for every package', () => {
+  const lock: unknown = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  const packages = Object.entries(Reflect.get(Object(lock), 'packages') ?? {}).filter(
+    ([name]) => name !== '',
+  );
+  expect(packages.length).toBeGreaterThan(100);
+  expect(
+    packages.filter(([, entry]) => !Reflect.get(Object(entry), 'integrity')).map(([name]) => name),
+  ).toEqual([]);
+  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+    for (const version of Object.values(Reflect.get(Object(manifest), kind))) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+  }
+});
+
+test('one copy of graphql is installed', () => {
+  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  expect(lock.match(/"(node_modules\/.*\/)?node_modules\/graphql": \{/g)).toHaveLength(1);
+});

@@ -1,0 +1,135 @@
+import { exec } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { credentials } from './support/bankql.ts';
+import { post, runProcess, startProcess } from './support/process.ts';
+import { startRecordingBank } from './support/recording-bank.ts';
+
+const run = promisify(exec);
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bankql-main-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('started with nothing', () => {
+  test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
+    await using bankql = await startProcess();
+    const printed = bankql.output();
+    expect(printed).toMatch(
+      /^bankql serves GraphQL at http:\/\/127\.0\.0\.1:\d+\/graphql \(GraphiQL in a browser\)\./,
+    );
+    expect(printed).toMatch(
+      /embedded sandbox bank at http:\/\/127\.0\.0\.1:\d+; BANK_BASE_URL names a real one/,
+    );
+    const { stdout } = await run(printed.slice(printed.indexOf('curl')));
+    expect(JSON.parse(stdout)).toEqual({
+      data: { bank: { account: { label: 'Everyday', balance: { amount: '4305.80', currency: 'EUR' } } } },
+    });
+    expect(await bankql.stop()).toBe(0);
+  });
+
+  test('the README’s query gives the README’s answer', async () => {
+    const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8');
+    const [, query = ''] = /```graphql\n([\s\S]*?)```/.exec(readme) ?? [];
+    const [, answer = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
+    await using bankql = await startProcess();
+    const alice = {
+      'Ocp-Apim-Subscription-Key': 'sandbox-key',
+      'Auth-Provider-Name': 'sandbox',
+      'Auth-ID': 'alice',
+    };
+    expect(await post(bankql.url, query, alice)).toEqual(JSON.parse(answer));
+    for (const value of Object.values(alice)) expect(readme).toContain(value);
+  });
+});
+
+test('the sandbox bank runs alone', async () => {
+  await using sandbox = await startProcess({}, ['sandbox']);
+  const { stdout } = await run(sandbox.output().slice(sandbox.output().indexOf('curl')));
+  expect(JSON.parse(stdout).branches).toHaveLength(26);
+  expect(await sandbox.stop()).toBe(0);
+});
+
+describe('what it cannot start with ends it at once, with one line', () => {
+  test('a bad value', async () => {
+    expect(await runProcess({ PORT: 'x' })).toEqual({
+      code: 1,
+      output: 'PORT=x cannot be used: give a whole number from 0 to 65535, or leave it out for 4000.\n',
+    });
+  });
+
+  test('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, output } = await runProcess({ PORT: String(port) });
+    expect(code).toBe(1);
+    expect(output).toContain(`127.0.0.1:${port}: another process listens there; give another PORT`);
+    other.close();
+  });
+
+  test('a state store that cannot be opened', async () => {
+    const { code, output } = await runProcess({ STATE_URL: `sqlite:${folder}` });
+    expect(code).toBe(1);
+    expect(output.trimEnd().split('\n')).toHaveLength(1);
+    expect(output).toContain('STATE_URL');
+  });
+});
+
+const payment = `mutation { makeTransaction(input: {
+  bankId: "BANK", accountId: "from", to: { accountId: "to" }, value: { amount: "12.50" }, idempotencyKey: "key-1"
+}) { replayed transactionId trackId } }`;
+
+test('over a real bank payments are kept in a file: a restart forgets nothing', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise({ body: { id: 'tx-1', status: 'COMPLETED' } });
+  const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'state.db')}` };
+  await using first = await startProcess(environment);
+  const paid = await post(first.url, payment, credentials);
+  const trackId = bank.calls[0]?.headers['track-id'];
+  expect(paid).toEqual({ data: { makeTransaction: { replayed: false, transactionId: 'tx-1', trackId } } });
+  await first.stop('SIGKILL');
+
+  await using second = await startProcess(environment);
+  expect(await post(second.url, payment, credentials)).toEqual({
+    data: { makeTransaction: { replayed: true, transactionId: 'tx-1', trackId } },
+  });
+  expect(bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/from/make-transaction']);
+  expect(await second.stop()).toBe(0);
+});
+
+test('a payment whose client left runs to its end before the process does', async () => {
+  await using bank = await startRecordingBank();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  bank.otherwise(async () => {
+    arrive();
+    await released;
+    return { body: { id: 'tx-2' } };
+  });
+  const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'left.db')}` };
+  await using bankql = await startProcess(environment);
+  const leaving = new AbortController();
+  const asked = post(bankql.url, payment, credentials, leaving.signal).catch(() => 'left');
+  await arrived;
+  leaving.abort();
+  expect(await asked).toBe('left');
+  const stopped = bankql.stop();
+  release();
+  expect(await stopped).toBe(0);
+  expect(bankql.output()).toContain('"state":"DONE"');
+
+  await using again = await startProcess(environment);
+  expect(await post(again.url, payment, credentials)).toMatchObject({
+    data: { makeTransaction: { replayed: true, transactionId: 'tx-2' } },
+  });
+  expect(bank.calls).toHaveLength(1);
+});

@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { BankqlError } from '../../src/bank/error.ts';
+import { StoreUnavailable } from '../../src/payments/store.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+let bank: RecordingBank;
+let bankql: TestBankql;
+beforeEach(async () => {
+  bank = await startRecordingBank();
+  bankql = createTestBankql({ bankUrl: bank.url });
+});
+afterEach(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  bankql.fetch(new Request(`http://bankql.test${path}`, { headers }));
+const post = (body: string, headers: Record<string, string> = {}) =>
+  bankql.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body,
+    }),
+  );
+
+test('/health and /ready answer without asking the bank', async () => {
+  expect((await get('/health')).status).toBe(200);
+  expect((await get('/ready')).status).toBe(200);
+  await using draining = createTestBankql({ bankUrl: bank.url, isReady: () => false });
+  expect((await draining.fetch(new Request('http://bankql.test/ready'))).status).toBe(503);
+  expect((await draining.fetch(new Request('http://bankql.test/health'))).status).toBe(200);
+  expect(bank.calls).toEqual([]);
+});
+
+test('a query may come by GET; a mutation may not', async () => {
+  const query = await get(`/graphql?query=${encodeURIComponent('{ __typename }')}`);
+  expect(await query.json()).toEqual({ data: { __typename: 'Query' } });
+  const mutation = await get(
+    `/graphql?query=${encodeURIComponent('mutation { putProduct(input: { product: {} }) { trackId } }')}`,
+  );
+  expect(mutation.status).toBe(405);
+  expect(bank.calls).toEqual([]);
+});
+
+test('no other origin is let in', async () => {
+  const answer = await post('{"query":"{ __typename }"}', { Origin: 'https://evil.example' });
+  expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+});
+
+describe('what is refused says so with a code, and costs no call', () => {
+  test.each([
+    ['a body that is no JSON', '{"query":', 'BAD_USER_INPUT'],
+    ['a body that is no object', '5', 'BAD_USER_INPUT'],
+    ['a batch', '[{"query":"{ __typename }"},{"query":"{ __typename }"}]', 'BAD_USER_INPUT'],
+    ['no query', '{}', 'BAD_USER_INPUT'],
+    ['a syntax error', '{"query":"{ bank { "}', 'GRAPHQL_PARSE_FAILED'],
+    ['an unknown field', '{"query":"{ bnk }"}', 'GRAPHQL_VALIDATION_FAILED'],
+    ['an unknown operation', '{"query":"{ __typename }","operationName":"X"}', 'BAD_USER_INPUT'],
+    [
+      'two operations and no name',
+      '{"query":"query A { __typename } query B { __typename }"}',
+      'BAD_USER_INPUT',
+    ],
+    ['a missing variable', '{"query":"query ($id: ID!) { node(id: $id) { id } }"}', 'BAD_USER_INPUT'],
+    [
+      'a variable of another type',
+      '{"query":"query ($n: Int) { bank { branches(first: $n) { totalCount } } }","variables":{"n":"x"}}',
+      'BAD_USER_INPUT',
+    ],
+  ])('%s', async (_what, body, code) => {
+    const answer: unknown = await (await post(body)).json();
+    expect(answer).toEqual({
+      errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+});
+
+test('an invalid body is not echoed', async () => {
+  const text = await (await post('{"query": secret-in-the-body')).text();
+  expect(text).not.toContain('secret-in-the-body');
+});
+
+test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log everything', async () => {
+  const fail = () => Promise.reject(new Error('the secret of the inside'));
+  await using other = createTestBankql({
+    bankUrl: bank.url,
+    payments: { pay: fail, find: fail, idle: async () => {} },
+  });
+  const result = await other.ask('{ payment(idempotencyKey: "k") { state } bank { bankId } }');
+  expect(result.data).toEqual({ payment: null, bank: { bankId: 'BANK' } });
+  expect(result.errors).toEqual([
+    {
+      message: 'Something went wrong inside bankql.',
+      locations: expect.anything(),
+      path: ['payment'],
+      extensions: { code: 'INTERNAL', retryable: false },
+    },
+  ]);
+  expect(other.log.join()).toContain('the secret of the inside');
+});
+
+test('while the state store is down payments are refused and reads go on', async () => {
+  bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });
+  const down = () => Promise.reject(new StoreUnavailable('down'));
+  const store = {
+    begin: down,
+    finish: down,
+    reopen: down,
+    find: down,
+    list: down,
+    settle: down,
+    close: async () => {},
+  };
+  await using other = createTestBankql({ bankUrl: bank.url, store });
+  const result = await other.ask(
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
+  );
+  expect(result.errors?.[0]?.extensions).toEqual({ code: 'STATE_UNAVAILABLE', retryable: true });
+  expect(bank.calls).toEqual([]);
+  const read = await other.ask('{ bank { branches { totalCount } } payment(idempotencyKey: "k") { state } }');
+  expect(read.data).toEqual({ bank: { branches: { totalCount: 0 } }, payment: null });
+  expect(read.errors?.map(({ extensions }) => extensions.code)).toEqual(['STATE_UNAVAILABLE']);
+});
+
+describe('introspection', () => {
+  const query = JSON.stringify({ query: '{ __schema { queryType { name } } }' });
+
+  test('answers where it is on', async () => {
+    expect(await (await post(query)).json()).toEqual({
+      data: { __schema: { queryType: { name: 'Query' } } },
+    });
+  });
+
+  test('is refused where it is off; __typename is not', async () => {
+    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    const result = await closed.ask('{ __schema { queryType { name } } }');
+    expect(result.data).toBeUndefined();
+    expect(result.errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect((await closed.ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
+  });
+});
+
+describe('GraphiQL', () => {
+  const browser = { Accept: 'text/html,application/xhtml+xml' };
+
+  test('is a page for a browser where it is on, with the given headers in its tabs', async () => {
+    await using open = createTestBankql({ bankUrl: bank.url, graphiqlHeaders: { 'Auth-ID': 'alice' } });
+    const page = await open.fetch(new Request('http://bankql.test/graphql', { headers: browser }));
+    expect(page.headers.get('content-type')).toContain('text/html');
+    const html = await page.text();
+    expect(html).toContain('makeTransaction');
+    expect(html).toContain('alice');
+  });
+
+  test('is no page where it is off', async () => {
+    const page = await get('/graphql', browser);
+    expect(await page.text()).not.toContain('<html');
+  });
+});
+
+test('an error that GraphQL keeps for the next caller is answered alike each time', async () => {
+  const [first, second] = await Promise.all([post('{"query":"{ bnk }"}'), post('{"query":"{ bnk }"}')]);
+  expect(await first.json()).toEqual(await second.json());
+});
+
+test('a client that leaves gives up its reads', async () => {
+  let asked = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  bank.otherwise(() => {
+    asked();
+    return 'hang';
+  });
+  const leaving = new AbortController();
+  const answer = bankql.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Ocp-Apim-Subscription-Key': 'k' },
+      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+      signal: leaving.signal,
+    }),
+  );
+  answer.catch(() => {});
+  await arrived;
+  leaving.abort();
+  await delay(100);
+  expect(bankql.log.filter((line) => line.includes('the caller left'))).toHaveLength(1);
+});
+
+test('a BankqlError is an error of one code, with what it says under extensions', () => {
+  const error = new BankqlError('BANK_TIMEOUT', 'late', { operation: 'getCustomer' });
+  expect(error.extensions).toEqual({ code: 'BANK_TIMEOUT', operation: 'getCustomer', retryable: true });
+});

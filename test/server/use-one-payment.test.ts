@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+let bank: RecordingBank;
+let bankql: TestBankql;
+beforeEach(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: {} });
+  bankql = createTestBankql({ bankUrl: bank.url });
+});
+afterEach(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+});
+
+const pay = (key: string) =>
+  `makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId }`;
+const ask = `putTransactionRequest(input: { accountId: "a", transactionRequestType: "t", to: { accountId: "b" }, idempotencyKey: "k" }) { trackId }`;
+
+test.each([
+  ['aliases', `mutation { a: ${pay('1')} b: ${pay('2')} }`],
+  ['aliases with one key', `mutation { a: ${pay('1')} b: ${pay('1')} }`],
+  ['payments of both kinds', `mutation { ${pay('1')} ${ask} }`],
+  ['an inline fragment', `mutation { a: ${pay('1')} ... { b: ${pay('2')} } }`],
+  ['a named fragment', `mutation { ...A b: ${pay('2')} } fragment A on Mutation { a: ${pay('1')} }`],
+  [
+    'fragments in fragments',
+    `mutation { ...A } fragment A on Mutation { ...B b: ${pay('2')} } fragment B on Mutation { a: ${pay('1')} }`,
+  ],
+  [
+    '@include',
+    `mutation ($yes: Boolean = true) { a: ${pay('1')} ... @include(if: $yes) { b: ${pay('2')} } }`,
+  ],
+  ['@skip', `mutation ($no: Boolean = false) { a: ${pay('1')} ... @skip(if: $no) { b: ${pay('2')} } }`],
+  ['a third', `mutation { a: ${pay('1')} b: ${pay('2')} c: ${pay('3')} }`],
+])('two payments by %s are refused before any call', async (_how, document) => {
+  const result = await bankql.ask(document);
+  expect(result.data).toBeUndefined();
+  expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['LIMIT_EXCEEDED']);
+  expect(bank.calls).toEqual([]);
+  expect((await bankql.ask('{ payment(idempotencyKey: "1") { state } }')).data).toEqual({ payment: null });
+});
+
+test('one payment beside other mutations is made, whatever becomes of the others', async () => {
+  bank.on('PUT /v1/api/banks/BANK/products', { status: 500, body: 'down' });
+  const result = await bankql.ask(`mutation { before: putProduct(input: { product: {} }) { trackId }
+    ${pay('1')} after: putProduct(input: { product: {} }) { trackId } }`);
+  expect(result.data).toEqual({
+    before: null,
+    makeTransaction: { trackId: expect.any(String) },
+    after: null,
+  });
+  expect(bank.calls.map(({ method }) => method)).toEqual(['PUT', 'POST', 'PUT']);
+});
+
+test('the same payment selected twice under one name is one payment', async () => {
+  const result = await bankql.ask(`mutation { ${pay('1')} ... { ${pay('1')} } }`);
+  expect(result.errors).toBeUndefined();
+  expect(bank.calls).toHaveLength(1);
+});

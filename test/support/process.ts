@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const entry = join(import.meta.dirname, '../../bin/bankql.js');
+
+/** bankql (or the sandbox bank alone) as a process of its own, as `npm start` runs it. */
+export interface BankqlProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** Where it serves, read from what it printed. */
+  readonly url: string;
+  readonly output: () => string;
+  /** Sends the signal and waits for the end; the exit code, or the signal that ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | string | null>;
+}
+
+function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
+  const child = spawn(process.execPath, [entry, ...args], {
+    env: { PORT: '0', SANDBOX_PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => (typeof code === 'number' ? code : signal));
+  return { child, ended, output: () => output };
+}
+
+/** Starts it and waits until it has printed where it serves. Errors: what it printed, where it ended instead. */
+export async function startProcess(
+  environment: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<BankqlProcess> {
+  const { child, ended, output } = launch(environment, args);
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = () => {
+      const found = /at (http:\/\/[^\s/,;]+)/.exec(output())?.[1];
+      if (found !== undefined && output().includes('curl')) resolve(found);
+    };
+    child.stdout?.on('data', look);
+    void ended.then(() => reject(new Error(`it ended: ${output()}`)));
+  });
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return ended;
+  };
+  return { child, url, output, stop, [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')) };
+}
+
+/** Runs it to its end, which is expected to come by itself. */
+export async function runProcess(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+) {
+  const { child, ended, output } = launch(environment, args);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const code = await ended;
+  clearTimeout(timer);
+  return { code, output: output() };
+}
+
+/** Asks a process of bankql over HTTP. */
+export async function post(
+  url: string,
+  query: string,
+  headers: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify({ query }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return response.json();
+}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import type { BankClient, CallInput, PreparedCall } from '../../src/bank/client.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { type OperationId, operations } from '../../src/contract/operations.ts';
+
+/** Credentials that no other text of a test holds, so that a leak can be searched for. */
+export const canaries: Credentials = {
+  subscriptionKey: `key-${randomUUID()}`,
+  authProviderName: `provider-${randomUUID()}`,
+  authId: `caller-${randomUUID()}`,
+};
+
+/** What a call of an operation looks like on the wire: written by hand, without the contract's help. */
+interface Wire {
+  /** The request line's method and target. */
+  readonly line: string;
+  /** The request's body; empty where there is none. */
+  readonly sent: string;
+  /** The bank's answer. */
+  readonly reply: string;
+  /** What the caller gets of it. */
+  readonly answer: unknown;
+}
+
+/** One call of an operation; ids may be replaced by their placeholder's name. */
+export interface SampleCall extends Wire {
+  readonly operation: Operation;
+  readonly ids: Readonly<Record<string, string>>;
+  prepare(
+    bank: BankClient,
+    credentials?: Credentials,
+    ids?: Readonly<Record<string, string>>,
+  ): PreparedCall<Operation>;
+  /** Calls a read or a write; prepares and sends a payment. Gives the Track-ID. */
+  run(
+    bank: BankClient,
+    credentials?: Credentials,
+    ids?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly answer: unknown; readonly trackId: string | null }>;
+}
+
+const sample = <T extends Operation>(
+  operation: T,
+  input: Omit<CallInput<T>, 'credentials'>,
+  wire: Wire,
+): SampleCall => {
+  const inputFor = (credentials: Credentials, ids: Readonly<Record<string, string>>) => ({
+    ...input,
+    ids: { ...input.ids, ...ids },
+    credentials,
+  });
+  return {
+    ...wire,
+    operation,
+    ids: { ...input.ids },
+    prepare: (bank, credentials = canaries, ids = {}) => bank.prepare(operation, inputFor(credentials, ids)),
+    async run(bank, credentials = canaries, ids = {}) {
+      if (operation.kind !== 'payment') return bank.call(operation, inputFor(credentials, ids));
+      const call = bank.prepare(operation, inputFor(credentials, ids));
+      const reply = await bank.send(call);
+      return { answer: reply.body.toString('utf8'), trackId: call.trackId };
+    },
+  };
+};
+
+const inBank = { BANK_ID: 'SNDBCY2N' };
+const inView = { ...inBank, ACCOUNT_ID: 'a 1', VIEW_ID: 'owner' };
+const bank = '/v1/api/banks/SNDBCY2N';
+const view = `${bank}/accounts/a%201/owner`;
+
+/** A call of each operation. */
+export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
+  putCustomerID: sample(
+    operations.putCustomerID,
+    {
+      ids: { ...inBank, CUSTOMER_ID: 'alice' },
+      body: { legal_name: 'Αλίκη', bank_id: ['B'], numeric_values: [{ key: 'k', string: '1.0' }] },
+    },
+    {
+      line: `PUT ${bank}/customers/alice`,
+      sent: '{"legal_name":"Αλίκη","bank_id":["B"],"numeric_values":[{"key":"k","string":"1.0"}]}',
+      reply: '{"legal_name":"Αλίκη","metadata":["m"]}',
+      answer: { legal_name: 'Αλίκη', metadata: ['m'] },
+    },
+  ),
+  putBranchID: sample(
+    operations.putBranchID,
+    {
+      ids: { ...inBank, BRANCH_ID: 'b-1' },
+      body: { acceptsDeposits: false, location: { latitude: 35.1, longitude: -33 } },
+    },
+    {
+      line: `PUT ${bank}/branches/b-1`,
+      sent: '{"acceptsDeposits":false,"location":{"latitude":35.1,"longitude":-33}}',
+      reply: '{"acceptsDeposits":false}',
+      answer: { acceptsDeposits: false },
+    },
+  ),
+  putTransactionsRequestAccount: sample(
+    operations.putTransactionsRequestAccount,
+    {
+      ids: { ...inView, TYPE: 'SANDBOX_TAN' },
+      body: { to: { account_id: 'b', bank_id: 'B' }, value: { currency: 'EUR', amount: '0.10' } },
+    },
+    {
+      line: `PUT ${view}/transaction-request-types/SANDBOX_TAN/transaction-requests`,
+      sent: '{"to":{"account_id":"b","bank_id":"B"},"value":{"currency":"EUR","amount":0.10}}',
+      reply: '{"transaction-requests":[{"status":"INITIATED"}]}',
+      answer: '{"transaction-requests":[{"status":"INITIATED"}]}',
+    },
+  ),
+  putAccountID: sample(
+    operations.putAccountID,
+    {
+      ids: { ...inBank, ACCOUNT_ID: 'a 1' },
+      body: { balance: { currency: 'EUR', amount: '9007199254740993.10' }, owners: [] },
+    },
+    {
+      line: `PUT ${bank}/accounts/a%201`,
+      sent: '{"balance":{"currency":"EUR","amount":9007199254740993.10},"owners":[]}',
+      reply: '{"balance":{"amount":9007199254740993.10}}',
+      answer: { balance: { amount: '9007199254740993.10' } },
+    },
+  ),
+  postBranches: sample(
+    operations.postBranches,
+    { ids: inBank, body: { id: 'B', name: '東京' } },
+    {
+      line: `POST ${bank}/branches`,
+      sent: '{"id":"B","name":"東京"}',
+      reply: '{"branches":[{"acceptsDeposits":true}]}',
+      answer: [{ acceptsDeposits: true }],
+    },
+  ),
+  postOtherAccounts: sample(
+    operations.postOtherAccounts,
+    { ids: inView, body: { IBAN: 'CY17' } },
+    {
+      line: `POST ${view}/other_accounts`,
+      sent: '{"IBAN":"CY17"}',
+      reply: '{"otherAccounts":[{"bank":"B","id":"o"}]}',
+      answer: [{ bank: 'B', id: 'o' }],
+    },
+  ),
+  putProduct: sample(
+    operations.putProduct,
+    { ids: inBank, body: { bank_id: 'B', meta: ['x'] } },
+    {
+      line: `PUT ${bank}/products`,
+      sent: '{"bank_id":"B","meta":["x"]}',
+      reply: '{"bank_id":["B"]}',
+      answer: { bank_id: ['B'] },
+    },
+  ),
+  postMakeTransaction: sample(
+    operations.postMakeTransaction,
+    {
+      ids: { ...inBank, ACCOUNT_ID: 'a 1' },
+      body: {
+        from: { account_id: 'a 1' },
+        to: { account_id: 'b' },
+        value: { currency: 'EUR', amount: '1234567890123456789.000' },
+      },
+    },
+    {
+      line: `POST ${bank}/accounts/a%201/make-transaction`,
+      sent: '{"from":{"account_id":"a 1"},"to":{"account_id":"b"},"value":{"currency":"EUR","amount":1234567890123456789.000}}',
+      reply: '',
+      answer: '',
+    },
+  ),
+  postMetadata: sample(
+    operations.postMetadata,
+    { ids: {}, body: { id: 'languages' } },
+    {
+      line: 'POST /v1/api/metadata',
+      sent: '{"id":"languages"}',
+      reply: '{"metadata":[{"code":"c","text":{"name":"n"}}]}',
+      answer: [{ code: 'c', text: { name: 'n' } }],
+    },
+  ),
+  postProducts: sample(
+    operations.postProducts,
+    { ids: inBank, body: { id: 'p' } },
+    {
+      line: `POST ${bank}/products`,
+      sent: '{"id":"p"}',
+      reply: '{"product":[{"id":"p","bank_id":"B"}]}',
+      answer: [{ id: 'p', bank_id: 'B' }],
+    },
+  ),
+  putCustomerMessage: sample(
+    operations.putCustomerMessage,
+    {
+      ids: { ...inBank, CUSTOMER_ID: 'alice' },
+      body: { message: 'a "b"\n', from_department: 'd', from_person: 'p' },
+    },
+    {
+      line: `PUT ${bank}/customer/alice/messages`,
+      sent: String.raw`{"message":"a \"b\"\n","from_department":"d","from_person":"p"}`,
+      reply: '{"message":"a","date":"2025-11-20"}',
+      answer: { message: 'a', date: '2025-11-20' },
+    },
+  ),
+  putTransactions: sample(
+    operations.putTransactions,
+    {
+      ids: { ...inView, TRANSACTION_ID: 't', TYPE: 'comment' },
+      body: { details: { approved_by_ip_address: '192.0.2.1', value: { amount: '-5.00' } } },
+    },
+    {
+      line: `PUT ${view}/transactions/t/metadata/comment`,
+      sent: '{"details":{"approved_by_ip_address":"192.0.2.1","value":{"amount":-5.00}}}',
+      reply: '{"details":{"value":{"amount":-5.00}}}',
+      answer: { details: { value: { amount: '-5.00' } } },
+    },
+  ),
+  getAccountsScope: sample(
+    operations.getAccountsScope,
+    { ids: { ...inView, scope: 'views' } },
+    {
+      line: `GET ${view}/views`,
+      sent: '',
+      reply: '{"accounts":[{"balance":{"currency":"EUR","amount":1.10}}]}',
+      answer: [{ balance: { currency: 'EUR', amount: '1.10' } }],
+    },
+  ),
+  getTransaction: sample(
+    operations.getTransaction,
+    { ids: { ...inView, TRANSACTION_ID: 't' } },
+    {
+      line: `GET ${view}/transactions/t/transaction`,
+      sent: '',
+      reply: '{"id":"t","details":{"new_balance":{"amount":1e2}}}',
+      answer: { id: 't', details: { new_balance: { amount: '1e2' } } },
+    },
+  ),
+  getTransactionsRequest: sample(
+    operations.getTransactionsRequest,
+    { ids: inView },
+    {
+      line: `GET ${view}/transaction-requests`,
+      sent: '',
+      reply: '{"transaction-requests":[{"body":{"value":{"amount":0.30}}}]}',
+      answer: [{ body: { value: { amount: '0.30' } } }],
+    },
+  ),
+  getCustomer: sample(
+    operations.getCustomer,
+    { ids: { ...inBank, CUSTOMER_ID: 'alice' } },
+    {
+      line: `GET ${bank}/customers/alice`,
+      sent: '',
+      reply: '{"legal_name":"Alice","email":null}',
+      answer: { legal_name: 'Alice', email: null },
+    },
+  ),
+  getBranches: sample(
+    operations.getBranches,
+    { ids: inBank },
+    {
+      line: `GET ${bank}/branches`,
+      sent: '',
+      reply: '{"branches":[]}',
+      answer: [],
+    },
+  ),
+  getOtherAccounts: sample(
+    operations.getOtherAccounts,
+    { ids: inView },
+    {
+      line: `GET ${view}/other_accounts`,
+      sent: '',
+      reply: '{"otherAccounts":[{"bank":"B"}]}',
+      answer: [{ bank: 'B' }],
+    },
+  ),
+  getMessagesOwner: sample(
+    operations.getMessagesOwner,
+    { ids: inBank },
+    {
+      line: `GET ${bank}/customer/messages`,
+      sent: '',
+      reply: '{"messages":[{"message":"m"}]}',
+      answer: [{ message: 'm' }],
+    },
+  ),
+  getProduct: sample(
+    operations.getProduct,
+    { ids: { ...inBank, PRODUCT_ID: 'p' } },
+    {
+      line: `GET ${bank}/products/p`,
+      sent: '',
+      reply: '{"id":"p","bank_id":["B"]}',
+      answer: { id: 'p', bank_id: ['B'] },
+    },
+  ),
+};
