@@ -1,11 +1,4 @@
-import { type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
-
-/** What becomes of a record that is still PENDING when its lease ends; the same words in every store. */
-export const leaseEnded = {
-  state: 'UNKNOWN',
-  code: 'OUTCOME_UNKNOWN',
-  message: 'The payment may have been sent, and whoever sent it did not record how it ended.',
-} as const;
+import { leaseEnded, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 
 const purgeEveryMs = 60_000;
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkAnswer, parseAnswer } from '../bank/answer.ts';
 import { type BankClient, type CallInput, type PreparedCall, transportError } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
@@ -6,6 +7,7 @@ import { BankqlError, badUserInput, isErrorCode } from '../bank/error.ts';
 import { TransportFailure, type WireReply } from '../bank/transport.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
+import type { AccountRefBody, MoneyBody } from '../contract/shapes.ts';
 import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 
 /** An operation that moves money, or asks for it. */
@@ -16,10 +18,10 @@ export interface Intent<T extends PaymentOperation> {
   readonly input: CallInput<T>;
   /** Chosen by the client, one for each intended payment. */
   readonly idempotencyKey: string;
-  /** What the record says of it: the path's account, and the money. */
-  readonly bankId: string;
-  readonly accountId: string;
-  readonly value: { readonly currency?: string | undefined; readonly amount?: string | undefined };
+  /** What the record says of it: who pays (the path's account), who is paid, and how much. */
+  readonly from: { readonly bankId: string; readonly accountId: string };
+  readonly to: AccountRefBody;
+  readonly value: MoneyBody | undefined;
 }
 
 /** A payment that the bank accepted. */
@@ -31,7 +33,10 @@ export interface Paid<T extends PaymentOperation> {
   readonly answer: Answer<T> | null;
 }
 
-/** One line of the audit log: what became of one payment. Holds no credential and no idempotency key. */
+/**
+ * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
+ * leaves a line whatever happens then. Holds no credential and no idempotency key.
+ */
 export type AuditEntry = Omit<
   PaymentRecord,
   'answer' | 'fingerprint' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
@@ -45,7 +50,7 @@ export interface PaymentsOptions {
   /** How long a PENDING record is believed to be under way; longer than a payment's deadline. */
   readonly leaseMs: number;
   readonly now?: () => number;
-  /** Is told of every payment when it ends; it must not throw. */
+  /** Is told of every change of a payment's state; it must not throw. */
   readonly audit?: (entry: AuditEntry) => void;
 }
 
@@ -73,6 +78,25 @@ const rejected: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415
 export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: PaymentsOptions): Payments {
   const underWay = new Set<Promise<unknown>>();
 
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+    return tracked;
+  };
+
+  /**
+   * Writes a payment's end. Where the store cannot, the caller is told what is true all the same, and it is tried
+   * again for a while; after that the record stays PENDING, and becomes UNKNOWN when its lease ends.
+   */
+  async function write(change: () => Promise<boolean>): Promise<void> {
+    try {
+      await change();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      track(writeLater(change)).catch(() => {});
+    }
+  }
+
   async function pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>> {
     const { idempotencyKey, input } = intent;
     checkKey(idempotencyKey);
@@ -80,13 +104,12 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     const record = newRecord(call, intent, now(), leaseMs);
     const earlier = await kept(() => store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+    audit?.(auditEntry(record, 'PENDING'));
 
-    const conclude = async (outcome: PaymentOutcome) => {
+    const conclude = (outcome: PaymentOutcome) => {
       const updatedAt = now();
       audit?.(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
-      // The caller is told what is true even where it cannot be stored: the record then stays PENDING, and
-      // becomes UNKNOWN when its lease ends.
-      await store.finish(record.id, record.trackId, outcome, updatedAt).catch(ignoreStoreFailure);
+      return write(() => store.finish(record.id, record.trackId, outcome, updatedAt));
     };
 
     let reply: WireReply;
@@ -96,7 +119,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
       if (!(error instanceof TransportFailure)) throw error;
       if (!error.sent) {
         audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
-        await store.reopen(record.id, record.trackId).catch(ignoreStoreFailure);
+        await write(() => store.reopen(record.id, record.trackId));
         throw transportError(call, error);
       }
       const unknown = outcomeUnknown(record, idempotencyKey, null);
@@ -122,11 +145,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
   }
 
   return {
-    pay(operation, intent) {
-      const payment = pay(operation, intent).finally(() => underWay.delete(payment));
-      underWay.add(payment);
-      return payment;
-    },
+    pay: (operation, intent) => track(pay(operation, intent)),
 
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
@@ -199,10 +218,12 @@ function newRecord(
     ]),
     state: 'PENDING',
     operation: operation.id,
-    bankId: intent.bankId,
-    accountId: intent.accountId,
-    currency: intent.value.currency ?? null,
-    amount: intent.value.amount ?? null,
+    bankId: intent.from.bankId,
+    accountId: intent.from.accountId,
+    toBankId: intent.to.bank_id ?? null,
+    toAccountId: intent.to.account_id ?? null,
+    currency: intent.value?.currency ?? null,
+    amount: intent.value?.amount ?? null,
     trackId,
     createdAt: now,
     updatedAt: now,
@@ -295,8 +316,18 @@ async function kept<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function ignoreStoreFailure(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error;
+/** How long each further attempt to write a payment's end waits, in milliseconds. */
+const writeAgainAfter = [250, 1000, 4000];
+
+async function writeLater(change: () => Promise<boolean>): Promise<void> {
+  for (const wait of writeAgainAfter) {
+    await delay(wait);
+    const written = await change().then(
+      () => true,
+      () => false,
+    );
+    if (written) return;
+  }
 }
 
 function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {

@@ -71,6 +71,8 @@ const paymentRecord: z.ZodType<PaymentRecord> = z.object({
   operation: z.string(),
   bankId: z.string(),
   accountId: z.string(),
+  toBankId: z.string().nullable(),
+  toAccountId: z.string().nullable(),
   currency: z.string().nullable(),
   amount: z.string().nullable(),
   trackId: z.string(),

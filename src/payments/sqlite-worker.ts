@@ -2,8 +2,8 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { leaseEnded } from './memory-store.ts';
 import type { StoreCall, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-store.ts';
+import { leaseEnded } from './store.ts';
 
 /**
  * The thread that holds the payment store's SQLite file, for sqlite-store.ts. Each call is one transaction
@@ -22,7 +22,8 @@ const schema = `
   CREATE TABLE payment (
     id TEXT PRIMARY KEY, caller TEXT NOT NULL, fingerprint TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('PENDING', 'DONE', 'REJECTED', 'UNKNOWN')),
-    operation TEXT NOT NULL, bankId TEXT NOT NULL, accountId TEXT NOT NULL, currency TEXT, amount TEXT,
+    operation TEXT NOT NULL, bankId TEXT NOT NULL, accountId TEXT NOT NULL,
+    toBankId TEXT, toAccountId TEXT, currency TEXT, amount TEXT,
     trackId TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, leaseUntil INTEGER NOT NULL,
     answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT, awaited INTEGER NOT NULL DEFAULT 1
   ) STRICT;
@@ -37,8 +38,8 @@ function prepare(database: DatabaseSync) {
   return {
     insert:
       database.prepare(`INSERT INTO payment (id, caller, fingerprint, state, operation, bankId, accountId,
-      currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy)
-      VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $currency, $amount, $trackId,
+      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy)
+      VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $toBankId, $toAccountId, $currency, $amount, $trackId,
       $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy)`),
     read: database.prepare('SELECT * FROM payment WHERE id = $id'),
     list: database.prepare(

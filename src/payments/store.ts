@@ -28,8 +28,12 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly state: PaymentState;
   /** The REST operation's id. */
   readonly operation: string;
+  /** The account that pays: the path's. */
   readonly bankId: string;
   readonly accountId: string;
+  /** The account that is paid, as far as the request names it. */
+  readonly toBankId: string | null;
+  readonly toAccountId: string | null;
   readonly currency: string | null;
   /** An exact decimal. */
   readonly amount: string | null;
@@ -44,13 +48,20 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly settledBy: string | null;
 }
 
+/** What becomes of a record that is still PENDING when its lease ends; the same words in every store. */
+export const leaseEnded = {
+  state: 'UNKNOWN',
+  code: 'OUTCOME_UNKNOWN',
+  message: 'The payment may have been sent, and whoever sent it did not record how it ended.',
+} as const;
+
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
 export interface PaymentStore {
   /**
    * Stores the record, durably, unless there is one with its id.
    * Shape: null where it was stored; else the record that was there. A PENDING one whose lease has ended is
-   *        made UNKNOWN first (code OUTCOME_UNKNOWN); a DONE or REJECTED one that is older than the store's
-   *        retention counts as absent.
+   *        made UNKNOWN first (see leaseEnded); a DONE or REJECTED one whose last change is older than the
+   *        store's retention counts as absent.
    * Errors: StoreUnavailable, as every method below.
    */
   begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
@@ -66,7 +77,10 @@ export interface PaymentStore {
   find(id: string, now: number): Promise<PaymentRecord | null>;
   /** All records in this state, oldest first. */
   list(state: PaymentState, now: number): Promise<PaymentRecord[]>;
-  /** An operator's word on an UNKNOWN record: DONE or REJECTED. True where it was UNKNOWN and unsettled. */
+  /**
+   * An operator's word on an UNKNOWN record: DONE or REJECTED; its code and message go, which held no more.
+   * Shape: true where it was UNKNOWN and unsettled.
+   */
   settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string, now: number): Promise<boolean>;
   close(): Promise<void>;
 }

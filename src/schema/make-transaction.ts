@@ -94,8 +94,8 @@ builder.mutationField('makeTransaction', (t) =>
         const paid = await payments.pay(postMakeTransaction, {
           input: { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, credentials },
           idempotencyKey: input.idempotencyKey,
-          bankId,
-          accountId,
+          from: { bankId, accountId },
+          to: body.to,
           value: body.value,
         });
         return {

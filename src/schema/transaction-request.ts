@@ -173,6 +173,7 @@ builder.mutationField('putTransactionRequest', (t) =>
         accountId: checkId('accountId', input.accountId),
         viewId: viewIdOr(defaults, input.viewId),
       };
+      const to = accountRefBody(input.to);
       const value = optionally(input.value, moneyBody);
       checkPaid(value?.amount);
       try {
@@ -187,15 +188,15 @@ builder.mutationField('putTransactionRequest', (t) =>
             body: present({
               description: input.description,
               challenge_type: input.challengeType,
-              to: accountRefBody(input.to),
+              to,
               value,
             }),
             credentials,
           },
           idempotencyKey: input.idempotencyKey,
-          bankId: ids.bankId,
-          accountId: ids.accountId,
-          value: value ?? {},
+          from: ids,
+          to,
+          value,
         });
         return { requests: answer ?? [], ids, trackId, replayed };
       } finally {

@@ -22,6 +22,8 @@ export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
     operation: 'makeTransaction',
     bankId: 'SNDBCY2N',
     accountId: 'alice-current',
+    toBankId: null,
+    toAccountId: 'bob-current',
     currency: 'EUR',
     amount: '12.50',
     trackId: 'attempt-1',
