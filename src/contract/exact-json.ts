@@ -16,6 +16,9 @@
 const amountNumber =
   /(?<=[{,\s])"amount"([ \t\r\n]*):([ \t\r\n]*)(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[ \t\r\n]*[,}])/g;
 
+/** A number as JSON writes it. */
+export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** A key may spell a letter of "amount" as an escape, which the pattern above does not see. */
 const escapedLetter = /\\u00[67]/;
 
@@ -35,7 +38,10 @@ export function parseExactJson(text: string): unknown {
  * Errors: SyntaxError where an amount is no JSON number.
  */
 export function writeExactJson(value: unknown): string {
-  return JSON.stringify(value, (key, member) =>
-    key === 'amount' && typeof member === 'string' ? JSON.rawJSON(member) : member,
-  );
+  return JSON.stringify(value, (key, member) => {
+    if (key !== 'amount' || typeof member !== 'string') return member;
+    // rawJSON would take any JSON value that is no object, such as true.
+    if (!jsonNumber.test(member)) throw new SyntaxError('An amount has to be a JSON number');
+    return JSON.rawJSON(member);
+  });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonNumber } from './exact-json.ts';
 
 /**
  * The vocabulary of the bank's JSON: what several resources share.
@@ -13,7 +14,7 @@ import { z } from 'zod';
  * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
  * `amount` of an answer into one, and every one of a request body back into a JSON number).
  */
-export const decimal = z.string().regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'not a decimal number');
+export const decimal = z.string().regex(jsonNumber, 'not a decimal number');
 
 export const text = z.string();
 export const texts = z.array(z.string());
