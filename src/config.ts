@@ -1,13 +1,19 @@
 import type { BankOptions } from './bank/client.ts';
 import { checkCredential, credentialHeaders } from './bank/credentials.ts';
 import { checkId } from './bank/path.ts';
+import type { OperationLimits } from './schema/context.ts';
+import type { LoadLimits } from './server/load.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {
   readonly http: { readonly host: string; readonly port: number };
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
-  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall'>;
+  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
+  readonly operationLimits: OperationLimits;
+  readonly load: LoadLimits;
+  /** Null: no metrics are served. */
+  readonly metricsPort: number | null;
   readonly bankId: string | null;
   readonly defaultView: string;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
@@ -62,6 +68,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (['off', '0', 'false'].includes(text)) return false;
     throw new ConfigError(name, text, 'give on or off.');
   };
+  const share = (name: string, fallback: number) => {
+    const text = value(name);
+    if (text === undefined) return fallback;
+    const number = Number(text);
+    if (/^[\d.]+$/.test(text) && number >= 0 && number <= 1) return number;
+    throw new ConfigError(name, text, `give a number from 0 to 1, or leave it out for ${fallback}.`);
+  };
   const milliseconds = (name: string, fallback: number) => integer(name, fallback, 1, 600_000);
 
   const host = value('HOST') ?? '127.0.0.1';
@@ -82,6 +95,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       `it has to be at most BANK_TIMEOUT_MS (${timeoutMs}).`,
     );
   }
+  const paymentTimeoutMs = milliseconds('BANK_TRANSFER_TIMEOUT_MS', 15_000);
+  const operationTimeoutMs = milliseconds('OPERATION_TIMEOUT_MS', 20_000);
+  if (operationTimeoutMs < Math.max(timeoutMs, paymentTimeoutMs)) {
+    throw new ConfigError(
+      'OPERATION_TIMEOUT_MS',
+      String(operationTimeoutMs),
+      `it has to be at least BANK_TIMEOUT_MS (${timeoutMs}) and BANK_TRANSFER_TIMEOUT_MS (${paymentTimeoutMs}).`,
+    );
+  }
   const logLevel = value('LOG_LEVEL') ?? 'info';
   if (!logLevels.includes(logLevel))
     throw new ConfigError('LOG_LEVEL', logLevel, `give one of ${logLevels.join(', ')}.`);
@@ -92,10 +114,24 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     bankLimits: {
       timeoutMs,
       connectTimeoutMs,
-      paymentTimeoutMs: milliseconds('BANK_TRANSFER_TIMEOUT_MS', 15_000),
+      paymentTimeoutMs,
       connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
+      connectionWaitMs: milliseconds('BANK_CONNECTION_WAIT_MS', 250),
+      breakerThreshold: share('BANK_BREAKER_THRESHOLD', 0.5),
+      breakerOpenMs: milliseconds('BANK_BREAKER_OPEN_MS', 10_000),
+      publicCacheTtlMs: integer('PUBLIC_CACHE_TTL_MS', 60_000, 0, day),
       maxBodyBytes: integer('BANK_MAX_BODY_BYTES', 8 * 1024 * 1024, 1, 2 ** 30),
     },
+    operationLimits: {
+      timeoutMs: operationTimeoutMs,
+      restCalls: integer('MAX_REST_CALLS', 50, 1, 100_000),
+    },
+    load: {
+      inFlight: integer('MAX_IN_FLIGHT', 1000, 1, 1_000_000),
+      inFlightPerCaller: integer('MAX_IN_FLIGHT_PER_CALLER', 100, 1, 1_000_000),
+      eventLoopLagMs: milliseconds('MAX_EVENT_LOOP_LAG_MS', 500),
+    },
+    metricsPort: value('METRICS_PORT') === undefined ? null : integer('METRICS_PORT', 0, 0, 65535),
     bankId: readId('BANK_ID', value('BANK_ID')) ?? (bank === null ? sandboxBankId : null),
     defaultView: readId('BANK_DEFAULT_VIEW', value('BANK_DEFAULT_VIEW')) ?? 'owner',
     subscriptionKey: readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), value('IDENTITY'), host),

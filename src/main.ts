@@ -5,7 +5,8 @@ import { openStore } from './payments/open-store.ts';
 import { createPayments } from './payments/payments.ts';
 import * as sandboxIdentity from './sandbox/identity.ts';
 import { startSandbox } from './sandbox/server.ts';
-import { serve } from './server/server.ts';
+import { listen, serve } from './server/server.ts';
+import { createTelemetry } from './server/telemetry.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
@@ -22,13 +23,16 @@ async function startBankql() {
   const logger = pino({ level: config.logLevel });
   // Every payment leaves its line, whatever the level.
   const audit = pino({ level: 'info' }).child({ audit: 'payment' });
+  const telemetry = createTelemetry(logger, audit);
   const sandbox = config.bank === null ? await startSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const bank = createBankClient({
     ...config.bankLimits,
     baseUrl,
-    onCall: (call) =>
-      logger[call.failure !== null || (call.status ?? 0) >= 500 ? 'warn' : 'debug'](call, 'bank call'),
+    onCall: telemetry.onCall,
+    onBreaker: telemetry.onBreaker,
+    onDrift: telemetry.onDrift,
+    onShared: telemetry.onShared,
   });
   const store = await openStore(config.state.url, { retentionMs: config.state.retentionMs }).catch(
     (cause: Error) => {
@@ -39,23 +43,32 @@ async function startBankql() {
     bank,
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
-    audit: (entry) => audit.info(entry, 'payment'),
+    audit: telemetry.onPayment,
   });
-  const server = await serve(
-    {
-      bank,
-      payments,
-      defaults: { bankId: config.bankId, viewId: config.defaultView },
-      subscriptionKey: config.subscriptionKey,
-      introspection: config.introspection,
-      graphiqlHeaders: config.graphiql ? (sandbox === null ? null : alice) : undefined,
-      logger,
-    },
-    config.http,
-  );
+  const server = await serve({
+    ...config.http,
+    bank,
+    payments,
+    defaults: { bankId: config.bankId, viewId: config.defaultView },
+    limits: config.operationLimits,
+    load: config.load,
+    subscriptionKey: config.subscriptionKey,
+    introspection: config.introspection,
+    graphiqlHeaders: config.graphiql ? (sandbox === null ? null : alice) : undefined,
+    logger,
+    onShed: telemetry.onShed,
+  });
+  const metrics =
+    config.metricsPort === null
+      ? null
+      : await listen(config.http.host, config.metricsPort, async (_request, response) => {
+          response.setHeader('Content-Type', telemetry.registry.contentType);
+          response.end(await telemetry.registry.metrics());
+        });
   process.stdout.write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config.graphiql)}\n`);
   return async () => {
     await server.close();
+    await metrics?.close();
     // A client that left does not end its payment.
     await payments.idle();
     await bank.close();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseExactJson } from '../contract/exact-json.ts';
+import { jsonNumber, parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorDetails } from './error.ts';
 import type { WireReply } from './transport.ts';
@@ -7,16 +7,33 @@ import type { WireReply } from './transport.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
+/** A place where the bank's habits differ from the specification, and bankql took what it meant. */
+export interface Drift {
+  readonly operation: string;
+  /** The field's path in a record, such as `location.latitude`. */
+  readonly field: string;
+}
+
+/** An amount that the bank wrote as a string. They read as the others do: parseExactJson makes strings of all. */
+const quotedAmount = /"amount"\s*:\s*"/;
+
 /**
  * The JSON of an answer, its amounts exact.
  * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8; its text is never shown.
  */
-export function parseAnswer(reply: WireReply, details: ErrorDetails): unknown {
+export function parseAnswer(
+  reply: WireReply,
+  details: ErrorDetails,
+  onDrift?: (drift: Drift) => void,
+): unknown {
   const type = reply.headers['content-type'];
   if (type !== undefined && !jsonType.test(String(type)))
     throw bad('is not JSON by its content type', details);
   try {
-    return parseExactJson(utf8.decode(reply.body));
+    const text = utf8.decode(reply.body);
+    if (details.operation && quotedAmount.test(text))
+      onDrift?.({ operation: details.operation, field: 'amount' });
+    return parseExactJson(text);
   } catch (cause) {
     throw bad('is not JSON', details, cause);
   }
@@ -25,27 +42,38 @@ export function parseAnswer(reply: WireReply, details: ErrorDetails): unknown {
 /**
  * An answer held against the operation's shape.
  *
- * Shape:  the record, or the list without its envelope. Where a value breaks the contract, a BANK_BAD_RESPONSE
+ * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. Where a value breaks the contract, a BANK_BAD_RESPONSE
  *         error stands in its place: GraphQL reports it at the field that asks for it and leaves the siblings,
  *         and a field that nobody asks for fails nobody. Code that computes with a value calls `sound` first.
+ *         Two habits of real banks are taken for what they mean and reported as drift: a number written as a string,
+ *         and an object with an `id` where a view's id is expected.
  * Errors: BANK_BAD_RESPONSE where there is no object, or no list under the envelope's key.
  */
 export function checkAnswer<T extends Operation>(
   operation: T,
   json: unknown,
   details: ErrorDetails,
-): Answer<T> {
+  onDrift?: (drift: Drift) => void,
+): { readonly answer: Answer<T>; readonly isWhole: boolean } {
   if (!isObject(json)) throw bad('is not a JSON object', details);
   const { envelope } = operation;
   const value = envelope === null ? json : json[envelope];
   if (envelope !== null && !Array.isArray(value)) throw bad(`has no list under "${envelope}"`, details);
+  let isWhole = true;
   const checked = shapeOf(operation).safeParse(value);
   for (const issue of checked.error?.issues ?? []) {
+    const meant = meaningOf(issue, valueAt(value, issue.path));
+    if (meant !== undefined) onDrift?.({ operation: operation.id, field: fieldOf(issue.path) });
+    else isWhole = false;
     const where = issue.path.join('.');
-    replaceAt(value, issue.path, bad(`breaks the contract at "${where}": ${issue.message}`, details));
+    replaceAt(
+      value,
+      issue.path,
+      meant ?? bad(`breaks the contract at "${where}": ${issue.message}`, details),
+    );
   }
   // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
-  return value as Answer<T>;
+  return { answer: value as Answer<T>, isWhole };
 }
 
 /**
@@ -69,15 +97,34 @@ function shapeOf(operation: Operation): z.ZodType {
   return shape;
 }
 
-/** Puts the error where the path leads; the path's names come from the contract, not from the bank. */
-function replaceAt(root: unknown, path: readonly PropertyKey[], error: Error): void {
-  let place: unknown = root;
-  for (const key of path.slice(0, -1)) {
-    if (!isObject(place) && !Array.isArray(place)) return;
+/** What a value that breaks the contract means all the same; undefined where it means nothing. */
+function meaningOf(issue: z.core.$ZodIssue, value: unknown): number | string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  if (issue.expected === 'number' && typeof value === 'string' && jsonNumber.test(value))
+    return Number(value);
+  if (issue.expected === 'string' && issue.path.at(-2) === 'views_available' && isObject(value)) {
+    return typeof value['id'] === 'string' ? value['id'] : undefined;
+  }
+  return undefined;
+}
+
+/** A field's name without its place in a list, so that it can be counted. */
+const fieldOf = (path: readonly PropertyKey[]) => path.filter((key) => typeof key !== 'number').join('.');
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let place = root;
+  for (const key of path) {
+    if (!isObject(place) && !Array.isArray(place)) return undefined;
     place = Reflect.get(place, key);
   }
+  return place;
+}
+
+/** Puts a value where the path leads; the path's names come from the contract, not from the bank. */
+function replaceAt(root: unknown, path: readonly PropertyKey[], value: unknown): void {
+  const place = valueAt(root, path.slice(0, -1));
   const last = path.at(-1);
-  if (last !== undefined && typeof place === 'object' && place !== null) Reflect.set(place, last, error);
+  if (last !== undefined && (isObject(place) || Array.isArray(place))) Reflect.set(place, last, value);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

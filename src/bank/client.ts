@@ -1,186 +1,152 @@
-import { randomUUID } from 'node:crypto';
-import { writeExactJson } from '../contract/exact-json.ts';
-import type { Answer, Body, Operation, PathIds } from '../contract/operation.ts';
-import { checkAnswer, parseAnswer } from './answer.ts';
-import { type Credentials, credentialHeadersFor } from './credentials.ts';
-import { BankqlError, type ErrorDetails } from './error.ts';
-import { fillPath } from './path.ts';
-import { bankText, refusal, unknownOutcome } from './refusal.ts';
-import { createTransport, TransportFailure, type WireReply, type WireRequest } from './transport.ts';
+import type { Answer, Operation } from '../contract/operation.ts';
+import { checkAnswer, type Drift, parseAnswer } from './answer.ts';
+import { type CallReport, createAttempts } from './attempts.ts';
+import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
+import type { BankqlError } from './error.ts';
+import { failureOf, refusalOf } from './failure.ts';
+import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
+import { TransportFailure, type WireReply } from './transport.ts';
 
-export interface BankOptions {
+export interface BankOptions extends SharingOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
-  /** The deadline of a read or a write, and that of a payment, in milliseconds. */
+  /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  /** Calls that are under way at the same time, reads and writes each. */
   readonly connections: number;
+  /** How long a call waits for its turn among them, in milliseconds. */
+  readonly connectionWaitMs: number;
+  /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
-  /** Is told of every call that ended, for the log; it must not throw. */
+  /** The share of failed calls that opens an operation's breaker; 0 for no breaker. */
+  readonly breakerThreshold: number;
+  /** How long an open breaker waits before one call may try, in milliseconds. */
+  readonly breakerOpenMs: number;
+  /** These are told what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
+  readonly onBreaker?: (operation: string, isOpen: boolean) => void;
+  readonly onDrift?: (drift: Drift) => void;
 }
 
-/** One call that ended. Holds no credential and no path: ids are private. */
-export interface CallReport {
-  readonly operation: string;
-  /** The bank's status; null where no whole answer came. */
-  readonly status: number | null;
-  readonly milliseconds: number;
-  readonly trackId: string | null;
-  /** What went wrong on the way, where something did. */
-  readonly failure: string | null;
-  /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
-  readonly bankText: string | null;
+/** How long a read's caller waits, and whether it may share another's call. */
+export interface ReadLimits {
+  /** When the caller gives up, in milliseconds of performance.now(). */
+  readonly deadline?: number;
+  /** Gives the read up where it is raised. */
+  readonly signal?: AbortSignal | undefined;
+  /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
+  readonly alone?: boolean;
 }
 
-/** What a call of an operation needs: its ids, its body, who asks. */
-export interface CallInput<T extends Operation> {
-  readonly ids: PathIds<T>;
-  /** Absent where the operation has none. */
-  readonly body?: Body<T> | undefined;
-  readonly credentials: Credentials;
+/** What was read; it may be shared with others, and must not be changed. */
+export interface Read<T> extends Pick<Fetched, 'staleMs'> {
+  readonly answer: T;
 }
 
-/** A call that is checked and ready to leave. */
-export interface PreparedCall<T extends Operation> {
-  readonly operation: T;
-  readonly credentials: Credentials;
-  /** Without the Track-ID, which belongs to one sending. */
-  readonly request: WireRequest;
-  readonly trackId: string | null;
-}
-
+/** The bank, called as the specification says. Knows nothing of GraphQL. */
 export interface BankClient {
   /**
    * Checks a call and makes its request; nothing is sent.
    * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
-  /** Sends a prepared call, once, whatever its answer. Errors: TransportFailure. */
-  send(call: PreparedCall<Operation>, signal?: AbortSignal): Promise<WireReply>;
-  /** The error for a reply that is no success, with the bank's text where that may be shown. */
-  refusal(call: PreparedCall<Operation>, reply: WireReply): BankqlError;
+  /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
+  send(call: PreparedCall): Promise<WireReply>;
   /**
-   * Calls a read or a write and checks its answer.
-   * Shape:  the answer as contract/ has it, and the call's Track-ID (null for an operation without one).
-   * Errors: BankqlError with any code of the bank's and of `prepare`. A raised `signal` gives reads up; writes run
-   *         to their end.
+   * Reads, and checks the answer.
+   * Shape:  the answer as contract/ has it.
+   * Errors: BankqlError with any code of the bank's and of `prepare`.
    */
-  call<T extends Operation>(
+  read<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: CallInput<T>,
-    signal?: AbortSignal,
+    limits?: ReadLimits,
+  ): Promise<Read<Answer<T>>>;
+  /**
+   * Writes, once, to its end whatever becomes of the caller, and checks the answer.
+   * Shape:  the answer as contract/ has it, and the call's Track-ID.
+   * Errors: as `read`; OUTCOME_UNKNOWN where it was sent and the bank's answer is not known.
+   */
+  write<T extends Operation & { readonly kind: 'write' }>(
+    operation: T,
+    input: CallInput<T>,
   ): Promise<{ readonly answer: Answer<T>; readonly trackId: string | null }>;
   close(): Promise<void>;
 }
 
-/** The bank, called as the specification says. Knows nothing of GraphQL. */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const transport = createTransport({ ...options, origin });
+  const { breakerThreshold, breakerOpenMs, onBreaker, onDrift } = options;
+  const attempts = createAttempts({
+    ...options,
+    origin,
+    breaker: { threshold: breakerThreshold, openMs: breakerOpenMs, onChange: onBreaker },
+  });
 
-  const client: BankClient = {
-    prepare(operation, { ids, body, credentials }) {
-      const headers = credentialHeadersFor(operation, credentials);
-      headers.Accept = 'application/json';
-      headers['Accept-Encoding'] = 'identity';
-      if (operation.body !== null) headers['Content-Type'] = 'application/json';
-      return {
-        operation,
-        credentials,
-        trackId: operation.tracked ? randomUUID() : null,
-        request: {
-          method: operation.method,
-          path: prefix + fillPath(operation.path, ids),
-          headers,
-          body: operation.body === null ? null : writeExactJson(body),
-        },
-      };
-    },
+  const sharing = createSharing(options, fetch);
 
-    async send({ operation, credentials, request, trackId }, signal) {
-      const started = performance.now();
-      const report = (outcome: Pick<CallReport, 'status' | 'failure' | 'bankText'>) =>
-        options.onCall?.({
-          operation: operation.id,
-          trackId,
-          milliseconds: performance.now() - started,
-          ...outcome,
-        });
-      const headers = trackId === null ? request.headers : { ...request.headers, 'Track-ID': trackId };
+  async function fetch(prepared: PreparedCall, deadline: number, signal?: AbortSignal): Promise<Fetched> {
+    const { call, reply } = await attempts.twice(prepared, deadline, signal);
+    if (reply instanceof TransportFailure) throw failureOf(call, reply);
+    return { ...answerOf(call, reply), bytes: reply.body.length };
+  }
+
+  function answerOf<T extends Operation>(call: PreparedCall<T>, reply: WireReply) {
+    if (reply.status < 200 || reply.status > 299) throw refusalOf(call, reply);
+    const details = { ...detailsOf(call), status: reply.status };
+    const { answer, isWhole } = checkAnswer(
+      call.operation,
+      parseAnswer(reply, details, onDrift),
+      details,
+      onDrift,
+    );
+    return { answer, isWhole, trackId: call.trackId };
+  }
+
+  async function send(call: PreparedCall): Promise<WireReply> {
+    const isPayment = call.operation.kind === 'payment';
+    sharing.changed(call);
+    try {
+      return await attempts.once(call, isPayment ? options.paymentTimeoutMs : options.timeoutMs);
+    } finally {
+      sharing.changed(call);
+    }
+  }
+
+  return {
+    prepare: (operation, input) => prepareCall(prefix, operation, input),
+    send,
+
+    async read(operation, input, { deadline = Number.POSITIVE_INFINITY, signal, alone = false } = {}) {
+      const call = prepareCall(prefix, operation, input);
+      const now = performance.now();
+      const ownDeadline = Math.min(deadline, now + options.timeoutMs);
       try {
-        const reply = await transport.exchange(
-          { ...request, headers },
-          {
-            timeoutMs: operation.kind === 'payment' ? options.paymentTimeoutMs : options.timeoutMs,
-            signal,
-            ownConnection: operation.kind !== 'read',
-          },
-        );
-        const text = reply.status >= 400 ? bankText(reply, secretsOf(credentials)) : null;
-        report({ status: reply.status, failure: null, bankText: text });
-        return reply;
+        if (ownDeadline <= now)
+          throw new TransportFailure('timeout', false, 'the operation has no time left');
+        const fetched = await (alone ? fetch : sharing.read)(call, ownDeadline, signal);
+        // What is shared is keyed by its operation, so that the answer is one of this operation's.
+        return fetched as Read<Answer<typeof operation>>;
       } catch (error) {
-        report({ status: null, failure: describe(error), bankText: null });
-        throw error;
+        throw explained(call, error);
       }
     },
 
-    refusal(call, reply) {
-      const details = { ...detailsOf(call), status: reply.status };
-      return refusal(call.operation.kind, reply, bankText(reply, secretsOf(call.credentials)), details);
+    async write(operation, input) {
+      const call = prepareCall(prefix, operation, input);
+      const reply = await send(call).catch((error: unknown) => {
+        throw explained(call, error);
+      });
+      return answerOf(call, reply);
     },
 
-    async call(operation, input, signal) {
-      const call = client.prepare(operation, input);
-      const details = detailsOf(call);
-      const reply = await client
-        .send(call, operation.kind === 'read' ? signal : undefined)
-        .catch((error: unknown) => {
-          throw error instanceof TransportFailure ? transportError(call, error) : error;
-        });
-      if (reply.status < 200 || reply.status > 299) throw client.refusal(call, reply);
-      const answered = { ...details, status: reply.status };
-      const answer = checkAnswer(operation, parseAnswer(reply, answered), answered);
-      return { answer, trackId: call.trackId };
-    },
-
-    close: () => transport.close(),
+    close: () => attempts.close(),
   };
-  return client;
 }
 
-/** The error for a call without a whole answer. */
-export function transportError(call: PreparedCall<Operation>, failure: TransportFailure): BankqlError {
-  const { operation } = call;
-  const error = (code: BankqlError['code'], message: string) =>
-    new BankqlError(code, message, detailsOf(call), { cause: failure });
-  if (failure.reason === 'refused')
-    return error(
-      'BANK_BAD_RESPONSE',
-      `The bank's answer to ${operation.id} is not read: ${failure.message}.`,
-    );
-  if (failure.sent && operation.kind !== 'read')
-    return error('OUTCOME_UNKNOWN', unknownOutcome(operation.id));
-  if (failure.reason === 'timeout')
-    return error('BANK_TIMEOUT', `The bank did not answer ${operation.id} in time.`);
-  return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${operation.id}: ${failure.message}.`);
-}
-
-const detailsOf = ({ operation, trackId }: PreparedCall<Operation>): ErrorDetails =>
-  trackId === null ? { operation: operation.id } : { operation: operation.id, trackId };
-
-/** What a bank's text must not give away. Shorter values would blot out ordinary words. */
-const secretsOf = (credentials: Credentials) =>
-  Object.values(credentials).filter(
-    (value): value is string => typeof value === 'string' && value.length >= 4,
-  );
-
-/** A failure and what caused it, by their codes: undici's messages name hosts and ports at most. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.message}${cause}`;
-}
+/** A failure of the transport in the caller's terms. */
+const explained = (call: PreparedCall, error: unknown): BankqlError | unknown =>
+  error instanceof TransportFailure ? failureOf(call, error) : error;

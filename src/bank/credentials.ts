@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from './error.ts';
 
@@ -60,3 +61,30 @@ export function credentialHeadersFor(operation: Operation, credentials: Credenti
   }
   return headers;
 }
+
+/** What a bank's text must not give away. Shorter values would blot out ordinary words. */
+export const secretsOf = (credentials: Credentials): string[] =>
+  Object.values(credentials).filter(
+    (value): value is string => typeof value === 'string' && value.length >= 4,
+  );
+
+const hash = (values: readonly (string | null)[]) =>
+  createHash('sha256').update(JSON.stringify(values)).digest('base64');
+
+/** A function of a request's credentials, computed once for each request. */
+function once(compute: (credentials: Credentials) => string): (credentials: Credentials) => string {
+  const known = new WeakMap<Credentials, string>();
+  return (credentials) => {
+    const value = known.get(credentials) ?? compute(credentials);
+    known.set(credentials, value);
+    return value;
+  };
+}
+
+/** Tells callers apart by all three of their credentials, byte for byte, without holding one. */
+export const callerOf = once(({ subscriptionKey, authProviderName, authId }) =>
+  hash([subscriptionKey, authProviderName, authId]),
+);
+
+/** Tells subscription keys apart without holding one. */
+export const keyOf = once(({ subscriptionKey }) => hash([subscriptionKey]));

@@ -12,6 +12,8 @@ export const errorCodes = {
   BANK_TIMEOUT: { retryable: true },
   BANK_BAD_RESPONSE: { retryable: false },
   OUTCOME_UNKNOWN: { retryable: false },
+  OVERLOADED: { retryable: true },
+  CALL_BUDGET_EXCEEDED: { retryable: false },
   LIMIT_EXCEEDED: { retryable: false },
   GRAPHQL_PARSE_FAILED: { retryable: false },
   GRAPHQL_VALIDATION_FAILED: { retryable: false },

@@ -21,11 +21,13 @@ export interface WireReply {
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
  * - `refused`: bankql would not read on: the answer is too large, or encoded although it asked for none.
+ * - `overloaded`: no connection became free in time.
+ * - `paused`: the operation's breaker is open, see breaker.ts.
  * `sent` is false only where it is proved that nothing of the request was written to a socket.
  */
 export class TransportFailure extends Error {
   override readonly name = 'TransportFailure';
-  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused';
+  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
   readonly sent: boolean;
 
   constructor(reason: TransportFailure['reason'], sent: boolean, message: string, cause?: unknown) {

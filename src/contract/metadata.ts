@@ -22,6 +22,7 @@ export const postMetadata = operation({
   tracked: true,
   auth: 'required',
   kind: 'read',
+  audience: 'caller',
   body: metadataQuery,
   envelope: 'metadata',
   answer: metadataEntry,

@@ -25,6 +25,8 @@ export interface Operation {
   readonly tracked: boolean;
   readonly auth: Auth;
   readonly kind: Kind;
+  /** Whose data it reads or changes: `public` is the same for every caller. */
+  readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null where the operation has none. */
   readonly body: z.ZodObject | null;
   /** The key under which an answer holds its list; null where the answer is the record itself. */

@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader';
-import type { BankClient } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import type { CallInput } from '../bank/call.ts';
 import { getAccountsScope } from '../contract/account.ts';
 import { type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
 import { getCustomer } from '../contract/customer.ts';
@@ -32,6 +31,12 @@ export interface TransactionIds extends ViewIds {
 /** `{scope}` of getAccountsScope. */
 export type Scope = 'permissions' | 'views';
 
+/** Reads one record or list of the bank. Errors: BankqlError. */
+export type ReadOperation = <T extends Operation & { readonly kind: 'read' }>(
+  operation: T,
+  input: Omit<CallInput<T>, 'credentials'>,
+) => Promise<Answer<T>>;
+
 /** The body of a POST query. */
 interface Query<Body> {
   readonly query: Body;
@@ -46,28 +51,21 @@ const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
 });
 
 /**
- * Every read of the bank, for one caller and one operation: each loader asks for a record once, however often it is
- * named, and for the records that are named in the same turn at once. A loader bears the operation's name
- * without `get`.
+ * Every read of the bank, for one GraphQL operation: each loader asks for a record once, however often it is named,
+ * and for the records that are named in the same turn at once. A loader bears the operation's name without `get`.
  *
  * Shape:  the operation's answer, as contract/ has it.
- * Errors: BankqlError, as BankClient.call. A failure is kept as an answer is: it is one call for all who ask.
+ * Errors: those of `read`. A failure is kept as an answer is: it is one call for all who ask.
  */
-export function createLoaders(bank: BankClient, credentials: Credentials, signal?: AbortSignal) {
-  const loader = <T extends Operation, Key>(
+export function createLoaders(read: ReadOperation) {
+  const loader = <T extends Operation & { readonly kind: 'read' }, Key>(
     operation: T,
     ids: (key: Key) => PathIds<T>,
     body?: (key: Key) => Body<T>,
   ) =>
     new DataLoader<Key, Answer<T>, string>(
       (keys) =>
-        Promise.all(
-          keys.map((key) =>
-            bank
-              .call(operation, { ids: ids(key), body: body?.(key), credentials }, signal)
-              .then(({ answer }) => answer, asError),
-          ),
-        ),
+        Promise.all(keys.map((key) => read(operation, { ids: ids(key), body: body?.(key) }).catch(asError))),
       { cacheKeyFn: (key) => JSON.stringify([ids(key), body?.(key)]) },
     );
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkAnswer, parseAnswer } from '../bank/answer.ts';
-import { type BankClient, type CallInput, type PreparedCall, transportError } from '../bank/client.ts';
+import type { CallInput, PreparedCall } from '../bank/call.ts';
+import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError, badUserInput, isErrorCode } from '../bank/error.ts';
+import { failureOf, refusalOf } from '../bank/failure.ts';
 import { TransportFailure, type WireReply } from '../bank/transport.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
@@ -120,7 +122,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
       if (!error.sent) {
         audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
         await write(() => store.reopen(record.id, record.trackId));
-        throw transportError(call, error);
+        throw failureOf(call, error);
       }
       const unknown = outcomeUnknown(record, idempotencyKey, null);
       await conclude(failed('UNKNOWN', unknown, null));
@@ -135,7 +137,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
         return { trackId: record.trackId, replayed: false, answer: readAnswer(operation, answer) };
       }
     } else if (rejected.has(status)) {
-      const refusal = bank.refusal(call, reply);
+      const refusal = refusalOf(call, reply);
       await conclude(failed('REJECTED', refusal, status));
       throw refusal;
     }
@@ -249,7 +251,7 @@ function answerText(call: PreparedCall<PaymentOperation>, reply: WireReply): str
 }
 
 const readAnswer = <T extends PaymentOperation>(operation: T, text: string | null): Answer<T> | null =>
-  text === null ? null : checkAnswer(operation, parseExactJson(text), { operation: operation.id });
+  text === null ? null : checkAnswer(operation, parseExactJson(text), { operation: operation.id }).answer;
 
 const failed = (
   state: 'REJECTED' | 'UNKNOWN',

@@ -1,9 +1,10 @@
-import type { BankClient, CallInput } from '../bank/client.ts';
+import type { CallInput } from '../bank/call.ts';
+import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
-import { badUserInput } from '../bank/error.ts';
+import { BankqlError, badUserInput } from '../bank/error.ts';
 import { checkId } from '../bank/path.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
-import { createLoaders, type Loaders } from '../loaders/loaders.ts';
+import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
 import type { Payments } from '../payments/payments.ts';
 
 /** What every resolver is given: one for each request. */
@@ -21,19 +22,42 @@ export interface Defaults {
   readonly viewId: string;
 }
 
-/** The bank as one caller sees it during one request. */
+/** How much one GraphQL operation may take of the bank. */
+export interface OperationLimits {
+  /** How long its reads may take together, in milliseconds: what is late then is BANK_TIMEOUT, the rest is answered. */
+  readonly timeoutMs: number;
+  /** How many REST calls it may make; what is over is CALL_BUDGET_EXCEEDED. A payment is never held back. */
+  readonly restCalls: number;
+}
+
+/** An answer that stood in for a bank that is away. */
+export interface StaleAnswer {
+  readonly operation: string;
+  readonly ageSeconds: number;
+}
+
+interface ReaderOptions {
+  readonly bank: BankClient;
+  readonly credentials: Credentials;
+  readonly limits: OperationLimits;
+  /** Gives up reads that are under way where it is raised; writes go on. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The bank as one caller sees it during one GraphQL operation. */
 export class Reader {
-  readonly #bank: BankClient;
-  readonly #credentials: Credentials;
-  readonly #signal: AbortSignal | undefined;
+  /** What was not fresh, in the order in which it was read. */
+  readonly stale: StaleAnswer[] = [];
+  readonly #options: ReaderOptions;
+  readonly #deadline: number;
+  #calls = 0;
+  #hasWritten = false;
   #loaders: Loaders;
 
-  /** A raised `signal` gives up reads that are under way; writes go on. */
-  constructor(bank: BankClient, credentials: Credentials, signal?: AbortSignal) {
-    this.#bank = bank;
-    this.#credentials = credentials;
-    this.#signal = signal;
-    this.#loaders = createLoaders(bank, credentials, signal);
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#deadline = performance.now() + options.limits.timeoutMs;
+    this.#loaders = createLoaders(this.#read);
   }
 
   /** Ask for it anew in each resolver: a write puts fresh ones in its place. */
@@ -41,31 +65,55 @@ export class Reader {
     return this.#loaders;
   }
 
-  /** What was read before may have changed: from here on, all is read again. */
+  /** What was read before may have changed: from here on all is read again, and shared with nobody. */
   forget(): void {
-    this.#loaders = createLoaders(this.#bank, this.#credentials, this.#signal);
+    this.#hasWritten = true;
+    this.#loaders = createLoaders(this.#read);
   }
 
   /**
    * Calls a write; whatever becomes of it, what is read afterwards is read anew.
-   * Errors: BankqlError, as BankClient.call.
+   * Errors: BankqlError, as BankClient.write; CALL_BUDGET_EXCEEDED, where nothing was sent.
    */
   async write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     ids: CallInput<T>['ids'],
     body: Body<T>,
   ): Promise<{ answer: Answer<T>; trackId: string }> {
+    const { bank, credentials } = this.#options;
+    this.#spend(operation);
     try {
-      const { answer, trackId } = await this.#bank.call(operation, {
-        ids,
-        body,
-        credentials: this.#credentials,
-      });
+      const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
       return { answer, trackId };
     } finally {
       this.forget();
     }
+  }
+
+  readonly #read: ReadOperation = async (operation, input) => {
+    const { bank, credentials, signal } = this.#options;
+    this.#spend(operation);
+    const { answer, staleMs } = await bank.read(
+      operation,
+      { ...input, credentials },
+      { deadline: this.#deadline, signal, alone: this.#hasWritten },
+    );
+    if (staleMs !== undefined)
+      this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
+    return answer;
+  };
+
+  #spend({ id }: Operation): void {
+    const { restCalls } = this.#options.limits;
+    if (this.#calls >= restCalls) {
+      throw new BankqlError(
+        'CALL_BUDGET_EXCEEDED',
+        `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,
+        { operation: id },
+      );
+    }
+    this.#calls++;
   }
 }
 

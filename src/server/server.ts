@@ -1,90 +1,83 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
-import { createYoga, type Plugin, useReadinessCheck } from 'graphql-yoga';
-import type { Logger } from 'pino';
-import type { BankClient } from '../bank/client.ts';
-import type { Payments } from '../payments/payments.ts';
-import { type Context, type Defaults, Reader } from '../schema/context.ts';
-import { schema } from '../schema/schema.ts';
-import { readCredentials } from './credentials.ts';
-import { graphiqlOptions } from './graphiql.ts';
-import { maskError } from './mask-error.ts';
-import { useIntrospectionGuard } from './use-introspection-guard.ts';
-import { useOnePayment } from './use-one-payment.ts';
+import { errorCodes } from '../bank/error.ts';
+import { createGraphQL, type GraphQLOptions } from './graphql.ts';
+import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
 
-export interface GraphQLOptions {
-  readonly bank: BankClient;
-  readonly payments: Payments;
-  readonly defaults: Defaults;
-  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
-  readonly subscriptionKey: string | null;
-  readonly introspection: boolean;
-  /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
-  readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
-  readonly logger: Logger;
-  /** False while the process is about to end: /ready then answers 503. */
-  readonly isReady?: () => boolean;
-}
-
-interface NodeContext {
-  readonly req?: IncomingMessage;
-  readonly res?: ServerResponse;
-}
-
-/** The endpoint as a Fetch handler (`fetch`), which is a request listener for node:http as well. */
-export function createGraphQL(options: GraphQLOptions) {
-  const { bank, payments, defaults, subscriptionKey, logger } = options;
-  const unexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
-
-  return createYoga<NodeContext, Context>({
-    schema,
-    graphqlEndpoint: '/graphql',
-    healthCheckEndpoint: '/health',
-    landingPage: false,
-    graphiql: options.graphiqlHeaders === undefined ? false : graphiqlOptions(options.graphiqlHeaders),
-    renderGraphiQL,
-    // No page of another origin may call, no batches, no uploads: nothing here needs them.
-    cors: false,
-    batching: false,
-    multipart: false,
-    // Original errors may hold secrets: what is logged goes through `unexpected`.
-    logging: false,
-    maskedErrors: { maskError: (error) => maskError(error, unexpected), isDev: false },
-    plugins: [
-      useReadinessCheck({ endpoint: '/ready', check: () => options.isReady?.() ?? true }),
-      useOnePayment(),
-      ...(options.introspection ? [] : [useIntrospectionGuard()]),
-    ] satisfies Plugin[],
-    context: ({ request, req }): Context => {
-      const given = readCredentials(request, req);
-      const credentials = subscriptionKey === null ? given : { ...given, subscriptionKey };
-      return { credentials, payments, defaults, reader: new Reader(bank, credentials, request.signal) };
-    },
-  });
+export interface ServerOptions extends GraphQLOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly load: LoadLimits;
+  /** Is told of every request that is not accepted; it must not throw. */
+  readonly onShed?: (why: Shed) => void;
 }
 
 export interface RunningServer {
   readonly url: string;
+  /** How many GraphQL requests are under way. */
+  readonly inFlight: number;
   /** Lets what is under way end, and serves nothing new. */
   close(): Promise<void>;
 }
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
-export async function serve(
-  options: GraphQLOptions,
-  { host, port }: { host: string; port: number },
-): Promise<RunningServer> {
+export async function serve(options: ServerOptions): Promise<RunningServer> {
   let draining = false;
   const graphql = createGraphQL({
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
   });
-  const server: Server = createServer((request, response) => {
+  const load = createLoadGuard(options.load);
+  const listening = await listen(options.host, options.port, (request, response) => {
     // A connection that is kept alive would go on being served after close().
     if (draining) response.setHeader('Connection', 'close');
+    // Health is told whatever the load.
+    if (request.url?.startsWith('/graphql')) {
+      const entered = load.enter(request);
+      if (typeof entered === 'string') {
+        options.onShed?.(entered);
+        return refuse(response);
+      }
+      response.once('close', entered);
+    }
     void graphql(request, response);
   });
+  return {
+    url: listening.url,
+    get inFlight() {
+      return load.inFlight;
+    },
+    async close() {
+      draining = true;
+      await listening.close();
+      load.close();
+    },
+  };
+}
+
+/** Says at once that there is too much to do. */
+function refuse(response: ServerResponse): void {
+  const extensions = { code: 'OVERLOADED', retryable: errorCodes.OVERLOADED.retryable, retryAfter: 1 };
+  response.writeHead(503, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
+  response.end(
+    JSON.stringify({
+      errors: [
+        { message: 'bankql has too much to do; nothing was sent. Try again in a moment.', extensions },
+      ],
+    }),
+  );
+}
+
+/**
+ * An HTTP server that listens.
+ * Errors: what `listen` fails with, such as EADDRINUSE.
+ */
+export async function listen(
+  host: string,
+  port: number,
+  listener: RequestListener,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server: Server = createServer(listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -94,7 +87,6 @@ export async function serve(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     close: () =>
       new Promise((resolve) => {
-        draining = true;
         // A connection that is kept alive becomes idle when its answer is out, and is closed then.
         const sweep = setInterval(() => server.closeIdleConnections(), 50);
         server.close(() => {

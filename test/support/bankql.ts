@@ -4,7 +4,7 @@ import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { createMemoryStore } from '../../src/payments/memory-store.ts';
 import { type AuditEntry, createPayments } from '../../src/payments/payments.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { createGraphQL, type GraphQLOptions } from '../../src/server/server.ts';
+import { createGraphQL, type GraphQLOptions } from '../../src/server/graphql.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 
 /** What a GraphQL operation is answered with. */
@@ -46,12 +46,12 @@ export interface TestBankql extends AsyncDisposable {
 export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'logger'>> {
   readonly bankUrl: string;
   readonly store?: PaymentStore;
-  readonly limits?: Partial<Omit<BankOptions, 'baseUrl'>>;
+  readonly bankOptions?: Partial<Omit<BankOptions, 'baseUrl'>>;
   readonly now?: () => number;
 }
 
 /** bankql in front of a bank, as main.ts puts it together, with bank `BANK` and view `owner` as defaults. */
-export function createTestBankql({ bankUrl, store, limits, now, ...options }: TestOptions): TestBankql {
+export function createTestBankql({ bankUrl, store, bankOptions, now, ...options }: TestOptions): TestBankql {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
@@ -61,9 +61,14 @@ export function createTestBankql({ bankUrl, store, limits, now, ...options }: Te
     paymentTimeoutMs: 2000,
     connectTimeoutMs: 500,
     connections: 64,
+    connectionWaitMs: 250,
     maxBodyBytes: 1024 * 1024,
+    breakerThreshold: 0.5,
+    breakerOpenMs: 10_000,
+    // What one test reads is not kept for the next question of the same test.
+    publicCacheTtlMs: 0,
     onCall: (call) => logger.debug(call, 'bank call'),
-    ...limits,
+    ...bankOptions,
   });
   const payments = createPayments({
     bank,
@@ -76,6 +81,7 @@ export function createTestBankql({ bankUrl, store, limits, now, ...options }: Te
     bank,
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
+    limits: { timeoutMs: 20_000, restCalls: 1000 },
     subscriptionKey: null,
     introspection: true,
     ...options,

@@ -1,22 +1,36 @@
-import type { Kind } from '../contract/operation.ts';
+import { detailsOf, type PreparedCall } from './call.ts';
+import { secretsOf } from './credentials.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from './error.ts';
-import type { WireReply } from './transport.ts';
+import type { TransportFailure, WireReply } from './transport.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const longestText = 500;
 /** The longest wait that bankql passes on, in seconds. */
 const longestWait = 60;
 
-/**
- * The error for an answer that is no success (status 2xx).
- * `bankText` is what the bank said, see bankText below; it is shown for 4xx statuses only.
- */
-export function refusal(kind: Kind, reply: WireReply, bankText: string, details: ErrorDetails): BankqlError {
+/** The error for a call without a whole answer. */
+export function failureOf(call: PreparedCall, failure: TransportFailure): BankqlError {
+  const { id, kind } = call.operation;
+  const error = (code: ErrorCode, message: string) =>
+    new BankqlError(code, message, detailsOf(call), { cause: failure });
+
+  if (failure.reason === 'refused')
+    return error('BANK_BAD_RESPONSE', `The bank's answer to ${id} is not read: ${failure.message}.`);
+  if (failure.sent && kind !== 'read') return error('OUTCOME_UNKNOWN', unknownOutcome(id));
+  if (failure.reason === 'timeout') return error('BANK_TIMEOUT', `The bank did not answer ${id} in time.`);
+  if (failure.reason === 'overloaded')
+    return error('OVERLOADED', `bankql has too much to do to call ${id}: ${failure.message}.`);
+  return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${id}: ${failure.message}.`);
+}
+
+/** The error for an answer that is no success (status 2xx). The bank's text is shown for 4xx statuses only. */
+export function refusalOf(call: PreparedCall, reply: WireReply): BankqlError {
+  const { id: operation, kind } = call.operation;
   const { status } = reply;
-  const { operation } = details;
-  const said = bankText === '' ? '.' : `: ${bankText}`;
+  const text = bankText(reply, secretsOf(call.credentials));
+  const said = text === '' ? '.' : `: ${text}`;
   const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
-    new BankqlError(code, message, { ...details, ...more });
+    new BankqlError(code, message, { ...detailsOf(call), status, ...more });
 
   if (status >= 300 && status < 400)
     return error(
@@ -42,7 +56,7 @@ export function refusal(kind: Kind, reply: WireReply, bankText: string, details:
 }
 
 /** What a caller is told of a write that may have been executed. */
-export const unknownOutcome = (operation: string | undefined) =>
+const unknownOutcome = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
 /**

@@ -1,0 +1,91 @@
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  CircuitState,
+  circuitBreaker,
+  handleWhen,
+  SamplingBreaker,
+} from 'cockatiel';
+import type { Operation } from '../contract/operation.ts';
+import { TransportFailure, type WireReply } from './transport.ts';
+
+export interface BreakerOptions {
+  /** The share of failed calls that opens an operation's breaker, between 0 and 1; 0 for no breaker. */
+  readonly threshold: number;
+  /** How long it stays open before one call may try, in milliseconds. */
+  readonly openMs: number;
+  /** Is told when an operation's breaker opens or closes. */
+  readonly onChange?: ((operation: string, isOpen: boolean) => void) | undefined;
+}
+
+/** Over how long the share is taken, and how many calls a second it takes at least to judge by. */
+const sampleMs = 10_000;
+const leastCallsASecond = 2;
+
+/** Answers with which a proxy in front of the bank says that the bank is away. */
+const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export const saysAway = ({ status }: WireReply): boolean => awayStatuses.has(status);
+
+/** Carries such an answer through the breaker, which counts what is thrown. */
+class Away extends Error {
+  readonly reply: WireReply;
+
+  constructor(reply: WireReply) {
+    super('the bank is away');
+    this.reply = reply;
+  }
+}
+
+/**
+ * Stops calling an operation that the bank does not answer: no connection, a timeout, 502, 503 or 504. One caller's
+ * mistakes (4xx), 429 and 500 do not count: they must not close the bank for everybody. While it is open, calls fail
+ * at once, unsent; after a while one at a time may try.
+ */
+export function createBreakers({ threshold, openMs, onChange }: BreakerOptions) {
+  const breakers = new Map<string, CircuitBreakerPolicy>();
+
+  function breakerOf(operation: Operation): CircuitBreakerPolicy {
+    const known = breakers.get(operation.id);
+    if (known !== undefined) return known;
+    const breaker: CircuitBreakerPolicy = circuitBreaker(
+      // A call that its caller gave up says nothing of the bank, but as a trial it did not succeed.
+      handleWhen((error: unknown) => isAway(error) || breaker.state === CircuitState.HalfOpen),
+      {
+        halfOpenAfter: openMs,
+        breaker: new SamplingBreaker({ threshold, duration: sampleMs, minimumRps: leastCallsASecond }),
+      },
+    );
+    breaker.onBreak(() => onChange?.(operation.id, true));
+    breaker.onReset(() => onChange?.(operation.id, false));
+    breakers.set(operation.id, breaker);
+    return breaker;
+  }
+
+  return {
+    /** Runs an attempt behind its operation's breaker. Errors: those of the attempt; TransportFailure `paused`. */
+    async guard(operation: Operation, attempt: () => Promise<WireReply>): Promise<WireReply> {
+      if (threshold === 0) return attempt();
+      const breaker = breakerOf(operation);
+      // cockatiel would let others wait for the end of the one that tries.
+      if (breaker.state === CircuitState.HalfOpen) throw paused();
+      try {
+        return await breaker.execute(async () => {
+          const reply = await attempt();
+          if (saysAway(reply)) throw new Away(reply);
+          return reply;
+        });
+      } catch (error) {
+        if (error instanceof Away) return error.reply;
+        throw error instanceof BrokenCircuitError ? paused() : error;
+      }
+    },
+  };
+}
+
+const isAway = (error: unknown): boolean =>
+  error instanceof Away ||
+  (error instanceof TransportFailure && (error.reason === 'unavailable' || error.reason === 'timeout'));
+
+const paused = () =>
+  new TransportFailure('paused', false, 'it did not answer lately, and is given time to recover');

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { writeExactJson } from '../contract/exact-json.ts';
+import type { Body, Operation, PathIds } from '../contract/operation.ts';
+import { type Credentials, credentialHeadersFor } from './credentials.ts';
+import type { ErrorDetails } from './error.ts';
+import { fillPath } from './path.ts';
+import type { WireRequest } from './transport.ts';
+
+/** What a call of an operation needs: its ids, its body, who asks. */
+export interface CallInput<T extends Operation> {
+  readonly ids: PathIds<T>;
+  /** Absent where the operation has none. */
+  readonly body?: Body<T> | undefined;
+  readonly credentials: Credentials;
+}
+
+/** A call that is checked and ready to leave. */
+export interface PreparedCall<T extends Operation = Operation> {
+  readonly operation: T;
+  readonly credentials: Credentials;
+  /** Without the Track-ID, which belongs to one sending. */
+  readonly request: WireRequest;
+  /** Null where the operation takes none. */
+  readonly trackId: string | null;
+}
+
+/**
+ * Checks a call and makes its request, below `prefix`.
+ * Errors: BAD_USER_INPUT (an id), MISSING_CREDENTIALS.
+ */
+export function prepareCall<T extends Operation>(
+  prefix: string,
+  operation: T,
+  { ids, body, credentials }: CallInput<T>,
+): PreparedCall<T> {
+  const headers = credentialHeadersFor(operation, credentials);
+  headers.Accept = 'application/json';
+  headers['Accept-Encoding'] = 'identity';
+  if (operation.body !== null) headers['Content-Type'] = 'application/json';
+  return {
+    operation,
+    credentials,
+    trackId: operation.tracked ? randomUUID() : null,
+    request: {
+      method: operation.method,
+      path: prefix + fillPath(operation.path, ids),
+      headers,
+      body: operation.body === null ? null : writeExactJson(body),
+    },
+  };
+}
+
+/** The same call once more, under a Track-ID of its own. */
+export const again = <T extends Operation>(call: PreparedCall<T>): PreparedCall<T> =>
+  call.trackId === null ? call : { ...call, trackId: randomUUID() };
+
+/** What every error of a call says. */
+export const detailsOf = ({ operation, trackId }: PreparedCall): ErrorDetails =>
+  trackId === null ? { operation: operation.id } : { operation: operation.id, trackId };

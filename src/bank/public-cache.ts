@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache';
+
+export interface PublicCacheOptions {
+  /** How long an answer counts as fresh, in milliseconds; 0 for no cache. */
+  readonly ttlMs: number;
+  readonly maxBytes: number;
+}
+
+/** How long an answer stands in for a bank that is away. */
+const staleMs = 10 * 60 * 1000;
+
+interface Kept<T> {
+  readonly answer: T;
+  readonly bytes: number;
+  readonly at: number;
+}
+
+/**
+ * Answers that are the same for everybody, kept for a while. They are shared: nobody may change one.
+ * Other processes keep their own, and may show what was before a write for one `ttlMs` longer.
+ */
+export function createPublicCache<T>({ ttlMs, maxBytes }: PublicCacheOptions) {
+  if (ttlMs === 0) return null;
+  const kept = new LRUCache<string, Kept<T>>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ bytes }) => Math.max(bytes, 1),
+    ttl: ttlMs + staleMs,
+  });
+  return {
+    /** The answer with its age in milliseconds; null where there is none. */
+    find(key: string): { readonly answer: T; readonly ageMs: number; readonly isFresh: boolean } | null {
+      const found = kept.get(key);
+      if (found === undefined) return null;
+      const ageMs = performance.now() - found.at;
+      return { answer: found.answer, ageMs, isFresh: ageMs < ttlMs };
+    },
+    /** `bytes` is what the answer measured on the wire. */
+    keep(key: string, answer: T, bytes: number): void {
+      kept.set(key, { answer, bytes, at: performance.now() });
+    },
+    clear(): void {
+      kept.clear();
+    },
+  };
+}

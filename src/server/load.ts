@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { callerOf, credentialHeaders } from '../bank/credentials.ts';
+
+export interface LoadLimits {
+  /** Requests that are under way at the same time, in all and of one caller. */
+  readonly inFlight: number;
+  readonly inFlightPerCaller: number;
+  /** How late the event loop may be, in milliseconds, before nothing new is accepted. */
+  readonly eventLoopLagMs: number;
+}
+
+/** Why a request is not accepted. */
+export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag';
+
+/** How often the event loop's lag is looked at, in milliseconds. */
+const lookEveryMs = 250;
+
+/**
+ * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
+ * `enter` answers the function to call when the request is over, or why it is not accepted.
+ */
+export function createLoadGuard(limits: LoadLimits) {
+  const delays = monitorEventLoopDelay({ resolution: 20 });
+  delays.enable();
+  let isLate = false;
+  const look = setInterval(() => {
+    // The histogram counts its own resolution in.
+    isLate = delays.percentile(90) / 1e6 - 20 > limits.eventLoopLagMs;
+    delays.reset();
+  }, lookEveryMs).unref();
+  let inFlight = 0;
+  const ofCaller = new Map<string, number>();
+
+  return {
+    get inFlight() {
+      return inFlight;
+    },
+    enter({ headers }: IncomingMessage): (() => void) | Shed {
+      if (isLate) return 'event loop lag';
+      if (inFlight >= limits.inFlight) return 'in flight';
+      const header = (name: string) => String(headers[name.toLowerCase()] ?? '');
+      const caller = callerOf({
+        subscriptionKey: header(credentialHeaders.subscriptionKey),
+        authProviderName: header(credentialHeaders.authProviderName),
+        authId: header(credentialHeaders.authId),
+      });
+      const own = ofCaller.get(caller) ?? 0;
+      if (own >= limits.inFlightPerCaller) return 'in flight of the caller';
+      inFlight++;
+      ofCaller.set(caller, own + 1);
+      return () => {
+        inFlight--;
+        const left = (ofCaller.get(caller) ?? 1) - 1;
+        if (left === 0) ofCaller.delete(caller);
+        else ofCaller.set(caller, left);
+      };
+    },
+    close(): void {
+      clearInterval(look);
+      delays.disable();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Drift } from '../bank/answer.ts';
+import type { CallReport } from '../bank/attempts.ts';
+import type { AuditEntry } from '../payments/payments.ts';
+import type { Shed } from './load.ts';
+
+/**
+ * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
+ * words of ours, never what a caller or the bank wrote.
+ */
+export function createTelemetry(logger: Logger, auditLogger: Logger) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
+
+  const calls = new Histogram({
+    name: 'bankql_bank_call_seconds',
+    help: 'Calls of the bank by operation and outcome: the status, or why there is none.',
+    labelNames: ['operation', 'outcome'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  });
+  const shared = new Counter({
+    name: 'bankql_shared_reads_total',
+    help: 'Reads that were answered without a call of their own: joined, cached, or stale.',
+    labelNames: ['operation', 'how'],
+    registers,
+  });
+  const drifts = new Counter({
+    name: 'bankql_bank_drift_total',
+    help: 'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    labelNames: ['operation', 'field'],
+    registers,
+  });
+  const breakers = new Gauge({
+    name: 'bankql_breaker_open',
+    help: '1 where calls of an operation are paused, because the bank did not answer them.',
+    labelNames: ['operation'],
+    registers,
+  });
+  const payments = new Counter({
+    name: 'bankql_payments_total',
+    help: 'Changes of the states of payments.',
+    labelNames: ['operation', 'state'],
+    registers,
+  });
+  const shed = new Counter({
+    name: 'bankql_requests_shed_total',
+    help: 'Requests that were not accepted, by what there was too much of.',
+    labelNames: ['why'],
+    registers,
+  });
+  const seen = new Set<string>();
+
+  return {
+    registry,
+    onCall(call: CallReport) {
+      const { operation, status, failure, reason, milliseconds } = call;
+      calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
+      const isTrouble = failure !== null || (status ?? 0) >= 500;
+      logger[isTrouble && reason !== 'cancelled' ? 'warn' : 'debug'](call, 'bank call');
+    },
+    onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
+      shared.inc({ operation, how });
+    },
+    /** Counted each time, logged once. */
+    onDrift(drift: Drift) {
+      drifts.inc({ ...drift });
+      const name = `${drift.operation} ${drift.field}`;
+      if (seen.has(name)) return;
+      seen.add(name);
+      logger.warn(drift, 'the bank drifts from the specification');
+    },
+    onBreaker(operation: string, isOpen: boolean) {
+      breakers.set({ operation }, isOpen ? 1 : 0);
+      logger.warn({ operation }, isOpen ? 'calls are paused' : 'calls go on');
+    },
+    onShed(why: Shed) {
+      shed.inc({ why });
+    },
+    onPayment(entry: AuditEntry) {
+      payments.inc({ operation: entry.operation, state: entry.state });
+      auditLogger.info(entry, 'payment');
+    },
+  };
+}
