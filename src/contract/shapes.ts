@@ -14,7 +14,18 @@ import { jsonNumber } from './exact-json.ts';
  * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
  * `amount` of an answer into one, and every one of a request body back into a JSON number).
  */
-export const decimal = z.string().regex(jsonNumber, 'not a decimal number');
+export const decimal = z
+  .string()
+  .regex(jsonNumber, 'not a decimal number')
+  .refine(isWritable, 'a number of more than a thousand digits');
+
+/** More digits than any amount needs; a bound all the same, for 1e999999999 is a number too. */
+const longestDecimal = 1000;
+
+function isWritable(number: string): boolean {
+  const exponent = Number(/[eE](.*)$/.exec(number)?.[1] ?? 0);
+  return number.length <= longestDecimal && Math.abs(exponent) <= longestDecimal;
+}
 
 export const text = z.string();
 export const texts = z.array(z.string());

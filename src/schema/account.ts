@@ -9,7 +9,7 @@ import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type Context, viewIdOr } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
 import { createLink, fromIds, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
-import { entryOf, idOf } from './list-entry.ts';
+import { entryOf } from './list-entry.ts';
 import {
   loadOtherAccounts,
   OtherAccountConnection,
@@ -43,14 +43,17 @@ export const accountLink = createLink({
 async function readAccount(ids: ViewIds, { reader }: Context): Promise<Account> {
   const accounts = await reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
   const [only] = accounts;
-  if (accounts.length === 1 && only !== undefined && idOf(sound(only)) === null) return only;
+  if (accounts.length === 1 && only !== undefined && !sound(sound(only).id)) return only;
   return entryOf(accounts, ids.accountId, getAccountsScope);
 }
 
-/** An entry of the account list: by its own id, or by the path's where the bank gave none. */
+/**
+ * An entry of the account list: by its own id, or by the path's where the bank gave none.
+ * Errors: BANK_BAD_RESPONSE where the bank gave an id that is none: it could be any account's.
+ */
 export const accountEntry = ({ bankId, accountId, viewId }: ViewIds, record: Account): AccountNode => ({
   bankId,
-  accountId: idOf(record) ?? accountId,
+  accountId: sound(record.id) || accountId,
   viewId,
   record,
 });

@@ -96,10 +96,12 @@ builder.node(BranchRef, {
       description: "The bank's code, from the path.",
       extensions: fromIds,
     }),
-    branchId: t.exposeID('branchId', {
+    branchId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: fromIds,
+      // Where the bank wrote something else than a text, that error is what the record holds.
+      resolve: ({ branchId, record }) => branchId ?? record?.id,
     }),
     bank: t.field({
       type: BankRef,

@@ -17,7 +17,7 @@ export const builder = new SchemaBuilder<{
     // Fields of our own, see node.ts: Pothos' would not tell the reader which fields are selected.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-    nodesOnConnection: true,
+    nodesOnConnection: { description: 'The entries of the page.' },
     cursorType: 'String',
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
     idFieldOptions: { description: 'Globally unique; opaque; give it to `node`.' },
@@ -29,7 +29,6 @@ export const builder = new SchemaBuilder<{
     cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
     nodeFieldOptions: { description: 'The entry itself.' },
     edgesFieldOptions: { description: 'The entries of the page with their cursors.' },
-    nodesFieldOptions: { description: 'The entries of the page.' },
     pageInfoFieldOptions: { description: 'Where the page stands in the whole list.' },
     firstArgOptions: { description: 'The first so many entries behind `after`; all where left out.' },
     afterArgOptions: { description: 'Only entries behind this cursor.' },

@@ -1,3 +1,4 @@
+import { sound } from '../bank/answer.ts';
 import { badUserInput } from '../bank/error.ts';
 import type { Context } from './context.ts';
 import { fromIdsAhead } from './link.ts';
@@ -8,6 +9,22 @@ interface PageArguments {
   readonly last?: number | null | undefined;
   readonly before?: string | null | undefined;
 }
+
+/** A page that may be cut: counts of zero or more, and positions. */
+interface Page {
+  readonly first: number | null;
+  readonly after: number | null;
+  readonly last: number | null;
+  readonly before: number | null;
+}
+
+/** Errors: BAD_USER_INPUT for a negative count or a cursor that is none; no call is made for it. */
+const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
+  first: count('first', first),
+  after: position('after', after),
+  last: count('last', last),
+  before: position('before', before),
+});
 
 interface Edge<Node> {
   readonly cursor: string;
@@ -30,20 +47,15 @@ interface Connection<Node> {
  * pages nothing, and Pothos' own cut stops at 20 or 100 without a word.) A cursor is a position in the list.
  * `toNode` makes an entry's object from the record and its position; an entry that broke the contract stays the
  * error that it is.
- * Errors: BAD_USER_INPUT for a negative count or a cursor that is none.
  */
-export function connectionOf<Item, Node>(
+function connectionOf<Item, Node>(
   list: readonly Item[],
-  page: PageArguments,
+  { first, after, last, before }: Page,
   toNode: (record: Exclude<Item, Error>, index: number) => Node,
 ): Connection<Node> {
-  const after = position('after', page.after) ?? -1;
-  const before = position('before', page.before) ?? list.length;
-  let start = Math.min(Math.max(after + 1, 0), list.length);
-  let end = Math.max(Math.min(before, list.length), start);
-  const first = count('first', page.first);
+  let start = Math.min((after ?? -1) + 1, list.length);
+  let end = Math.max(Math.min(before ?? list.length, list.length), start);
   if (first !== null) end = Math.min(end, start + first);
-  const last = count('last', page.last);
   if (last !== null) start = Math.max(start, end - last);
 
   const edges = list.slice(start, end).map((entry, offset): Edge<Node> => {
@@ -70,18 +82,27 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   load: (parent: Parent, args: Args, context: Context) => Promise<readonly Item[]>,
   toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
 ) {
-  const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) =>
-    connectionOf(await load(parent, args, context), args, (record, index) =>
+  const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) => {
+    const page = checkPage(args);
+    return connectionOf(await load(parent, args, context), page, (record, index) =>
       toNode(parent, record, index, args, context),
     );
-  return { resolve, extensions: fromIdsAhead(load) };
+  };
+  const ahead = (parent: Parent, args: Args & PageArguments, context: Context) => {
+    checkPage(args);
+    return load(parent, args, context);
+  };
+  return { resolve, extensions: fromIdsAhead(ahead) };
 }
 
-/** An entry's object; the error that stands in the entry's place, where the bank broke the contract there. */
+/** An entry's object; the error that stands in its place, or that making it throws, where it broke the contract. */
 function toEntry<Item, Node>(entry: Item, make: (record: Exclude<Item, Error>) => Node): Node {
-  // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
-  if (entry instanceof Error) return entry as Node;
-  return make(entry as Exclude<Item, Error>);
+  try {
+    return make(sound(entry));
+  } catch (error) {
+    // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
+    return error as Node;
+  }
 }
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');

@@ -76,7 +76,8 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
     keyOf: (linked) => JSON.stringify(toKey(linked)),
     idsOf(value) {
       const parsed = key.safeParse(value);
-      if (!parsed.success) throw forged();
+      // A key in another order, or with more in it, would be a second id of the same node.
+      if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
       return toIds(parsed.data);
     },
     follow(ids, context, info) {

@@ -33,10 +33,12 @@ builder.node(MetadataRef, {
   description: 'A metadata entry. REST: postMetadata.',
   id: { resolve: metadataLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    metadataId: t.exposeID('metadataId', {
+    metadataId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: fromIds,
+      // Where the bank wrote something else than a text, that error is what the record holds.
+      resolve: ({ metadataId, record }) => metadataId ?? record?.id,
     }),
     code: t.string({ nullable: true, description: 'REST `code`.', resolve: (entry) => recordOf(entry).code }),
     postedBy: t.string({

@@ -117,10 +117,12 @@ builder.node(OtherAccountRef, {
       description: 'The view through which it is seen, from the path.',
       extensions: fromIds,
     }),
-    otherAccountId: t.exposeID('otherAccountId', {
+    otherAccountId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: fromIds,
+      // Where the bank wrote something else than a text, that error is what the record holds.
+      resolve: ({ otherAccountId, record }) => otherAccountId ?? record?.id,
     }),
     account: t.field({
       type: AccountRef,

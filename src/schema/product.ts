@@ -58,10 +58,12 @@ builder.node(ProductRef, {
       description: "The bank's code, from the path.",
       extensions: fromIds,
     }),
-    productId: t.exposeID('productId', {
+    productId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: fromIds,
+      // Where the bank wrote something else than a text, that error is what the record holds.
+      resolve: ({ productId, record }) => productId ?? record?.id,
     }),
     bank: t.field({
       type: BankRef,

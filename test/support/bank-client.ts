@@ -1,4 +1,6 @@
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { BankqlError } from '../../src/bank/error.ts';
+import type { SampleCall } from './sample-calls.ts';
 
 /** A client of the bank at this address, with limits that suit a test. */
 export function createTestClient(
@@ -15,4 +17,16 @@ export function createTestClient(
     ...options,
   });
   return { ...client, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/** How a call fails, and when. Errors: where it does not fail as bankql's calls do. */
+export async function failureOf(sample: SampleCall, client: BankClient) {
+  const started = performance.now();
+  const error = await sample.run(client).then(
+    ({ answer }) => answer,
+    (reason: unknown) => reason,
+  );
+  const elapsedMs = performance.now() - started;
+  if (!(error instanceof BankqlError)) throw new Error(`no failure: ${JSON.stringify(error)} ${error}`);
+  return { error, elapsedMs };
 }

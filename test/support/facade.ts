@@ -28,6 +28,9 @@ export const failuresOf = (result: Result<unknown>): string[] =>
     .map(({ path, extensions }) => `${path?.join('.') ?? 'request'} ${extensions.code}`)
     .sort();
 
+/** How payments ended, by the audit log: its lines but those that say that one has begun. */
+export const endedIn = ({ audit }: TestBankql) => audit.filter(({ state }) => state !== 'PENDING');
+
 /** The only call that arrived. */
 export function onlyCall({ calls }: RecordingBank): RecordedCall {
   const [call] = calls;

@@ -5,11 +5,11 @@ import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 
 /** Credentials that no other text of a test holds, so that a leak can be searched for. */
-export const canaries: Credentials = {
+export const canaries = {
   subscriptionKey: `key-${randomUUID()}`,
   authProviderName: `provider-${randomUUID()}`,
   authId: `caller-${randomUUID()}`,
-};
+} satisfies Credentials;
 
 /** What a call of an operation looks like on the wire: written by hand, without the contract's help. */
 interface Wire {

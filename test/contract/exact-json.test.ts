@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
+
+const runs = { seed: 20_251_120, numRuns: 1000 };
+
+const digits = (min: number, max: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: min, maxLength: max });
+
+/** Any JSON number as text: long, small, with trailing zeros, with an exponent. */
+const jsonNumber = fc
+  .record({
+    sign: fc.constantFrom('', '-'),
+    whole: digits(1, 30).map((text) => text.replace(/^0+(?=\d)/, '')),
+    fraction: fc.oneof(
+      fc.constant(''),
+      digits(1, 20).map((text) => `.${text}`),
+    ),
+    exponent: fc.oneof(
+      fc.constant(''),
+      fc
+        .tuple(fc.constantFrom('e', 'E', 'e+', 'e-', 'E+'), digits(1, 3))
+        .map(([mark, text]) => `${mark}${text}`),
+    ),
+  })
+  .map(({ sign, whole, fraction, exponent }) => `${sign}${whole}${fraction}${exponent}`);
+
+const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 });
+
+describe('amounts keep every digit', () => {
+  it('for 1,000 random numbers, from text to text', () => {
+    fc.assert(
+      fc.property(jsonNumber, (amount) => {
+        const text = `{"currency":"EUR","amount":${amount}}`;
+        const parsed = parseExactJson(text);
+        expect(parsed).toEqual({ currency: 'EUR', amount });
+        expect(writeExactJson(parsed)).toBe(text);
+      }),
+      runs,
+    );
+  });
+
+  it('for 1,000 random numbers deep in objects and lists, with any white space, however the key is spelt', () => {
+    const key = fc
+      .tuple(...[...'amount'].map((letter) => fc.tuple(fc.constant(letter), fc.boolean(), fc.boolean())))
+      .map((letters) =>
+        letters.map(([letter, escaped, upper]) => (escaped ? unicodeEscape(letter, upper) : letter)),
+      )
+      .map((letters) => letters.join(''));
+    fc.assert(
+      fc.property(jsonNumber, jsonNumber, key, blank, blank, blank, (one, two, name, a, b, c) => {
+        const text = `[${a}{${b}"list":[{${c}"${name}"${a}:${b}${one}${c}}],"value":{"x":null,${a}"amount"${b}:${c}${two}${a}}}]`;
+        expect(parseExactJson(text)).toEqual([{ list: [{ amount: one }], value: { x: null, amount: two } }]);
+      }),
+      runs,
+    );
+  });
+
+  it.each([
+    '9007199254740993',
+    '1.10',
+    '0.1000000000000000055511151231257827',
+    '-0',
+    '0.00',
+    '1e400',
+    '-1E-400',
+    '123456789012345678901234567890.123456789012345678901234567890e+9999',
+  ])('for %s, which JSON.parse would change', (amount) => {
+    expect(parseExactJson(`{"amount":${amount}}`)).toEqual({ amount });
+    expect(parseExactJson(`{"\\u0061mount":${amount}}`)).toEqual({ amount });
+    expect(writeExactJson({ amount })).toBe(`{"amount":${amount}}`);
+  });
+
+  it('where the same text holds several, side by side and one in the other', () => {
+    expect(parseExactJson('{"amount":1.0,"a":{"amount":2.0},"b":[{"amount":3.0},{"amount":4.0}]}')).toEqual({
+      amount: '1.0',
+      a: { amount: '2.0' },
+      b: [{ amount: '3.0' }, { amount: '4.0' }],
+    });
+  });
+
+  it('with the last one where a key stands twice, as JSON.parse does', () => {
+    expect(parseExactJson('{"amount":1.0,"amount":2.0}')).toEqual({ amount: '2.0' });
+  });
+});
+
+describe('nothing else is touched', () => {
+  it.each([
+    ['other numbers', '{"latitude":35.1264,"amounts":1.10,"Amount":1.10,"the amount":1.10}'],
+    ['an amount that is no number', '{"amount":"1.10"}'],
+    ['an amount that is null', '{"amount":null}'],
+    ['an amount that is a list or an object', '{"amount":[1.10,{"x":1.10}]}'],
+    ['a string that looks like an amount', String.raw`{"text":"{\"amount\":1.10}"}`],
+    ['a string with escaped quotes and white space', String.raw`{"text":", \"amount\" : 1.10 ,"}`],
+    ['a string that ends where a key could start', String.raw`{"text":"{","\\":"\\\"amount\":1.10,"}`],
+    ['a key that holds the word', String.raw`{"\"amount\":1,":1.10,"x":"\u0061"}`],
+    ['a key that ends in the word', String.raw`{"\"amount":1.10,"x,\"amount":1.10,"x \"amount" : 1.10}`],
+    ['a value that is the word', '{"key":"amount","value":1.10,"list":["amount",1.10]}'],
+    ['a bare value', '1.10'],
+    ['an escaped letter elsewhere', String.raw`{"na\u006de":1.10,"list":[1.10,true,null,"\u0061"]}`],
+  ])('%s', (_, text) => {
+    expect(parseExactJson(text)).toEqual(JSON.parse(text));
+  });
+
+  it('in 1,000 random values without an amount', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(parseExactJson(text)).toEqual(JSON.parse(text));
+      }),
+      runs,
+    );
+  });
+
+  it('and leaves an own key __proto__ what it is: a key', () => {
+    const parsed = parseExactJson('{"__proto__":{"amount":1.10}}');
+    expect(Object.entries(parsed ?? {})).toEqual([['__proto__', { amount: '1.10' }]]);
+    expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
+  });
+});
+
+describe('invalid JSON stays invalid', () => {
+  it.each([
+    '{"amount":01}',
+    '{"amount":+1}',
+    '{"amount":.5}',
+    '{"amount":1.}',
+    '{"amount":1e}',
+    '{"amount":0x10}',
+    '{"amount":1_000}',
+    '{"amount":NaN}',
+    '{"amount":Infinity}',
+    '{"amount":1.10',
+    '{"amount":1.10"}',
+    '{"amount":1.10,}',
+    '{"a":1 "amount":1.10}',
+    '{"a":"x,"amount":1.10}',
+    '{"a":"{"amount":1.10,"}',
+    '{amount:1.10}',
+    "{'amount':1.10}",
+    '["amount":1.10]',
+    '{"amount" 1.10}',
+    '{"amount":\u00a01.10}',
+    '{\u00a0"amount":1.10}',
+    '\ufeff{"amount":1.10}',
+    '{"\\u0061mount":01}',
+    '',
+  ])('%s', (text) => {
+    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+    expect(() => parseExactJson(text)).toThrow(SyntaxError);
+  });
+
+  it('in 1,000 random cuts, doublings and omissions of a valid text', () => {
+    const text = '{"a":", \\"amount\\":1,","amount":1.10,"b":[{ "amount" : -2.50e3 }],"c":"x"}';
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.nat(text.length), (from, to) => {
+        const broken = text.slice(0, from) + text.slice(to);
+        expect(outcome(() => parseExactJson(broken))).toEqual(outcome(() => withExactAmounts(broken)));
+      }),
+      runs,
+    );
+  });
+});
+
+describe('an amount that is no JSON number is not written', () => {
+  it.each([
+    '',
+    ' ',
+    '1 ',
+    ' 1',
+    '+1',
+    '.5',
+    '1.',
+    '007',
+    '0x10',
+    'NaN',
+    '1,00',
+    '１',
+    '{}',
+    '1,"x":2',
+    'true',
+    'null',
+    '"1"',
+  ])('%j', (amount) => {
+    expect(() => writeExactJson({ value: { amount } })).toThrow(SyntaxError);
+  });
+
+  it('and what bears another name is written as it is', () => {
+    expect(writeExactJson({ text: '1.10', latitude: 1.5, list: ['1'], none: undefined })).toBe(
+      '{"text":"1.10","latitude":1.5,"list":["1"]}',
+    );
+  });
+});
+
+const unicodeEscape = (letter: string, upper: boolean) => {
+  const hex = letter.charCodeAt(0).toString(16).padStart(4, '0');
+  return `\\u${upper ? hex.toUpperCase() : hex}`;
+};
+
+/** What parsing means, without its short cut: every number is read from its own source text. */
+const withExactAmounts = (text: string) =>
+  JSON.parse(text, (key, value, { source }) =>
+    key === 'amount' && typeof value === 'number' ? source : value,
+  );
+
+const outcome = (parse: () => unknown) => {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    return { error: error instanceof SyntaxError };
+  }
+};

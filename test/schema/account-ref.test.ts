@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { failuresOf, startFacade } from '../support/facade.ts';
+import { accountRecord } from '../support/full-records.ts';
+
+const NamedAccounts = graphql(`
+  query NamedAccounts {
+    bank {
+      account(accountId: "ACC", viewId: "mine") {
+        transactionRequests {
+          nodes { to { bankId accountId account { bankId accountId viewId label } } }
+        }
+      }
+    }
+  }
+`);
+
+const NamedAccountThroughViews = graphql(`
+  query NamedAccountThroughViews {
+    bank {
+      account(accountId: "ACC", viewId: "mine") {
+        transactionRequests {
+          nodes { to { account { viewId label } public: account(viewId: "public") { viewId label } } }
+        }
+      }
+    }
+  }
+`);
+
+const requests = 'GET /v1/api/banks/BANK/accounts/ACC/mine/transaction-requests';
+const naming = (to: object) => ({ body: { 'transaction-requests': [{ body: { to } }] } });
+const seen = (line: string, id: string) => ({ body: { accounts: [{ ...accountRecord, id, label: line }] } });
+
+describe('AccountRef', () => {
+  it('leads to the account at the bank that the record names, through its own view', async () => {
+    await using facade = await startFacade();
+    const line = 'GET /v1/api/banks/THERE/accounts/TO/mine/views';
+    facade.bank.on(requests, naming({ bank_id: 'THERE', account_id: 'TO' })).on(line, seen('l', 'TO'));
+    const result = await facade.ask(NamedAccounts);
+    expect(result.errors).toBeUndefined();
+    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+      {
+        to: {
+          bankId: 'THERE',
+          accountId: 'TO',
+          account: { bankId: 'THERE', accountId: 'TO', viewId: 'mine', label: 'l' },
+        },
+      },
+    ]);
+    expect(facade.bank.lines()).toEqual([requests, line]);
+  });
+
+  it.each([
+    ['left out', {}],
+    ['null', { bank_id: null }],
+  ])("falls back to the path's bank where its own is %s", async (_, bank) => {
+    await using facade = await startFacade();
+    const line = 'GET /v1/api/banks/BANK/accounts/TO/mine/views';
+    facade.bank.on(requests, naming({ account_id: 'TO', ...bank })).on(line, seen('l', 'TO'));
+    const result = await facade.ask(NamedAccounts);
+    expect(result.errors).toBeUndefined();
+    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+      {
+        to: {
+          bankId: null,
+          accountId: 'TO',
+          account: { bankId: 'BANK', accountId: 'TO', viewId: 'mine', label: 'l' },
+        },
+      },
+    ]);
+    expect(facade.bank.lines()).toEqual([requests, line]);
+  });
+
+  it('is seen through another view where one is named', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .on(requests, naming({ account_id: 'TO' }))
+      .on('GET /v1/api/banks/BANK/accounts/TO/mine/views', seen('seen as mine', 'TO'))
+      .on('GET /v1/api/banks/BANK/accounts/TO/public/views', seen('seen as public', 'TO'));
+    const result = await facade.ask(NamedAccountThroughViews);
+    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+      {
+        to: {
+          account: { viewId: 'mine', label: 'seen as mine' },
+          public: { viewId: 'public', label: 'seen as public' },
+        },
+      },
+    ]);
+    expect(facade.bank.calls).toHaveLength(3);
+  });
+
+  it.each([
+    ['left out', {}],
+    ['null', { account_id: null }],
+    ['empty', { account_id: '' }],
+  ])('leads nowhere, without an error, where the account id is %s', async (_, account) => {
+    await using facade = await startFacade();
+    facade.bank.on(requests, naming({ bank_id: 'THERE', ...account }));
+    const result = await facade.ask(NamedAccounts);
+    expect(result.errors).toBeUndefined();
+    expect(result.data?.bank?.account?.transactionRequests?.nodes).toMatchObject([
+      { to: { bankId: 'THERE', account: null } },
+    ]);
+    expect(facade.bank.lines()).toEqual([requests]);
+  });
+
+  it('makes no call for an account id of the bank that can be no segment of a path', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(requests, naming({ account_id: '../../customers' }));
+    const result = await facade.ask(NamedAccounts);
+    expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
+      { to: { bankId: null, accountId: '../../customers', account: null } },
+    ]);
+    expect(failuresOf(result)).toEqual([
+      'bank.account.transactionRequests.nodes.0.to.account BAD_USER_INPUT',
+    ]);
+    expect(facade.bank.lines()).toEqual([requests]);
+  });
+});

@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { failuresOf, onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { accountRecord } from '../support/full-records.ts';
+
+graphql(`
+  fragment WholeAccount on Account {
+    bankId
+    accountId
+    viewId
+    bank { bankId }
+    bankIds
+    label
+    number
+    iban
+    swiftBic
+    types
+    balance { currency amount }
+    viewsAvailable
+    ownerIds
+    owners { customerId bankId }
+  }
+`);
+
+const WholeAccountQuery = graphql(`
+  query WholeAccountQuery($accountId: ID!, $viewId: ID) {
+    bank { account(accountId: $accountId, viewId: $viewId) { ...WholeAccount } }
+  }
+`);
+
+const WholeAccounts = graphql(`
+  query WholeAccounts($viewId: ID, $scope: AccountScope! = VIEWS) {
+    bank {
+      accounts(accountId: "ACC", viewId: $viewId, scope: $scope) { totalCount nodes { ...WholeAccount } }
+    }
+  }
+`);
+
+const AccountsOfDefaultScope = graphql(`
+  query AccountsOfDefaultScope { bank { accounts(accountId: "ACC") { totalCount } } }
+`);
+
+const PutWholeAccount = graphql(`
+  mutation PutWholeAccount($input: PutAccountInput!) {
+    putAccount(input: $input) { trackId account { ...WholeAccount } }
+  }
+`);
+
+const PutAccountOnly = graphql(`
+  mutation PutAccountOnly($input: PutAccountInput!) {
+    putAccount(input: $input) { trackId account { accountId viewId } }
+  }
+`);
+
+const wholeAccount = {
+  bankId: 'BANK',
+  accountId: 'ACC',
+  viewId: 'owner',
+  bank: { bankId: 'BANK' },
+  bankIds: ['account-bank-id'],
+  label: 'label',
+  number: 'account-number',
+  iban: 'account-iban',
+  swiftBic: 'account-swift-bic',
+  types: ['type-1', 'type-2'],
+  balance: { currency: 'EUR', amount: '9007199254740993.250' },
+  viewsAvailable: ['view-1', 'view-2'],
+  ownerIds: ['owner-1', 'owner-2'],
+  owners: [
+    { customerId: 'owner-1', bankId: 'BANK' },
+    { customerId: 'owner-2', bankId: 'BANK' },
+  ],
+};
+
+const leastAccount = {
+  bankId: 'BANK',
+  accountId: 'ACC',
+  viewId: 'owner',
+  bank: { bankId: 'BANK' },
+  bankIds: null,
+  label: null,
+  number: null,
+  iban: null,
+  swiftBic: null,
+  types: null,
+  balance: { currency: null, amount: null },
+  viewsAvailable: null,
+  ownerIds: null,
+  owners: null,
+};
+
+const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
+
+describe('account', () => {
+  it('answers every field from its own place', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(views, { body: { accounts: [accountRecord] } });
+    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
+    expect(facade.bank.lines()).toEqual([views]);
+    expect(onlyCall(facade.bank).body).toBe('');
+  });
+
+  it("is the entry with the path's id among several", async () => {
+    await using facade = await startFacade();
+    const accounts = [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }];
+    facade.bank.on(views, { body: { accounts } });
+    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
+  });
+
+  it.each([
+    ['none', {}],
+    ['null', { id: null }],
+    ['an empty one', { id: '' }],
+  ])('is a single entry whose id is %s', async (_, id) => {
+    await using facade = await startFacade();
+    facade.bank.on(views, { body: { accounts: [{ balance: {}, ...id }] } });
+    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    expect(result).toEqual({ data: { bank: { account: leastAccount } } });
+  });
+
+  it.each([
+    ['the only entry has another id', [{ balance: {}, id: 'OTHER' }]],
+    [
+      'several entries have other ids',
+      [
+        { balance: {}, id: 'A' },
+        { balance: {}, id: 'B' },
+      ],
+    ],
+    ['several entries have no id', [{ balance: {} }, { balance: {} }]],
+    ['the list is empty', []],
+  ])('is NOT_FOUND where %s', async (_, accounts) => {
+    await using facade = await startFacade();
+    facade.bank.on(views, { body: { accounts } });
+    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    expect(result.data).toEqual({ bank: { account: null } });
+    expect(result.errors).toMatchObject([
+      { path: ['bank', 'account'], extensions: { code: 'NOT_FOUND', operation: 'getAccountsScope' } },
+    ]);
+  });
+
+  it('is seen through the view that is named, and so is what hangs on it', async () => {
+    await using facade = await startFacade();
+    facade.bank.on('GET /v1/api/banks/BANK/accounts/ACC/my%20view/views', {
+      body: { accounts: [accountRecord] },
+    });
+    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC', viewId: 'my view' });
+    expect(result).toEqual({ data: { bank: { account: { ...wholeAccount, viewId: 'my view' } } } });
+  });
+});
+
+describe('accounts', () => {
+  const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
+
+  it('answers all entries, each by its own id or by that of the path', async () => {
+    await using facade = await startFacade();
+    const accounts = [accountRecord, { balance: {}, id: 'B' }, { balance: {} }];
+    facade.bank.on(views, { body: { accounts } });
+    const result = await facade.ask(WholeAccounts, {});
+    const nodes = [wholeAccount, { ...leastAccount, accountId: 'B' }, leastAccount];
+    expect(result).toEqual({ data: { bank: { accounts: { totalCount: 3, nodes } } } });
+    expect(facade.bank.lines()).toEqual([views]);
+  });
+
+  it('asks for the scope that is named, through the view that is named', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .on(permissions, { body: { accounts: [] } })
+      .on('GET /v1/api/banks/BANK/accounts/ACC/public/permissions', { body: { accounts: [accountRecord] } });
+    await facade.ask(WholeAccounts, { scope: 'PERMISSIONS' });
+    const result = await facade.ask(WholeAccounts, { scope: 'PERMISSIONS', viewId: 'public' });
+    expect(result.data?.bank?.accounts?.nodes).toEqual([{ ...wholeAccount, viewId: 'public' }]);
+    expect(facade.bank.lines()).toEqual([
+      permissions,
+      'GET /v1/api/banks/BANK/accounts/ACC/public/permissions',
+    ]);
+  });
+
+  it('asks for the scope `views` where none is named', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(views, { body: { accounts: [] } });
+    expect(await facade.ask(AccountsOfDefaultScope)).toEqual({
+      data: { bank: { accounts: { totalCount: 0 } } },
+    });
+    expect(facade.bank.lines()).toEqual([views]);
+  });
+});
+
+describe('putAccount', () => {
+  const line = 'PUT /v1/api/banks/BANK/accounts/ACC';
+
+  it('sends every field in its own place, then reads the account through the view', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .on(line, { body: { balance: {}, label: 'what the PUT answered' } })
+      .on('GET /v1/api/banks/BANK/accounts/ACC/auditor/views', { body: { accounts: [accountRecord] } });
+    const result = await facade.ask(PutWholeAccount, {
+      input: {
+        accountId: 'ACC',
+        viewId: 'auditor',
+        account: {
+          balance: { currency: 'c', amount: '12345678901234567890.10' },
+          bankId: 'b',
+          iban: 'i',
+          id: 'd',
+          label: 'l',
+          number: 'n',
+          ownerIds: ['o1', 'o2'],
+          swiftBic: 's',
+          types: ['t1', 't2'],
+          viewsAvailable: ['v1', 'v2'],
+        },
+      },
+    });
+    const [put] = facade.bank.calls;
+    expect(put && sentJson(put)).toEqual({
+      balance: { currency: 'c', amount: { number: '12345678901234567890.10' } },
+      bank_id: 'b',
+      IBAN: 'i',
+      id: 'd',
+      label: 'l',
+      number: 'n',
+      owners: ['o1', 'o2'],
+      swift_bic: 's',
+      type: ['t1', 't2'],
+      views_available: ['v1', 'v2'],
+    });
+    expect(result).toEqual({
+      data: {
+        putAccount: { trackId: put?.headers['track-id'], account: { ...wholeAccount, viewId: 'auditor' } },
+      },
+    });
+    expect(facade.bank.lines()).toEqual([line, 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views']);
+  });
+
+  it.each([
+    ['left out', { balance: {} }],
+    [
+      'null',
+      {
+        balance: { currency: null, amount: null },
+        bankId: null,
+        iban: null,
+        id: null,
+        label: null,
+        number: null,
+        ownerIds: null,
+        swiftBic: null,
+        types: null,
+        viewsAvailable: null,
+      },
+    ],
+  ])('sends none of the fields that are %s', async (_, account) => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: {} });
+    await facade.ask(PutAccountOnly, { input: { accountId: 'ACC', viewId: null, account } });
+    expect(onlyCall(facade.bank).body).toBe('{"balance":{}}');
+  });
+
+  it('reads nothing where the ids are all that is selected of the account', async () => {
+    await using facade = await startFacade();
+    facade.bank.on('PUT /v1/api/banks/B2/accounts/ACC', { body: {} });
+    const result = await facade.ask(PutAccountOnly, {
+      input: { bankId: 'B2', accountId: 'ACC', account: { balance: {} } },
+    });
+    expect(result).toEqual({
+      data: {
+        putAccount: {
+          trackId: onlyCall(facade.bank).headers['track-id'],
+          account: { accountId: 'ACC', viewId: 'owner' },
+        },
+      },
+    });
+  });
+
+  it('keeps its Track-ID where the account cannot be read afterwards', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: {} });
+    const result = await facade.ask(PutWholeAccount, {
+      input: { accountId: 'ACC', account: { balance: {} } },
+    });
+    expect(result.data?.putAccount).toEqual({
+      trackId: facade.bank.calls[0]?.headers['track-id'],
+      account: null,
+    });
+    expect(failuresOf(result)).toEqual(['putAccount.account NOT_FOUND']);
+  });
+});

@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { branchRecord } from '../support/full-records.ts';
+
+graphql(`
+  fragment WholeBranch on Branch {
+    bankId
+    branchId
+    bank { bankId }
+    bankName
+    name
+    acceptsDeposits
+    address { line1 line2 line3 city state postcode country }
+    lobby { is24Hours }
+    location { latitude longitude }
+    meta { license }
+  }
+`);
+
+const WholeBranches = graphql(`
+  query WholeBranches($bankId: ID, $filter: BranchFilter) {
+    bank(bankId: $bankId) { branches(filter: $filter) { totalCount nodes { ...WholeBranch } } }
+  }
+`);
+
+const WholeBranchQuery = graphql(`
+  query WholeBranchQuery($branchId: ID!) { bank { branch(branchId: $branchId) { ...WholeBranch } } }
+`);
+
+const PutWholeBranch = graphql(`
+  mutation PutWholeBranch($input: PutBranchInput!) {
+    putBranch(input: $input) { trackId branch { ...WholeBranch } }
+  }
+`);
+
+const wholeBranch = {
+  bankId: 'BANK',
+  branchId: 'branch-id',
+  bank: { bankId: 'BANK' },
+  bankName: 'branch-bank',
+  name: 'branch-name',
+  acceptsDeposits: true,
+  address: {
+    line1: 'line-1',
+    line2: 'line-2',
+    line3: 'line-3',
+    city: 'city',
+    state: 'state',
+    postcode: 'postcode',
+    country: 'country',
+  },
+  lobby: { is24Hours: false },
+  location: { latitude: 37.97945, longitude: 23.71622 },
+  meta: { license: 'license' },
+};
+
+const leastBranch = {
+  bankId: 'BANK',
+  branchId: null,
+  bank: { bankId: 'BANK' },
+  bankName: null,
+  name: null,
+  acceptsDeposits: false,
+  address: null,
+  lobby: null,
+  location: null,
+  meta: null,
+};
+
+const list = 'GET /v1/api/banks/BANK/branches';
+
+describe('getBranches', () => {
+  it('answers every field from its own place, and null for what is left out', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
+    const result = await facade.ask(WholeBranches, {});
+    expect(result).toEqual({
+      data: { bank: { branches: { totalCount: 2, nodes: [wholeBranch, leastBranch] } } },
+    });
+    expect(onlyCall(facade.bank).body).toBe('');
+    expect(facade.bank.lines()).toEqual([list]);
+  });
+
+  it('answers one branch, found by its id in the list', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { branches: [{ acceptsDeposits: false, id: 'another' }, branchRecord] } });
+    const result = await facade.ask(WholeBranchQuery, { branchId: 'branch-id' });
+    expect(result).toEqual({ data: { bank: { branch: wholeBranch } } });
+    expect(facade.bank.lines()).toEqual([list]);
+  });
+
+  it('takes the first of two branches with one id', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, {
+      body: { branches: [branchRecord, { acceptsDeposits: false, id: 'branch-id', name: 'second' }] },
+    });
+    const result = await facade.ask(WholeBranchQuery, { branchId: 'branch-id' });
+    expect(result.data?.bank?.branch?.name).toBe('branch-name');
+  });
+
+  it('says NOT_FOUND for a branch that the list does not hold', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
+    const result = await facade.ask(WholeBranchQuery, { branchId: 'nowhere' });
+    expect(result).toMatchObject({
+      data: { bank: { branch: null } },
+      errors: [{ path: ['bank', 'branch'], extensions: { code: 'NOT_FOUND', operation: 'getBranches' } }],
+    });
+  });
+});
+
+describe('postBranches', () => {
+  it.each([
+    ['with a name', { id: 'Q', name: 'N' }, '{"id":"Q","name":"N"}'],
+    ['without a name', { id: 'Q' }, '{"id":"Q"}'],
+    ['with a name that is null', { id: 'Q', name: null }, '{"id":"Q"}'],
+  ])('answers branches that a filter asks for, %s', async (_, filter, body) => {
+    await using facade = await startFacade();
+    facade.bank.on('POST /v1/api/banks/B2/branches', { body: { branches: [branchRecord] } });
+    const result = await facade.ask(WholeBranches, { bankId: 'B2', filter });
+    const there = { ...wholeBranch, bankId: 'B2', bank: { bankId: 'B2' } };
+    expect(result).toEqual({ data: { bank: { branches: { totalCount: 1, nodes: [there] } } } });
+    expect(onlyCall(facade.bank).body).toBe(body);
+  });
+
+  it('is not asked where the filter is null', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { branches: [] } });
+    const result = await facade.ask(WholeBranches, { filter: null });
+    expect(result).toEqual({ data: { bank: { branches: { totalCount: 0, nodes: [] } } } });
+    expect(facade.bank.lines()).toEqual([list]);
+  });
+});
+
+describe('putBranch', () => {
+  const line = 'PUT /v1/api/banks/BANK/branches/branch-id';
+  const address = {
+    line1: '1',
+    line2: '2',
+    line3: '3',
+    city: 'c',
+    state: 's',
+    postcode: 'p',
+    country: 'y',
+  };
+
+  it('sends every field in its own place, and answers the branch as the bank did', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: branchRecord });
+    const result = await facade.ask(PutWholeBranch, {
+      input: {
+        branchId: 'branch-id',
+        branch: {
+          acceptsDeposits: false,
+          address,
+          bank: 'b',
+          id: 'i',
+          lobby: { is24Hours: true },
+          location: { latitude: -1.25, longitude: 0 },
+          meta: { license: 'l' },
+          name: 'n',
+        },
+      },
+    });
+    const call = onlyCall(facade.bank);
+    expect(sentJson(call)).toEqual({
+      acceptsDeposits: false,
+      address: { line_1: '1', line_2: '2', line_3: '3', city: 'c', state: 's', postcode: 'p', country: 'y' },
+      bank: 'b',
+      id: 'i',
+      lobby: { is24Hours: true },
+      location: { latitude: { number: '-1.25' }, longitude: { number: '0' } },
+      meta: { license: 'l' },
+      name: 'n',
+    });
+    expect(result).toEqual({
+      data: { putBranch: { trackId: call.headers['track-id'], branch: wholeBranch } },
+    });
+    expect(facade.bank.lines()).toEqual([line]);
+  });
+
+  it.each([
+    ['left out', { acceptsDeposits: true, address: { city: 'c' }, location: { latitude: 1 } }],
+    [
+      'null',
+      {
+        acceptsDeposits: true,
+        address: {
+          line1: null,
+          line2: null,
+          line3: null,
+          city: 'c',
+          state: null,
+          postcode: null,
+          country: null,
+        },
+        bank: null,
+        id: null,
+        lobby: null,
+        location: { latitude: 1, longitude: null },
+        meta: null,
+        name: null,
+      },
+    ],
+  ])('sends none of the fields that are %s', async (_, branch) => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: { acceptsDeposits: true } });
+    const result = await facade.ask(PutWholeBranch, { input: { branchId: 'branch-id', branch } });
+    expect(sentJson(onlyCall(facade.bank))).toEqual({
+      acceptsDeposits: true,
+      address: { city: 'c' },
+      location: { latitude: { number: '1' } },
+    });
+    expect(result.data?.putBranch?.branch).toEqual({
+      ...leastBranch,
+      acceptsDeposits: true,
+      branchId: 'branch-id',
+    });
+  });
+
+  it('sends the one required field alone', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: { acceptsDeposits: true } });
+    await facade.ask(PutWholeBranch, {
+      input: { branchId: 'branch-id', branch: { acceptsDeposits: true, address: null, location: null } },
+    });
+    expect(onlyCall(facade.bank).body).toBe('{"acceptsDeposits":true}');
+  });
+});

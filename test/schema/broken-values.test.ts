@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest';
+import { failuresOf, startFacade } from '../support/facade.ts';
+import {
+  accountRecord,
+  branchRecord,
+  customerRecord,
+  messageRecord,
+  metadataRecord,
+  otherAccountRecord,
+  productRecord,
+  transactionRecord,
+  transactionRequestRecord,
+} from '../support/full-records.ts';
+
+/** A record type: how it is reached, what is selected, and for each broken value the place of its error. */
+interface Broken {
+  readonly name: string;
+  readonly record: object;
+  readonly reply: (record: object) => object;
+  readonly query: string;
+  readonly at: string;
+  /** A place in the record, the value that is put there, and the places in the answer that are null for it. */
+  readonly values: readonly (readonly [string, unknown, ...string[]])[];
+}
+
+const types: readonly Broken[] = [
+  {
+    name: 'a customer',
+    record: customerRecord,
+    reply: (record) => record,
+    query: `{ bank { customer(customerId: "C") {
+      customerNumber legalName email mobilePhoneNumber faceImage { name } dateValues { key value }
+      numericValues { key value } stringValues { key value } metadata bankIds banks { bankId }
+    } } }`,
+    at: 'bank.customer',
+    values: [
+      ['customer_number', 7, 'customerNumber'],
+      ['legal_name', {}, 'legalName'],
+      ['email', [], 'email'],
+      ['mobile_phone_number', true, 'mobilePhoneNumber'],
+      ['face_image', 'face', 'faceImage'],
+      ['face_image.name', 7, 'faceImage.name'],
+      ['face_image', {}, 'faceImage.name'],
+      ['date_values', {}, 'dateValues'],
+      ['date_values.0', 'x', 'dateValues.0'],
+      ['numeric_values.0.string', 7, 'numericValues.0.value'],
+      ['string_values.1.key', null, 'stringValues.1.key'],
+      ['metadata', 'x', 'metadata'],
+      ['metadata.1', 7, 'metadata.1'],
+      ['bank_id.1', 7, 'bankIds.1', 'banks.1'],
+      ['bank_id', 'x', 'bankIds', 'banks'],
+    ],
+  },
+  {
+    name: 'an account',
+    record: accountRecord,
+    reply: (record) => ({ accounts: [record] }),
+    query: `{ bank { account(accountId: "ACC") {
+      bankIds label number iban swiftBic types balance { currency amount } viewsAvailable ownerIds
+      owners { customerId }
+    } } }`,
+    at: 'bank.account',
+    values: [
+      ['bank_id', ['x'], 'bankIds'],
+      ['label', 7, 'label'],
+      ['number', 7, 'number'],
+      ['IBAN', 7, 'iban'],
+      ['swift_bic', 7, 'swiftBic'],
+      ['type', 'x', 'types'],
+      ['type.0', 7, 'types.0'],
+      ['balance', undefined, 'balance'],
+      ['balance', null, 'balance'],
+      ['balance.currency', 7, 'balance.currency'],
+      ['balance.amount', 'a lot', 'balance.amount'],
+      ['balance.amount', true, 'balance.amount'],
+      ['views_available.1', null, 'viewsAvailable.1'],
+      ['owners.0', 7, 'ownerIds.0', 'owners.0'],
+    ],
+  },
+  {
+    name: 'a counterparty',
+    record: otherAccountRecord,
+    reply: (record) => ({ otherAccounts: [{ bank: 'before' }, record] }),
+    query: `{ bank { account(accountId: "ACC") { otherAccounts { nodes {
+      otherAccountId bankName holder { name isAlias } kind number iban swiftBic
+    } } } } }`,
+    at: 'bank.account.otherAccounts.nodes.1',
+    values: [
+      ['bank', undefined, 'bankName'],
+      ['bank', 7, 'bankName'],
+      ['holder', 'x', 'holder'],
+      ['holder.name', 7, 'holder.name'],
+      ['holder.is_alias', 'yes', 'holder.isAlias'],
+      ['kind', 7, 'kind'],
+      ['number', 7, 'number'],
+      ['IBAN', 7, 'iban'],
+      ['swift_bic', 7, 'swiftBic'],
+      ['id', 7, 'otherAccountId'],
+    ],
+  },
+  {
+    name: 'a branch',
+    record: branchRecord,
+    reply: (record) => ({ branches: [{ acceptsDeposits: true }, record] }),
+    query: `{ bank { branches { nodes {
+      branchId bankName name acceptsDeposits address { line1 line2 line3 city state postcode country }
+      lobby { is24Hours } location { latitude longitude } meta { license }
+    } } } }`,
+    at: 'bank.branches.nodes.1',
+    values: [
+      ['bank', 7, 'bankName'],
+      ['name', 7, 'name'],
+      ['acceptsDeposits', 'yes', 'acceptsDeposits'],
+      ['acceptsDeposits', undefined, 'acceptsDeposits'],
+      ['address', 'x', 'address'],
+      ['address.city', undefined, 'address.city'],
+      ['address.line_2', 7, 'address.line2'],
+      ['lobby.is24Hours', 1, 'lobby.is24Hours'],
+      ['location.latitude', '37', 'location.latitude'],
+      ['location.longitude', '23', 'location.longitude'],
+      ['meta', [], 'meta'],
+      ['meta.license', null, 'meta.license'],
+      ['id', 7, 'branchId'],
+    ],
+  },
+  {
+    name: 'a product',
+    record: productRecord,
+    reply: (record) => record,
+    query: `{ bank { product(productId: "P") { bankIds name category family superFamily moreInfoUrl meta } } }`,
+    at: 'bank.product',
+    values: [
+      ['bank_id', 'x', 'bankIds'],
+      ['bank_id.0', 7, 'bankIds.0'],
+      ['name', 7, 'name'],
+      ['category', 7, 'category'],
+      ['family', 7, 'family'],
+      ['super_family', 7, 'superFamily'],
+      ['more_info_url', 7, 'moreInfoUrl'],
+      ['meta.1', {}, 'meta.1'],
+    ],
+  },
+  {
+    name: 'a product in a list',
+    record: { ...productRecord, bank_id: 'one' },
+    reply: (record) => ({ product: [{}, record] }),
+    query: '{ bank { products(filter: { id: "Q" }) { nodes { productId bankIds name } } } }',
+    at: 'bank.products.nodes.1',
+    values: [
+      ['bank_id', ['x'], 'bankIds'],
+      ['name', 7, 'name'],
+      ['id', 7, 'productId'],
+    ],
+  },
+  {
+    name: 'a message',
+    record: messageRecord,
+    reply: (record) => ({ messages: [{}, record] }),
+    query: '{ bank { messages { nodes { message fromDepartment fromPerson date } } } }',
+    at: 'bank.messages.nodes.1',
+    values: [
+      ['message', 7, 'message'],
+      ['from_department', 7, 'fromDepartment'],
+      ['from_person', 7, 'fromPerson'],
+      ['date', 7, 'date'],
+    ],
+  },
+  {
+    name: 'a metadata entry',
+    record: metadataRecord,
+    reply: (record) => ({ metadata: [{ code: 'c' }, record] }),
+    query: '{ metadata(id: "M") { nodes { metadataId code postedBy text { name } } } }',
+    at: 'metadata.nodes.1',
+    values: [
+      ['code', undefined, 'code'],
+      ['postedBy', 7, 'postedBy'],
+      ['text', 'x', 'text'],
+      ['text.name', undefined, 'text.name'],
+      ['id', 7, 'metadataId'],
+    ],
+  },
+  {
+    name: 'a transaction',
+    record: transactionRecord,
+    reply: (record) => record,
+    query: `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
+      uuid details { description newBalance { amount } value { currency amount } status }
+      metadata { comments where } thisAccountId thisAccount { accountId } otherAccountId
+      otherAccount { otherAccountId }
+    } } } }`,
+    at: 'bank.account.transaction',
+    values: [
+      ['uuid', 7, 'uuid'],
+      ['details', 'x', 'details'],
+      ['details.description', 7, 'details.description'],
+      ['details.status', {}, 'details.status'],
+      ['details.new_balance.amount', undefined, 'details.newBalance.amount'],
+      ['details.value', 7, 'details.value'],
+      ['details.value.amount', '1 €', 'details.value.amount'],
+      ['metadata', [], 'metadata'],
+      ['metadata.where', 7, 'metadata.where'],
+      ['this_account', 7, 'thisAccountId', 'thisAccount'],
+      ['other_account', {}, 'otherAccountId', 'otherAccount'],
+    ],
+  },
+  {
+    name: 'a transaction request',
+    record: transactionRequestRecord,
+    reply: (record) => ({ 'transaction-requests': [{}, record] }),
+    query: `{ bank { account(accountId: "ACC") { transactionRequests { nodes {
+      description resourceUrl status startDate endDate challenge value { currency amount }
+      from { bankId accountId account { accountId } } to { bankId accountId account { accountId } }
+      transactionIds transactions { transactionId }
+    } } } } }`,
+    at: 'bank.account.transactionRequests.nodes.1',
+    values: [
+      ['description', 7, 'description'],
+      ['resource_url', 7, 'resourceUrl'],
+      ['status', 7, 'status'],
+      ['start_date', 7, 'startDate'],
+      ['end_date', 7, 'endDate'],
+      ['challenge', 7, 'challenge'],
+      ['transaction_ids', ['TX'], 'transactionIds', 'transactions'],
+      ['from', 'x', 'from'],
+      ['from.account_id', 7, 'from.accountId', 'from.account'],
+      ['from.bank_id', 7, 'from.bankId', 'from.account'],
+      ['body', 'x', 'to', 'value'],
+      ['body.to', 7, 'to'],
+      ['body.to.account_id', {}, 'to.accountId', 'to.account'],
+      ['body.value', 7, 'value'],
+      ['body.value.amount', '1e', 'value.amount'],
+    ],
+  },
+];
+
+/** A copy of the record (an answer's JSON) with this value in this place; absent where it is undefined. */
+function withValue(record: object, place: string, value: unknown): object {
+  const copy = (part: unknown, [name, ...rest]: readonly string[]): unknown => {
+    if (name === undefined) return value;
+    if (Array.isArray(part))
+      return part.map((entry, index) => (index === Number(name) ? copy(entry, rest) : entry));
+    return typeof part === 'object' && part !== null
+      ? { ...part, [name]: copy(Reflect.get(part, name), rest) }
+      : part;
+  };
+  return Object(copy(record, place.split('.')));
+}
+
+/** The answer's data with null in these places. */
+function withNulls(data: unknown, places: readonly string[]): unknown {
+  const copy: unknown = structuredClone(data);
+  for (const place of places) {
+    const names = place.split('.');
+    const last = names.pop() ?? '';
+    const parent = names.reduce<unknown>((part, name) => Reflect.get(Object(part), name), copy);
+    Reflect.set(Object(parent), last, null);
+  }
+  return copy;
+}
+
+describe.each(types)('$name', ({ record, reply, query, at, values }) => {
+  const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
+
+  it.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: reply(record) });
+    const whole = await facade.ask(query);
+    expect(whole.errors).toBeUndefined();
+    facade.bank.otherwise({ body: reply(withValue(record, place, value)) });
+    const broken = await facade.ask(query);
+    const places = nulls.map((path) => `${at}.${path}`);
+    expect(broken.data).toEqual(withNulls(whole.data, places));
+    expect(failuresOf(broken)).toEqual(places.map((path) => `${path} BANK_BAD_RESPONSE`).sort());
+  });
+});

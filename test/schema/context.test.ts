@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { exact, failuresOf, startFacade } from '../support/facade.ts';
+import type { RecordedCall, Reply } from '../support/recording-bank.ts';
+
+const ReadsBetweenWrites = graphql(`
+  mutation ReadsBetweenWrites {
+    first: putCustomer(input: { customerId: "C", customer: {} }) {
+      customer { bank { account(accountId: "A") { label again: owners { legalName } } } }
+    }
+    second: putAccount(input: { accountId: "A", account: { balance: { amount: 5 } } }) {
+      account { label owners { legalName } }
+      same: account { label }
+    }
+    third: putCustomer(input: { customerId: "C", customer: {} }) {
+      customer { bank { account(accountId: "A") { label owners { legalName } } } }
+    }
+  }
+`);
+
+const FailedWriteBetweenReads = graphql(`
+  mutation FailedWriteBetweenReads {
+    first: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
+    second: putProduct(input: { product: {} }) { trackId }
+    third: putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
+      branch { bank { account(accountId: "A") { label } } }
+    }
+  }
+`);
+
+/** A bank where each read of a record answers another version of it. */
+function versions(): (call: RecordedCall) => Reply {
+  const reads = new Map<string, number>();
+  return ({ method, path }) => {
+    if (method === 'PUT') return { body: path.includes('/branches/') ? { acceptsDeposits: true } : {} };
+    const version = (reads.get(path) ?? 0) + 1;
+    reads.set(path, version);
+    if (path.includes('/customers/')) return { body: { legal_name: `customer ${version}` } };
+    return {
+      body: { accounts: [{ balance: { amount: exact('1') }, owners: ['C'], label: `account ${version}` }] },
+    };
+  };
+}
+
+const account = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
+const customer = 'GET /v1/api/banks/BANK/customers/C';
+
+describe('a mutation document', () => {
+  it('runs its fields one after another, and reads anew after each write', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(versions());
+    const result = await facade.ask(ReadsBetweenWrites);
+    expect(result).toEqual({
+      data: {
+        first: {
+          customer: { bank: { account: { label: 'account 1', again: [{ legalName: 'customer 1' }] } } },
+        },
+        second: {
+          account: { label: 'account 2', owners: [{ legalName: 'customer 2' }] },
+          same: { label: 'account 2' },
+        },
+        third: {
+          customer: { bank: { account: { label: 'account 3', owners: [{ legalName: 'customer 3' }] } } },
+        },
+      },
+    });
+    expect(facade.bank.lines()).toEqual([
+      'PUT /v1/api/banks/BANK/customers/C',
+      account,
+      customer,
+      'PUT /v1/api/banks/BANK/accounts/A',
+      account,
+      customer,
+      'PUT /v1/api/banks/BANK/customers/C',
+      account,
+      customer,
+    ]);
+  });
+
+  it('gives every write a Track-ID of its own', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(versions());
+    await facade.ask(ReadsBetweenWrites);
+    const trackIds = facade.bank.calls.flatMap(({ headers }) => headers['track-id'] ?? []);
+    expect(new Set(trackIds).size).toBe(3);
+    expect(trackIds).toHaveLength(3);
+  });
+
+  it('reads anew after a write that failed too, and goes on', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .otherwise(versions())
+      .on('PUT /v1/api/banks/BANK/products', { status: 500, body: { message: 'internal details' } });
+    const result = await facade.ask(FailedWriteBetweenReads);
+    expect(result.data).toEqual({
+      first: { account: { label: 'account 1' } },
+      second: null,
+      third: { branch: { bank: { account: { label: 'account 2' } } } },
+    });
+    expect(failuresOf(result)).toEqual(['second BANK_ERROR']);
+    expect(JSON.stringify(result)).not.toContain('internal details');
+    expect(facade.bank.lines()).toEqual([
+      'PUT /v1/api/banks/BANK/accounts/A',
+      account,
+      'PUT /v1/api/banks/BANK/products',
+      'PUT /v1/api/banks/BANK/branches/BR',
+      account,
+    ]);
+  });
+
+  it('never sends a write again, and says that its outcome is unknown', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(() => 'reset');
+    const result = await facade.ask(FailedWriteBetweenReads);
+    expect(result.data).toEqual({ first: null, second: null, third: null });
+    expect(failuresOf(result)).toEqual([
+      'first OUTCOME_UNKNOWN',
+      'second OUTCOME_UNKNOWN',
+      'third OUTCOME_UNKNOWN',
+    ]);
+    expect(result.errors?.map(({ extensions }) => extensions.trackId)).toEqual(
+      facade.bank.calls.map(({ headers }) => headers['track-id']),
+    );
+    expect(facade.bank.calls).toHaveLength(3);
+  });
+});
+
+describe('two requests', () => {
+  it('share nothing: each reads for itself', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(versions());
+    const query = '{ bank { account(accountId: "A") { label } } }';
+    const answers = [await facade.ask(query), await facade.ask(query)];
+    expect(answers).toEqual([
+      { data: { bank: { account: { label: 'account 1' } } } },
+      { data: { bank: { account: { label: 'account 2' } } } },
+    ]);
+  });
+});
+
+describe('the defaults', () => {
+  const query = '{ bank { bankId account(accountId: "A") { viewId label } } }';
+
+  it('stand for the bank and the view that are left out', async () => {
+    await using facade = await startFacade({ defaults: { bankId: 'MINE', viewId: 'seen' } });
+    facade.bank.otherwise(versions());
+    const result = await facade.ask(query);
+    expect(result.data).toEqual({
+      bank: { bankId: 'MINE', account: { viewId: 'seen', label: 'account 1' } },
+    });
+    expect(facade.bank.lines()).toEqual(['GET /v1/api/banks/MINE/accounts/A/seen/views']);
+  });
+
+  it('may hold no bank: then an operation has to name one', async () => {
+    await using facade = await startFacade({ defaults: { bankId: null, viewId: 'owner' } });
+    facade.bank.otherwise(versions());
+    const refused = await facade.ask(query);
+    expect(refused.data).toEqual({ bank: null });
+    expect(failuresOf(refused)).toEqual(['bank BAD_USER_INPUT']);
+    const put = await facade.ask('mutation { putProduct(input: { product: {} }) { trackId } }');
+    expect(failuresOf(put)).toEqual(['putProduct BAD_USER_INPUT']);
+    expect(facade.bank.calls).toEqual([]);
+    const named = await facade.ask('{ bank(bankId: "B") { account(accountId: "A") { label } } }');
+    expect(named.errors).toBeUndefined();
+  });
+});

@@ -1,0 +1,278 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { failuresOf, sentJson, startFacade } from '../support/facade.ts';
+
+const seed = 20_261_120;
+
+/** Decimals of up to 30 digits before the point and 30 behind it, as JSON and GraphQL write them. */
+const digits = (min: number) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: 30 }).map((all) => all.join(''));
+const decimal = fc.tuple(fc.boolean(), digits(1), digits(0)).map(([negative, whole, fraction]) => {
+  const left = whole.replace(/^0+(?=.)/, '');
+  return `${negative ? '-' : ''}${left}${fraction === '' ? '' : `.${fraction}`}`;
+});
+const decimals = fc.sample(decimal, { seed, numRuns: 1000 });
+
+/** Requests with these amounts, written as they are. */
+const listOf = (amounts: readonly string[]) => ({
+  body: `{"transaction-requests":[${amounts.map((amount) => `{"body":{"value":{"amount":${amount}}}}`).join()}]}`,
+});
+const amountsQuery =
+  '{ bank { account(accountId: "A") { transactionRequests { nodes { value { amount } } } } } }';
+const amountsIn = (data: unknown) =>
+  [...JSON.stringify(data).matchAll(/"amount":(null|"[^"]*")/g)].map(([, text]): unknown =>
+    JSON.parse(text ?? ''),
+  );
+
+describe('an amount of the bank', () => {
+  it('is answered with its digits, whatever they are: 1,000 of them', async () => {
+    expect(new Set(decimals).size).toBeGreaterThan(900);
+    await using facade = await startFacade();
+    facade.bank.otherwise(listOf(decimals));
+    const result = await facade.ask(amountsQuery);
+    expect(result.errors).toBeUndefined();
+    expect(amountsIn(result.data)).toEqual(decimals);
+  });
+
+  it.each([
+    ['1e3', '1000'],
+    ['1E+3', '1000'],
+    ['1.5e3', '1500'],
+    ['1.50e1', '15.0'],
+    ['1.5e-3', '0.0015'],
+    ['-2.50e+2', '-250'],
+    ['-2.5e-1', '-0.25'],
+    ['12.34e0', '12.34'],
+    ['12.34e-0', '12.34'],
+    ['0e5', '0'],
+    ['0.00e1', '0.0'],
+    ['1e-30', `0.${'0'.repeat(29)}1`],
+    ['123456789012345678901234567890.5e1', '1234567890123456789012345678905'],
+    ['1e400', `1${'0'.repeat(400)}`],
+    ['1e-400', `0.${'0'.repeat(399)}1`],
+    ['-0', '-0'],
+    ['9007199254740993', '9007199254740993'],
+    ['0.1000', '0.1000'],
+    ['0.30000000000000004', '0.30000000000000004'],
+  ])('is written as plain digits: %s', async (written, answered) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(listOf([written]));
+    const result = await facade.ask(amountsQuery);
+    expect(result.errors).toBeUndefined();
+    expect(amountsIn(result.data)).toEqual([answered]);
+  });
+
+  it('with an exponent is expanded exactly: 300 of them', async () => {
+    /** A decimal's value as an integer and the number of its decimal places. */
+    const value = (text: string) => {
+      const [, whole = '', fraction = '', exponent = '0'] =
+        /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+      return { number: BigInt(whole + fraction), places: fraction.length - Number(exponent) };
+    };
+    const scaled = (text: string) => {
+      const { number, places } = value(text);
+      return number * 10n ** BigInt(200 - places);
+    };
+    const written = fc
+      .sample(fc.tuple(decimal, fc.constantFrom('e', 'E', 'e+', 'E-', 'e-'), fc.nat({ max: 60 })), {
+        seed,
+        numRuns: 300,
+      })
+      .map((parts) => parts.join(''));
+    await using facade = await startFacade();
+    facade.bank.otherwise(listOf(written));
+    const answered = amountsIn((await facade.ask(amountsQuery)).data).map(String);
+    expect(answered.every((text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))).toBe(true);
+    expect(answered.map(scaled)).toEqual(written.map(scaled));
+  });
+
+  it('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
+    const result = await facade.ask(amountsQuery);
+    expect(amountsIn(result.data)).toEqual(['1', null, null, null, null, null, null, '2']);
+    expect(failuresOf(result)).toEqual(
+      [1, 2, 3, 4, 5, 6].map(
+        (index) => `bank.account.transactionRequests.nodes.${index}.value.amount BANK_BAD_RESPONSE`,
+      ),
+    );
+  });
+});
+
+describe('an amount of a caller', () => {
+  const forms = [
+    ['a string in the variables', (_: string, name: string) => `$${name}`],
+    ['a string in the text', (amount: string) => `"${amount}"`],
+    ['a number in the text', (amount: string) => amount],
+  ] as const;
+
+  it.each(forms)('arrives with its digits, as %s: 1,000 of them', async (_, write) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const batch = 20;
+    for (let start = 0; start < decimals.length; start += 2 * batch) {
+      const variables: Record<string, string> = {};
+      const amount = (index: number) => {
+        variables[`v${index}`] = decimals[index] ?? '';
+        return `{ amount: ${write(decimals[index] ?? '', `v${index}`)} }`;
+      };
+      const fields = Array.from({ length: batch }, (_, field) => {
+        const [first, second] = [start + 2 * field, start + 2 * field + 1];
+        return `f${field}: putTransactionMetadata(input: {
+          accountId: "A", transactionId: "T", metadataType: "M"
+          transaction: { details: { approvedByIpAddress: "", newBalance: ${amount(first)}, value: ${amount(second)} } }
+        }) { trackId }`;
+      });
+      const declared = fields.join('').includes('$')
+        ? `(${Object.keys(variables).map((name) => `$${name}: Decimal!`)})`
+        : '';
+      const result = await facade.ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
+      expect(result.errors).toBeUndefined();
+    }
+    const arrived = facade.bank.calls.flatMap(({ body }) =>
+      [...body.matchAll(/"amount":([^,}]*)/g)].map(([, text]) => text),
+    );
+    expect(arrived).toEqual(decimals);
+  });
+
+  const putBalance = (amount: string, declared = '') =>
+    `mutation M${declared} { putAccount(input: { accountId: "A", account: { balance: { amount: ${amount} } } }) { trackId } }`;
+
+  it.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
+    'also as a default, or inside an input of the variables: %s',
+    async (amount) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise({ body: {} });
+      const input = { accountId: 'A', account: { balance: { amount } } };
+      const results = [
+        await facade.ask(putBalance('$a', `($a: Decimal = ${amount})`)),
+        await facade.ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
+        await facade.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
+          input,
+        }),
+      ];
+      expect(results.flatMap(failuresOf)).toEqual([]);
+      for (const call of facade.bank.calls)
+        expect(sentJson(call)).toEqual({ balance: { amount: { number: amount } } });
+      expect(facade.bank.calls).toHaveLength(3);
+    },
+  );
+
+  const texts = [
+    '1e3',
+    '1E3',
+    '1.5e-3',
+    '+1',
+    '01',
+    '-01',
+    '00',
+    ' 1',
+    '1 ',
+    '1\n',
+    '1,00',
+    '1,000.00',
+    '１',
+    '１.５',
+    '٣',
+    '0x10',
+    '0b1',
+    'NaN',
+    'Infinity',
+    '-Infinity',
+    '',
+    ' ',
+    '.5',
+    '5.',
+    '-',
+    '--1',
+    '1.2.3',
+    '1_000',
+    '1n',
+    '€1',
+    '1\u0000',
+    '1\u200b',
+    '−1',
+    'null',
+    'true',
+    '9'.repeat(1001),
+  ];
+
+  it.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const variable = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: text });
+    const literal = await facade.ask(putBalance(JSON.stringify(text)));
+    for (const result of [variable, literal]) {
+      expect(result.data ?? null).toBeNull();
+      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
+        expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
+      ]);
+    }
+    expect(facade.bank.calls).toEqual([]);
+  });
+
+  it.each([
+    ['1', 1],
+    ['1.5', 1.5],
+    ['0', 0],
+    ['-1', -1],
+    ['1e21', 1e21],
+    ['true', true],
+    ['a list', ['1']],
+    ['an object', { amount: '1' }],
+  ])('is refused as the JSON value %s, which is no text', async (_, value) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const result = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: value });
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
+    expect(facade.bank.calls).toEqual([]);
+  });
+
+  it('is refused as a JSON number inside an input of the variables', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const result = await facade.ask(
+      'mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }',
+      { input: { accountId: 'A', account: { balance: { amount: 1.5 } } } },
+    );
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
+    expect(facade.bank.calls).toEqual([]);
+  });
+
+  it('is refused as a JSON number with words that say what to do', async () => {
+    await using facade = await startFacade();
+    const result = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: 12.5 });
+    expect(result.errors?.[0]?.message).toContain('has to be a string');
+  });
+
+  it.each(['1e3', '1.5E-3', 'true', 'EUR', '["1"]', '{ amount: 1 }', '"1e3"'])(
+    'is refused as the literal %s',
+    async (literal) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise({ body: {} });
+      const result = await facade.ask(putBalance(literal));
+      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
+        expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
+      ]);
+      expect(facade.bank.calls).toEqual([]);
+    },
+  );
+
+  it('is refused as null, and as nothing, where it is required', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const pay = (value: string, declared = '') =>
+      `mutation M${declared} { makeTransaction(input: { accountId: "A", to: {}, value: ${value}, idempotencyKey: "k" }) { trackId } }`;
+    const results = [
+      await facade.ask(pay('{ amount: null }')),
+      await facade.ask(pay('{}')),
+      await facade.ask(pay('{ currency: "EUR" }')),
+      await facade.ask(pay('{ amount: $a }', '($a: Decimal!)'), { a: null }),
+      await facade.ask(pay('{ amount: $a }', '($a: Decimal!)'), {}),
+      await facade.ask(pay('$v', '($v: AmountInput!)'), { v: { amount: null } }),
+      await facade.ask(pay('$v', '($v: AmountInput!)'), { v: {} }),
+    ];
+    for (const { errors } of results) expect(errors).toHaveLength(1);
+    expect(facade.bank.calls).toEqual([]);
+  });
+});

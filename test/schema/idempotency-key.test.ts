@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { credentials } from '../support/bankql.ts';
+import { exact, failuresOf, startFacade } from '../support/facade.ts';
+import type { RecordedCall } from '../support/recording-bank.ts';
+
+const PayWithKey = graphql(`
+  mutation PayWithKey($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { trackId replayed transactionId status from { accountId } to { accountId } }
+  }
+`);
+
+const PayWithKeyAndRead = graphql(`
+  mutation PayWithKeyAndRead($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { replayed from { account { balance { amount } } } }
+  }
+`);
+
+const AskForTransaction = graphql(`
+  mutation AskForTransaction($input: PutTransactionRequestInput!) {
+    putTransactionRequest(input: $input) { trackId replayed transactionRequests { status } }
+  }
+`);
+
+const posts = (calls: readonly RecordedCall[]) => calls.filter(({ method }) => method !== 'GET').length;
+
+describe('an idempotency key', () => {
+  const input = {
+    accountId: 'ACC',
+    idempotencyKey: 'key',
+    bankId: 'B1',
+    from: { bankId: 'FB', accountId: 'FA' },
+    to: { bankId: 'TB', accountId: 'TA' },
+    value: { amount: '5.00', currency: 'EUR' },
+    description: 'd',
+    challengeType: 'c',
+  };
+
+  it('is sent once: the same payment again is the stored answer', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: { id: 'TX', status: 'S' } });
+    const first = await facade.ask(PayWithKey, { input });
+    const second = await facade.ask(PayWithKey, { input });
+    expect(first.data?.makeTransaction?.replayed).toBe(false);
+    expect(second).toEqual({ data: { makeTransaction: { ...first.data?.makeTransaction, replayed: true } } });
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const least = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
+    await facade.ask(PayWithKey, { input: least });
+    const written = {
+      ...least,
+      bankId: 'BANK',
+      from: { accountId: 'ACC', bankId: 'BANK' },
+      description: null,
+    };
+    expect((await facade.ask(PayWithKey, { input: written })).data?.makeTransaction?.replayed).toBe(true);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it('reads the balances of a replayed payment anew', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('1') } }] } });
+    await facade.ask(PayWithKeyAndRead, { input });
+    facade.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('2') } }] } });
+    const result = await facade.ask(PayWithKeyAndRead, { input });
+    expect(result.data?.makeTransaction).toMatchObject({
+      replayed: true,
+      from: { account: { balance: { amount: '2' } } },
+    });
+    expect(posts(facade.bank.calls)).toBe(1);
+  });
+
+  it.each([
+    ['bankId', { bankId: 'B2' }],
+    ['accountId', { accountId: 'OTHER' }],
+    ['from.bankId', { from: { ...input.from, bankId: 'x' } }],
+    ['from.accountId', { from: { ...input.from, accountId: 'x' } }],
+    ['from', { from: null }],
+    ['to.bankId', { to: { ...input.to, bankId: 'x' } }],
+    ['to.accountId', { to: { ...input.to, accountId: 'x' } }],
+    ['to without a bank', { to: { accountId: 'TA' } }],
+    ['value.amount', { value: { ...input.value, amount: '5.01' } }],
+    ['value.amount by its digits alone', { value: { ...input.value, amount: '5.0' } }],
+    ['value.currency', { value: { ...input.value, currency: 'USD' } }],
+    ['value without a currency', { value: { amount: '5.00' } }],
+    ['description', { description: 'D' }],
+    ['no description', { description: null }],
+    ['challengeType', { challengeType: 'C' }],
+  ])('is refused for another payment: %s', async (_, change) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    await facade.ask(PayWithKey, { input });
+    const result = await facade.ask(PayWithKey, { input: { ...input, ...change } });
+    expect(result.data).toEqual({ makeTransaction: null });
+    expect(result.errors).toMatchObject([
+      {
+        path: ['makeTransaction'],
+        extensions: {
+          code: 'IDEMPOTENCY_KEY_REUSED',
+          operation: 'postMakeTransaction',
+          idempotencyKey: 'key',
+          retryable: false,
+        },
+      },
+    ]);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  const request = {
+    accountId: 'ACC',
+    viewId: 'V',
+    transactionRequestType: 'T',
+    to: { accountId: 'TA' },
+    value: { amount: '5.00', currency: 'EUR' },
+    description: 'd',
+    challengeType: 'c',
+    idempotencyKey: 'key',
+  };
+
+  it.each([
+    ['bankId', { bankId: 'B2' }],
+    ['accountId', { accountId: 'OTHER' }],
+    ['viewId', { viewId: 'W' }],
+    ['transactionRequestType', { transactionRequestType: 'U' }],
+    ['to', { to: { accountId: 'x' } }],
+    ['value', { value: { amount: '5.01', currency: 'EUR' } }],
+    ['no value', { value: null }],
+    ['description', { description: 'D' }],
+    ['challengeType', { challengeType: null }],
+  ])('of a transaction request is refused for another one: %s', async (_, change) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: { 'transaction-requests': [{ status: 'S' }] } });
+    const first = await facade.ask(AskForTransaction, { input: request });
+    const again = await facade.ask(AskForTransaction, { input: request });
+    expect(again.data?.putTransactionRequest).toEqual({
+      ...first.data?.putTransactionRequest,
+      replayed: true,
+    });
+    const result = await facade.ask(AskForTransaction, { input: { ...request, ...change } });
+    expect(failuresOf(result)).toEqual(['putTransactionRequest IDEMPOTENCY_KEY_REUSED']);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it('is one for both kinds of payment', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+    await facade.ask(AskForTransaction, { input: request });
+    expect(failuresOf(await facade.ask(PayWithKey, { input }))).toEqual([
+      'makeTransaction IDEMPOTENCY_KEY_REUSED',
+    ]);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it('is refused with another subscription key', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    await facade.ask(PayWithKey, { input });
+    const headers = { ...credentials, 'Ocp-Apim-Subscription-Key': 'another-key' };
+    expect(failuresOf(await facade.ask(PayWithKey, { input }, headers))).toEqual([
+      'makeTransaction IDEMPOTENCY_KEY_REUSED',
+    ]);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['Auth-ID', 'another'],
+    ['Auth-ID', 'THE-CALLER'],
+    ['Auth-Provider-Name', 'another'],
+  ])('belongs to its caller: with %s %s it is another', async (header, value) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    const mine = await facade.ask(PayWithKey, { input });
+    const other = await facade.ask(
+      PayWithKey,
+      { input: { ...input, description: 'mine' } },
+      { ...credentials, [header]: value },
+    );
+    expect(other.errors).toBeUndefined();
+    expect(other.data?.makeTransaction?.replayed).toBe(false);
+    expect(other.data?.makeTransaction?.trackId).not.toBe(mine.data?.makeTransaction?.trackId);
+    expect(facade.bank.calls).toHaveLength(2);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { exact, failuresOf, onlyCall, sentJson, startFacade } from '../support/facade.ts';
+
+const Pay = graphql(`
+  mutation Pay($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      trackId
+      replayed
+      transactionId
+      status
+      from { bankId accountId account { bankId accountId viewId } }
+      to { bankId accountId account { bankId accountId viewId } }
+    }
+  }
+`);
+
+const PayAndRead = graphql(`
+  mutation PayAndRead($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      replayed
+      from { account { balance { amount } } public: account(viewId: "public") { balance { amount } } }
+      to { account { balance { amount } } }
+    }
+  }
+`);
+
+const line = 'POST /v1/api/banks/BANK/accounts/ACC/make-transaction';
+const least = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
+const named = (bankId: string | null, accountId: string, bank = 'BANK') => ({
+  bankId,
+  accountId,
+  account: { bankId: bankId ?? bank, accountId, viewId: 'owner' },
+});
+
+describe('makeTransaction', () => {
+  it('sends every field in its own place, and answers what the bank said', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: { id: 'TX', status: 'STATUS' } });
+    const result = await facade.ask(Pay, {
+      input: {
+        accountId: 'ACC',
+        from: { bankId: 'fb', accountId: 'fa' },
+        to: { bankId: 'tb', accountId: 'ta' },
+        value: { currency: 'c', amount: '12345678901234567890.10' },
+        description: 'd',
+        challengeType: 'ch',
+        idempotencyKey: 'the-idempotency-key',
+      },
+    });
+    const call = onlyCall(facade.bank);
+    expect(sentJson(call)).toEqual({
+      from: { bank_id: 'fb', account_id: 'fa' },
+      to: { bank_id: 'tb', account_id: 'ta' },
+      value: { currency: 'c', amount: { number: '12345678901234567890.10' } },
+      description: 'd',
+      challenge_type: 'ch',
+    });
+    expect(result).toEqual({
+      data: {
+        makeTransaction: {
+          trackId: call.headers['track-id'],
+          replayed: false,
+          transactionId: 'TX',
+          status: 'STATUS',
+          from: named('fb', 'fa'),
+          to: named('tb', 'ta'),
+        },
+      },
+    });
+    expect(facade.bank.lines()).toEqual([line]);
+    // The idempotency key is bankql's own: the bank's contract has no place for it.
+    expect(JSON.stringify(call)).not.toContain('the-idempotency-key');
+  });
+
+  it.each([
+    ['left out', {}, {}],
+    ['null', { bankId: null, from: null, description: null, challengeType: null }, { currency: null }],
+    ['null within', { from: { bankId: null, accountId: null }, to: { bankId: null } }, {}],
+  ])(
+    'sends the account and bank of the path as `from`, and none of the fields that are %s',
+    async (_, fields, value) => {
+      await using facade = await startFacade();
+      facade.bank.on(line, { body: '' });
+      const result = await facade.ask(Pay, {
+        input: { ...least, ...fields, value: { amount: '1', ...value } },
+      });
+      expect(sentJson(onlyCall(facade.bank))).toEqual({
+        from: { bank_id: 'BANK', account_id: 'ACC' },
+        to: {},
+        value: { amount: { number: '1' } },
+      });
+      expect(result.errors).toBeUndefined();
+      expect(result.data?.makeTransaction).toMatchObject({
+        transactionId: null,
+        status: null,
+        from: named('BANK', 'ACC'),
+        to: { bankId: null, accountId: null, account: null },
+      });
+    },
+  );
+
+  it('fills what `from` leaves out, at the bank that is named', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: {} });
+    await facade.ask(Pay, {
+      input: { ...least, bankId: 'B2', from: { accountId: 'fa' }, idempotencyKey: '1' },
+    });
+    await facade.ask(Pay, { input: { ...least, bankId: 'B2', from: { bankId: 'fb' }, idempotencyKey: '2' } });
+    expect(facade.bank.calls.map((call) => [call.path, sentJson(call)])).toMatchObject([
+      ['/v1/api/banks/B2/accounts/ACC/make-transaction', { from: { bank_id: 'B2', account_id: 'fa' } }],
+      ['/v1/api/banks/B2/accounts/ACC/make-transaction', { from: { bank_id: 'fb', account_id: 'ACC' } }],
+    ]);
+  });
+
+  it.each([
+    ['an empty body', ''],
+    ['an empty object', '{}'],
+    ['members of other types', '{"id":7,"status":["x"]}'],
+  ])('is done also where the bank answers %s', async (_, body) => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body });
+    const result = await facade.ask(Pay, { input: least });
+    expect(result.errors).toBeUndefined();
+    expect(result.data?.makeTransaction).toMatchObject({
+      replayed: false,
+      transactionId: null,
+      status: null,
+    });
+  });
+
+  it('reads balances after the transfer, anew and each once', async () => {
+    await using facade = await startFacade();
+    let paid = false;
+    facade.bank.otherwise(({ method }) => {
+      if (method === 'POST') paid = true;
+      return {
+        body: method === 'POST' ? {} : { accounts: [{ balance: { amount: exact(paid ? '0.50' : '1.50') } }] },
+      };
+    });
+    const input = { ...least, to: { accountId: 'TO' } };
+    const result = await facade.ask(PayAndRead, { input });
+    const account = { balance: { amount: '0.50' } };
+    expect(result.data?.makeTransaction).toEqual({
+      replayed: false,
+      from: { account, public: account },
+      to: { account },
+    });
+    const [first, ...reads] = facade.bank.lines();
+    expect(first).toBe(line);
+    expect(reads.sort()).toEqual([
+      'GET /v1/api/banks/BANK/accounts/ACC/owner/views',
+      'GET /v1/api/banks/BANK/accounts/ACC/public/views',
+      'GET /v1/api/banks/BANK/accounts/TO/owner/views',
+    ]);
+  });
+
+  it('is answered also where the balances cannot be read', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(line, { body: {} }).otherwise({ status: 403 });
+    const result = await facade.ask(PayAndRead, { input: { ...least, to: { accountId: 'TO' } } });
+    expect(result.data?.makeTransaction).toEqual({
+      replayed: false,
+      from: { account: null, public: null },
+      to: { account: null },
+    });
+    expect(failuresOf(result)).toEqual([
+      'makeTransaction.from.account FORBIDDEN',
+      'makeTransaction.from.public FORBIDDEN',
+      'makeTransaction.to.account FORBIDDEN',
+    ]);
+  });
+});

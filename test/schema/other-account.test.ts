@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { onlyCall, startFacade } from '../support/facade.ts';
+import { accountRecord, otherAccountRecord } from '../support/full-records.ts';
+
+graphql(`
+  fragment WholeOtherAccount on OtherAccount {
+    bankId
+    accountId
+    viewId
+    otherAccountId
+    account { bankId accountId viewId }
+    bankName
+    holder { name isAlias }
+    kind
+    number
+    iban
+    swiftBic
+  }
+`);
+
+const WholeOtherAccounts = graphql(`
+  query WholeOtherAccounts($viewId: ID, $filter: OtherAccountFilter) {
+    bank {
+      account(accountId: "ACC", viewId: $viewId) {
+        otherAccounts(filter: $filter) { totalCount nodes { ...WholeOtherAccount } }
+      }
+    }
+  }
+`);
+
+const WholeOtherAccountQuery = graphql(`
+  query WholeOtherAccountQuery($otherAccountId: ID!) {
+    bank {
+      account(accountId: "ACC") { otherAccount(otherAccountId: $otherAccountId) { ...WholeOtherAccount } }
+    }
+  }
+`);
+
+const AccountOfOtherAccount = graphql(`
+  query AccountOfOtherAccount {
+    bank { account(accountId: "ACC") { otherAccounts { nodes { account { label balance { amount } } } } } }
+  }
+`);
+
+const wholeOtherAccount = {
+  bankId: 'BANK',
+  accountId: 'ACC',
+  viewId: 'owner',
+  otherAccountId: 'other-id',
+  account: { bankId: 'BANK', accountId: 'ACC', viewId: 'owner' },
+  bankName: 'other-bank',
+  holder: { name: 'holder-name', isAlias: true },
+  kind: 'kind',
+  number: 'other-number',
+  iban: 'other-iban',
+  swiftBic: 'other-swift-bic',
+};
+const leastOtherAccount = {
+  ...wholeOtherAccount,
+  otherAccountId: null,
+  bankName: 'B',
+  holder: null,
+  kind: null,
+  number: null,
+  iban: null,
+  swiftBic: null,
+};
+
+const list = 'GET /v1/api/banks/BANK/accounts/ACC/owner/other_accounts';
+
+describe('getOtherAccounts', () => {
+  it('answers every field from its own place, and null for what is left out', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }] } });
+    const result = await facade.ask(WholeOtherAccounts, {});
+    const nodes = [wholeOtherAccount, leastOtherAccount];
+    expect(result).toEqual({ data: { bank: { account: { otherAccounts: { totalCount: 2, nodes } } } } });
+    expect(facade.bank.lines()).toEqual([list]);
+    expect(onlyCall(facade.bank).body).toBe('');
+  });
+
+  it('answers one counterparty, found by its id in the list', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
+    const found = await facade.ask(WholeOtherAccountQuery, { otherAccountId: 'other-id' });
+    expect(found).toEqual({ data: { bank: { account: { otherAccount: wholeOtherAccount } } } });
+    expect(facade.bank.lines()).toEqual([list]);
+  });
+
+  it('says NOT_FOUND for a counterparty that the list does not hold', async () => {
+    await using facade = await startFacade();
+    facade.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
+    const result = await facade.ask(WholeOtherAccountQuery, { otherAccountId: 'nobody' });
+    expect(result).toMatchObject({
+      data: { bank: { account: { otherAccount: null } } },
+      errors: [
+        {
+          path: ['bank', 'account', 'otherAccount'],
+          extensions: { code: 'NOT_FOUND', operation: 'getOtherAccounts' },
+        },
+      ],
+    });
+  });
+
+  it('leads back to its account, which is read once for all of them', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }, { bank: 'C' }] } })
+      .on('GET /v1/api/banks/BANK/accounts/ACC/owner/views', { body: { accounts: [accountRecord] } });
+    const result = await facade.ask(AccountOfOtherAccount);
+    const account = { label: 'label', balance: { amount: '9007199254740993.250' } };
+    expect(result.data?.bank?.account?.otherAccounts?.nodes).toEqual([{ account }, { account }, { account }]);
+    expect(facade.bank.lines()).toEqual([list, 'GET /v1/api/banks/BANK/accounts/ACC/owner/views']);
+  });
+});
+
+describe('postOtherAccounts', () => {
+  it.each([
+    ['with an id', { iban: 'I', id: 'Q' }, '{"IBAN":"I","id":"Q"}'],
+    ['without an id', { iban: 'I' }, '{"IBAN":"I"}'],
+    ['with an id that is null', { iban: 'I', id: null }, '{"IBAN":"I"}'],
+  ])('answers counterparties that a filter asks for, %s', async (_, filter, body) => {
+    await using facade = await startFacade();
+    facade.bank.on('POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts', {
+      body: { otherAccounts: [otherAccountRecord] },
+    });
+    const result = await facade.ask(WholeOtherAccounts, { viewId: 'auditor', filter });
+    const there = {
+      ...wholeOtherAccount,
+      viewId: 'auditor',
+      account: { ...wholeOtherAccount.account, viewId: 'auditor' },
+    };
+    expect(result).toEqual({
+      data: { bank: { account: { otherAccounts: { totalCount: 1, nodes: [there] } } } },
+    });
+    expect(onlyCall(facade.bank).body).toBe(body);
+    expect(facade.bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts']);
+  });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { exact, failuresOf, startFacade } from '../support/facade.ts';
+import type { Reply } from '../support/recording-bank.ts';
+
+const ThreeAccounts = graphql(`
+  query ThreeAccounts {
+    bank {
+      a: account(accountId: "A") { label }
+      b: account(accountId: "B") { accountId label balance { amount } }
+      c: account(accountId: "C") { label }
+    }
+  }
+`);
+
+const OwnersOfAccount = graphql(`
+  query OwnersOfAccount { bank { account(accountId: "A") { label owners { customerId legalName } } } }
+`);
+
+const PublicAndPrivate = graphql(`
+  query PublicAndPrivate {
+    bank {
+      branches { totalCount }
+      customer(customerId: "C") { legalName }
+      account(accountId: "A") { label otherAccounts { totalCount } }
+    }
+  }
+`);
+
+const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, number | undefined])[] = [
+  ['401', { status: 401, body: 'the word of the bank' }, 'UNAUTHENTICATED', 401],
+  ['403', { status: 403, body: 'the word of the bank' }, 'FORBIDDEN', 403],
+  ['404', { status: 404, body: { message: 'the word of the bank' } }, 'NOT_FOUND', 404],
+  ['409', { status: 409, body: '"the word of the bank"' }, 'BANK_REJECTED', 409],
+  ['429', { status: 429, body: 'the word of the bank' }, 'RATE_LIMITED', 429],
+  ['500', { status: 500, body: { message: 'the word of the bank' } }, 'BANK_ERROR', 500],
+  ['502', { status: 502, body: 'the word of the bank' }, 'BANK_UNAVAILABLE', 502],
+  ['503', { status: 503, body: '<p>the word of the bank</p>' }, 'BANK_UNAVAILABLE', 503],
+  ['599', { status: 599, body: 'the word of the bank' }, 'BANK_ERROR', 599],
+  ['a redirect', { status: 302, headers: { Location: '/elsewhere' } }, 'BANK_BAD_RESPONSE', 302],
+  ['no JSON', { body: '{"accounts": [' }, 'BANK_BAD_RESPONSE', 200],
+  ['a page', { body: '<p>', headers: { 'Content-Type': 'text/html' } }, 'BANK_BAD_RESPONSE', 200],
+  ['no list', { body: {} }, 'BANK_BAD_RESPONSE', 200],
+  ['a list in place of the object', { body: [] }, 'BANK_BAD_RESPONSE', 200],
+  ['an object in place of the list', { body: { accounts: {} } }, 'BANK_BAD_RESPONSE', 200],
+  ['a reset', 'reset', 'BANK_UNAVAILABLE', undefined],
+  ['silence', 'hang', 'BANK_TIMEOUT', undefined],
+];
+
+describe('one of several records that the bank answers with', () => {
+  it.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
+    await using facade = await startFacade({ limits: { timeoutMs: 250 } });
+    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
+    const result = await facade.ask(ThreeAccounts);
+    expect(result.data).toEqual({
+      bank: { a: { label: 'A as owner' }, b: null, c: { label: 'C as owner' } },
+    });
+    expect(result.errors).toMatchObject([
+      { path: ['bank', 'b'], extensions: { code, operation: 'getAccountsScope' } },
+    ]);
+    const [error] = result.errors ?? [];
+    expect(error?.extensions.status).toBe(status);
+    expect(error?.extensions.retryable).toBe(
+      ['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT'].includes(code),
+    );
+    // The bank's text is shown for 4xx statuses alone.
+    expect(JSON.stringify(result).includes('the word of the bank')).toBe(
+      status !== undefined && status >= 400 && status < 500,
+    );
+    expect(facade.bank.calls).toHaveLength(3);
+  });
+
+  it('has a Track-ID in its error exactly where its call had one', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ status: 403 });
+    const result = await facade.ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
+    const tracked = facade.bank.calls.find(({ path }) => path.endsWith('/metadata'));
+    expect(result.errors?.map(({ extensions }) => [extensions.operation, extensions.trackId]).sort()).toEqual(
+      [
+        ['getMessagesOwner', undefined],
+        ['postMetadata', tracked?.headers['track-id']],
+      ],
+    );
+  });
+});
+
+describe('a list of links', () => {
+  it('is null at the one owner that cannot be read', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .otherwise(anyAnswer)
+      .on('GET /v1/api/banks/BANK/customers/O2', { status: 403, body: 'not yours' });
+    const result = await facade.ask(OwnersOfAccount);
+    expect(result.data).toEqual({
+      bank: {
+        account: { label: 'A as owner', owners: [{ customerId: 'O1', legalName: 'name of O1' }, null] },
+      },
+    });
+    expect(failuresOf(result)).toEqual(['bank.account.owners.1 FORBIDDEN']);
+  });
+
+  it('is null at the one owner whose id is none', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+      body: { accounts: [{ balance: {}, owners: ['O1', 7, '..', '', null, 'O2'] }] },
+    });
+    const result = await facade.ask(OwnersOfAccount);
+    expect(result.data?.bank?.account?.owners?.map((owner) => owner?.legalName)).toEqual([
+      'name of O1',
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'name of O2',
+    ]);
+    expect(failuresOf(result)).toEqual([
+      'bank.account.owners.1 BANK_BAD_RESPONSE',
+      'bank.account.owners.2 BAD_USER_INPUT',
+      'bank.account.owners.3 BAD_USER_INPUT',
+      'bank.account.owners.4 BANK_BAD_RESPONSE',
+    ]);
+    expect(facade.bank.calls).toHaveLength(3);
+  });
+
+  it('is null as a whole where it is no list', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+      body: { accounts: [{ balance: {}, owners: 'O1', label: 'l' }] },
+    });
+    const result = await facade.ask(OwnersOfAccount);
+    expect(result.data).toEqual({ bank: { account: { label: 'l', owners: null } } });
+    expect(failuresOf(result)).toEqual(['bank.account.owners BANK_BAD_RESPONSE']);
+  });
+});
+
+describe('without the auth headers', () => {
+  it('fields that need them are null and make no call; the others stand', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer);
+    const result = await facade.ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
+    expect(result.data).toEqual({
+      bank: {
+        branches: { totalCount: 1 },
+        customer: null,
+        account: { label: 'A as owner', otherAccounts: null },
+      },
+    });
+    expect(failuresOf(result)).toEqual([
+      'bank.account.otherAccounts MISSING_CREDENTIALS',
+      'bank.customer MISSING_CREDENTIALS',
+    ]);
+    expect(facade.bank.lines().sort()).toEqual([
+      'GET /v1/api/banks/BANK/accounts/A/owner/views',
+      'GET /v1/api/banks/BANK/branches',
+    ]);
+  });
+
+  it('the error names the headers that are missing, and the operation', async () => {
+    await using facade = await startFacade();
+    const result = await facade.ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
+      'Ocp-Apim-Subscription-Key': 'key',
+      'Auth-ID': 'me',
+    });
+    expect(result.errors).toMatchObject([
+      {
+        message: expect.stringContaining('Auth-Provider-Name'),
+        extensions: { code: 'MISSING_CREDENTIALS', operation: 'getCustomer', retryable: false },
+      },
+    ]);
+    expect(result.errors?.[0]?.message).not.toContain('Auth-ID');
+  });
+});
+
+describe('a failing list', () => {
+  it('is one error for every field that asked for it', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .otherwise(anyAnswer)
+      .on('GET /v1/api/banks/BANK/accounts/A/owner/other_accounts', { status: 500, body: exact('1') });
+    const result = await facade.ask(`{
+      bank {
+        account(accountId: "A") {
+          label
+          all: otherAccounts { totalCount }
+          one: otherAccount(otherAccountId: "OTHER") { kind }
+          id: otherAccount(otherAccountId: "OTHER") { otherAccountId }
+        }
+      }
+    }`);
+    expect(result.data).toEqual({
+      bank: { account: { label: 'A as owner', all: null, one: null, id: { otherAccountId: 'OTHER' } } },
+    });
+    expect(failuresOf(result)).toEqual(['bank.account.all BANK_ERROR', 'bank.account.one BANK_ERROR']);
+    expect(facade.bank.calls).toHaveLength(2);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import { closedDoor } from '../support/door.ts';
+import { endedIn, failuresOf, startFacade } from '../support/facade.ts';
+import { type Reply, startRecordingBank } from '../support/recording-bank.ts';
+
+const PayOnce = graphql(`
+  mutation PayOnce($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { trackId replayed transactionId }
+  }
+`);
+
+const AskOnce = graphql(`
+  mutation AskOnce($input: PutTransactionRequestInput!) {
+    putTransactionRequest(input: $input) { trackId replayed }
+  }
+`);
+
+const PaymentEnd = graphql(`
+  query PaymentEnd($key: String!) { payment(idempotencyKey: $key) { state trackId code operation } }
+`);
+
+const transfer = { accountId: 'ACC', to: { accountId: 'TO' }, value: { amount: '1' }, idempotencyKey: 'key' };
+const request = {
+  accountId: 'ACC',
+  transactionRequestType: 'T',
+  to: { accountId: 'TO' },
+  idempotencyKey: 'key',
+};
+
+const kinds = [
+  ['makeTransaction', PayOnce, transfer, 'postMakeTransaction'],
+  ['putTransactionRequest', AskOnce, request, 'putTransactionsRequestAccount'],
+] as const;
+
+const secret = 'the word of the bank';
+const rejections: readonly (readonly [number, string])[] = [
+  [400, 'BANK_REJECTED'],
+  [401, 'UNAUTHENTICATED'],
+  [403, 'FORBIDDEN'],
+  [404, 'NOT_FOUND'],
+  [405, 'BANK_REJECTED'],
+  [413, 'BANK_REJECTED'],
+  [415, 'BANK_REJECTED'],
+  [422, 'BANK_REJECTED'],
+];
+
+const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [
+  ['402', { status: 402, body: secret }, 402],
+  ['408', { status: 408, body: secret }, 408],
+  ['409', { status: 409, body: secret }, 409],
+  ['410', { status: 410, body: secret }, 410],
+  ['425', { status: 425, body: secret }, 425],
+  ['429', { status: 429, body: secret }, 429],
+  ['500', { status: 500, body: secret }, 500],
+  ['502', { status: 502, body: secret }, 502],
+  ['503', { status: 503, body: secret }, 503],
+  ['504', { status: 504, body: secret }, 504],
+  ['a redirect', { status: 307, headers: { Location: '/elsewhere' } }, 307],
+  ['no JSON', { body: `<p>${secret}` }, 200],
+  ['a cut answer', { body: '{"id": "TX' }, 200],
+  ['a list', { body: '[]' }, 200],
+  ['a text', { body: `"${secret}"` }, 200],
+  ['a page', { body: '{}', headers: { 'Content-Type': 'text/html' } }, 200],
+  ['a reset', 'reset', undefined],
+  ['silence', 'hang', undefined],
+];
+
+describe.each(kinds)('%s', (field, document, input, operation) => {
+  const ask = document as typeof PayOnce;
+  const variables = { input } as { input: typeof transfer };
+
+  it.each(rejections)(
+    'that the bank answers with %i is rejected as %s, and stays so',
+    async (status, code) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise({ status, body: { message: secret } });
+      const first = await facade.ask(ask, variables);
+      const trackId = facade.bank.calls[0]?.headers['track-id'];
+      facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+      const second = await facade.ask(ask, variables);
+
+      for (const { data, errors } of [first, second]) {
+        expect(data).toEqual({ [field]: null });
+        expect(errors).toMatchObject([
+          { path: [field], extensions: { code, status, operation, trackId, retryable: false } },
+        ]);
+        expect(errors?.[0]?.message).toContain(secret);
+      }
+      expect(second.errors?.[0]?.message).toBe(first.errors?.[0]?.message);
+      expect(facade.bank.calls).toHaveLength(1);
+      const { data } = await facade.ask(PaymentEnd, { key: 'key' });
+      expect(data).toEqual({ payment: { state: 'REJECTED', trackId, code, operation } });
+      expect(endedIn(facade.bankql)).toMatchObject([{ state: 'REJECTED', code, status, trackId, operation }]);
+    },
+  );
+
+  it.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
+    await using facade = await startFacade({ limits: { paymentTimeoutMs: 250 } });
+    facade.bank.otherwise(() => reply);
+    const first = await facade.ask(ask, variables);
+    const trackId = facade.bank.calls[0]?.headers['track-id'];
+    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+    const second = await facade.ask(ask, variables);
+
+    for (const result of [first, second]) {
+      expect(result.data).toEqual({ [field]: null });
+      expect(result.errors).toMatchObject([
+        {
+          path: [field],
+          extensions: {
+            code: 'OUTCOME_UNKNOWN',
+            operation,
+            trackId,
+            idempotencyKey: 'key',
+            retryable: false,
+          },
+        },
+      ]);
+      expect(result.errors?.[0]?.extensions.status).toBe(status);
+      expect(JSON.stringify(result)).not.toContain(secret);
+    }
+    expect(trackId).toBeDefined();
+    expect(facade.bank.calls).toHaveLength(1);
+    const { data } = await facade.ask(PaymentEnd, { key: 'key' });
+    expect(data).toEqual({ payment: { state: 'UNKNOWN', trackId, code: 'OUTCOME_UNKNOWN', operation } });
+    expect(endedIn(facade.bankql)).toMatchObject([{ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN', trackId }]);
+  });
+
+  it('that was never sent may be tried again with its key, and then is made once', async () => {
+    await using bank = await startRecordingBank();
+    await using door = await closedDoor(bank.url);
+    await using bankql = createTestBankql({ bankUrl: door.url });
+    bank.otherwise({ body: { 'transaction-requests': [] } });
+
+    for (const _ of [1, 2]) {
+      const refused = await bankql.ask(ask, variables);
+      expect(refused.errors).toMatchObject([
+        { path: [field], extensions: { code: 'BANK_UNAVAILABLE', retryable: true } },
+      ]);
+      expect((await bankql.ask(PaymentEnd, { key: 'key' })).data).toEqual({ payment: null });
+    }
+    expect(bank.calls).toEqual([]);
+
+    await door.open();
+    const paid = await bankql.ask(ask, variables);
+    const again = await bankql.ask(ask, variables);
+    expect(paid.data).toMatchObject({ [field]: { replayed: false } });
+    expect(again.data).toMatchObject({ [field]: { replayed: true } });
+    expect(bank.calls).toHaveLength(1);
+    expect(endedIn(bankql).map(({ state }) => state)).toEqual(['NOT_SENT', 'NOT_SENT', 'DONE']);
+  });
+
+  it('needs its caller, and leaves no record without', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+    const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
+    expect(failuresOf(await facade.ask(ask, variables, headers))).toEqual([`${field} MISSING_CREDENTIALS`]);
+    expect(failuresOf(await facade.ask(PaymentEnd, { key: 'key' }, headers))).toEqual([
+      'payment MISSING_CREDENTIALS',
+    ]);
+    expect(facade.bank.calls).toEqual([]);
+    expect(facade.bankql.audit).toEqual([]);
+    expect((await facade.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
+  });
+});
+
+describe('putTransactionRequest', () => {
+  it.each([
+    ['an empty body', ''],
+    ['an object without its list', '{}'],
+    ['an object in place of its list', '{"transaction-requests":{}}'],
+  ])('that is answered with %s has an unknown outcome', async (_, body) => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ body });
+    expect(failuresOf(await facade.ask(AskOnce, { input: request }))).toEqual([
+      'putTransactionRequest OUTCOME_UNKNOWN',
+    ]);
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+});

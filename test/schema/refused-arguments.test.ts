@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import { anyAnswer } from '../support/any-bank.ts';
+import { failuresOf, startFacade } from '../support/facade.ts';
+
+/** Ids that can be no segment of a path. */
+const badIds = [
+  '',
+  '.',
+  '..',
+  'a/b',
+  '..\\a',
+  '%2e%2e',
+  'a?b',
+  'a#b',
+  'a;b',
+  ' a',
+  'a\n',
+  '\u0000',
+  '\u202ea',
+  'a\u200b',
+  '\ud800',
+  'ａ',
+  'x'.repeat(129),
+];
+
+const inAccount = (selection: string) =>
+  `query Q($id: ID!) { bank { account(accountId: "A") { ${selection} } } }`;
+const put = (field: string, input: string, type = 'ID!') =>
+  `mutation M($id: ${type}) { ${field}(input: { ${input} }) { trackId } }`;
+const transaction = 'transaction: { details: { approvedByIpAddress: "ip" } }';
+const payment = 'to: {}, value: { amount: 1 }, idempotencyKey: "k"';
+const request = 'to: {}, idempotencyKey: "k"';
+
+/** Each argument that fills a path. */
+const places: readonly (readonly [string, string, string])[] = [
+  ['bank.bankId', 'query Q($id: ID!) { bank(bankId: $id) { branches { totalCount } } }', 'bank'],
+  ['bank.customer', 'query Q($id: ID!) { bank { customer(customerId: $id) { email } } }', 'bank.customer'],
+  ['bank.account', 'query Q($id: ID!) { bank { account(accountId: $id) { label } } }', 'bank.account'],
+  [
+    'bank.account.viewId',
+    'query Q($id: ID!) { bank { account(accountId: "A", viewId: $id) { label } } }',
+    'bank.account',
+  ],
+  [
+    'bank.accounts',
+    'query Q($id: ID!) { bank { accounts(accountId: $id) { totalCount } } }',
+    'bank.accounts',
+  ],
+  [
+    'bank.accounts.viewId',
+    'query Q($id: ID!) { bank { accounts(accountId: "A", viewId: $id) { totalCount } } }',
+    'bank.accounts',
+  ],
+  ['bank.product', 'query Q($id: ID!) { bank { product(productId: $id) { name } } }', 'bank.product'],
+  ['account.transaction', inAccount('transaction(transactionId: $id) { uuid }'), 'bank.account.transaction'],
+  ['putCustomer.bankId', put('putCustomer', 'bankId: $id, customerId: "C", customer: {}'), 'putCustomer'],
+  ['putCustomer.customerId', put('putCustomer', 'customerId: $id, customer: {}'), 'putCustomer'],
+  [
+    'putCustomerMessage.customerId',
+    put('putCustomerMessage', 'customerId: $id, message: "m", fromDepartment: "d", fromPerson: "p"'),
+    'putCustomerMessage',
+  ],
+  ['putBranch.branchId', put('putBranch', 'branchId: $id, branch: { acceptsDeposits: true }'), 'putBranch'],
+  ['putAccount.accountId', put('putAccount', 'accountId: $id, account: { balance: {} }'), 'putAccount'],
+  [
+    'putAccount.viewId',
+    put('putAccount', 'accountId: "A", viewId: $id, account: { balance: {} }'),
+    'putAccount',
+  ],
+  ['putProduct.bankId', put('putProduct', 'bankId: $id, product: {}'), 'putProduct'],
+  [
+    'putTransactionMetadata.accountId',
+    put('putTransactionMetadata', `accountId: $id, transactionId: "T", metadataType: "M", ${transaction}`),
+    'putTransactionMetadata',
+  ],
+  [
+    'putTransactionMetadata.viewId',
+    put(
+      'putTransactionMetadata',
+      `accountId: "A", viewId: $id, transactionId: "T", metadataType: "M", ${transaction}`,
+    ),
+    'putTransactionMetadata',
+  ],
+  [
+    'putTransactionMetadata.transactionId',
+    put('putTransactionMetadata', `accountId: "A", transactionId: $id, metadataType: "M", ${transaction}`),
+    'putTransactionMetadata',
+  ],
+  [
+    'putTransactionMetadata.metadataType',
+    put(
+      'putTransactionMetadata',
+      `accountId: "A", transactionId: "T", metadataType: $id, ${transaction}`,
+      'String!',
+    ),
+    'putTransactionMetadata',
+  ],
+  [
+    'putTransactionRequest.accountId',
+    put('putTransactionRequest', `accountId: $id, transactionRequestType: "T", ${request}`),
+    'putTransactionRequest',
+  ],
+  [
+    'putTransactionRequest.viewId',
+    put('putTransactionRequest', `accountId: "A", viewId: $id, transactionRequestType: "T", ${request}`),
+    'putTransactionRequest',
+  ],
+  [
+    'putTransactionRequest.transactionRequestType',
+    put('putTransactionRequest', `accountId: "A", transactionRequestType: $id, ${request}`, 'String!'),
+    'putTransactionRequest',
+  ],
+  [
+    'makeTransaction.bankId',
+    put('makeTransaction', `bankId: $id, accountId: "A", ${payment}`),
+    'makeTransaction',
+  ],
+  ['makeTransaction.accountId', put('makeTransaction', `accountId: $id, ${payment}`), 'makeTransaction'],
+];
+
+describe.each(places)('%s', (_name, document, path) => {
+  it('refuses what can be no segment of a path, without a call and without repeating it', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer);
+    for (const id of badIds) {
+      const result = await facade.ask(document, { id });
+      expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
+      if (id.length > 2) expect(result.errors?.[0]?.message).not.toContain(id);
+    }
+    expect(facade.bank.lines().filter((line) => !line.endsWith('/accounts/A/owner/views'))).toEqual([]);
+    expect(facade.bankql.audit).toEqual([]);
+  });
+});
+
+describe('a page', () => {
+  const connections: readonly (readonly [string, (page: string) => string, string])[] = [
+    [
+      'bank.accounts',
+      (page) => `{ bank { accounts(accountId: "A", ${page}) { totalCount } } }`,
+      'bank.accounts',
+    ],
+    ['bank.branches', (page) => `{ bank { branches(${page}) { totalCount } } }`, 'bank.branches'],
+    [
+      'bank.branches, filtered',
+      (page) => `{ bank { branches(filter: { id: "Q" }, ${page}) { totalCount } } }`,
+      'bank.branches',
+    ],
+    [
+      'bank.products',
+      (page) => `{ bank { products(filter: { id: "Q" }, ${page}) { totalCount } } }`,
+      'bank.products',
+    ],
+    ['bank.messages', (page) => `{ bank { messages(${page}) { totalCount } } }`, 'bank.messages'],
+    ['metadata', (page) => `{ metadata(id: "M", ${page}) { totalCount } }`, 'metadata'],
+    [
+      'account.otherAccounts',
+      (page) => `{ bank { account(accountId: "A") { otherAccounts(${page}) { totalCount } } } }`,
+      'bank.account.otherAccounts',
+    ],
+    [
+      'account.transactionRequests',
+      (page) => `{ bank { account(accountId: "A") { transactionRequests(${page}) { totalCount } } } }`,
+      'bank.account.transactionRequests',
+    ],
+  ];
+  const pages = [
+    'first: -1',
+    'last: -2147483648',
+    'after: ""',
+    'after: "nothing"',
+    'before: "YXQ6LTE"',
+    'before: "YXQ6MXg"',
+    'after: "at:1"',
+  ];
+
+  it.each(connections)(
+    'of %s refuses negative counts and cursors that are none, without a call',
+    async (_, document, path) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise(anyAnswer);
+      for (const page of pages) {
+        const result = await facade.ask(document(page));
+        expect([page, failuresOf(result)]).toEqual([page, [`${path} BAD_USER_INPUT`]]);
+      }
+      expect(facade.bank.lines()).toEqual([]);
+    },
+  );
+
+  it('is refused without a call also where its parent is read', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer);
+    const result = await facade.ask(
+      '{ bank { account(accountId: "A") { label otherAccounts(first: -1) { totalCount } } } }',
+    );
+    expect(result.data).toEqual({ bank: { account: { label: 'A as owner', otherAccounts: null } } });
+    expect(failuresOf(result)).toEqual(['bank.account.otherAccounts BAD_USER_INPUT']);
+    expect(facade.bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
+  });
+});
+
+describe('a payment', () => {
+  const amounts = ['0', '-0', '0.00', '-1', '-0.01', '0.000000000000000000000000000000'];
+  const mutations = [
+    [
+      'makeTransaction',
+      'mutation M($amount: Decimal!) { makeTransaction(input: { accountId: "A", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { trackId } }',
+    ],
+    [
+      'putTransactionRequest',
+      'mutation M($amount: Decimal!) { putTransactionRequest(input: { accountId: "A", transactionRequestType: "T", to: {}, value: { amount: $amount }, idempotencyKey: "k" }) { trackId } }',
+    ],
+  ] as const;
+
+  it.each(mutations)(
+    'by %s refuses amounts that are not more than zero, without a call',
+    async (field, document) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise(anyAnswer);
+      for (const amount of amounts) {
+        expect([amount, failuresOf(await facade.ask(document, { amount }))]).toEqual([
+          amount,
+          [`${field} BAD_USER_INPUT`],
+        ]);
+      }
+      expect(facade.bank.calls).toEqual([]);
+      expect(facade.bankql.audit).toEqual([]);
+      // Nothing holds the key: a payment may be made with it.
+      expect((await facade.ask(document, { amount: '0.01' })).errors).toBeUndefined();
+    },
+  );
+
+  it.each(['', 'a\nb', 'é', 'x'.repeat(256), '\u007f'])(
+    'refuses the idempotency key %j, without a call',
+    async (key) => {
+      await using facade = await startFacade();
+      facade.bank.otherwise(anyAnswer);
+      const input = `accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: $key`;
+      const paid = await facade.ask(
+        `mutation M($key: String!) { makeTransaction(input: { ${input} }) { trackId } }`,
+        { key },
+      );
+      expect(failuresOf(paid)).toEqual(['makeTransaction BAD_USER_INPUT']);
+      const found = await facade.ask('query Q($key: String!) { payment(idempotencyKey: $key) { state } }', {
+        key,
+      });
+      expect(failuresOf(found)).toEqual(['payment BAD_USER_INPUT']);
+      expect(facade.bank.calls).toEqual([]);
+    },
+  );
+
+  it('takes a key of 255 printable characters', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(anyAnswer);
+    const key = ` ~"\\${'x'.repeat(251)}`;
+    const result = await facade.ask(
+      'mutation M($key: String!) { makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: $key }) { replayed } }',
+      { key },
+    );
+    expect(result).toEqual({ data: { makeTransaction: { replayed: false } } });
+  });
+});

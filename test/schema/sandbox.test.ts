@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest';
+import type { CallReport } from '../../src/bank/client.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { exampleOperations } from '../../src/server/example-operations.ts';
+import { graphql } from '../generated/index.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { failuresOf } from '../support/facade.ts';
+
+const SandboxTransfer = graphql(`
+  mutation SandboxTransfer($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      replayed
+      transactionId
+      status
+      from { account { balance { amount currency } } }
+      to { accountId account { label } public: account(viewId: "public") { label balance { amount currency } } }
+    }
+  }
+`);
+
+const SandboxBalance = graphql(`
+  query SandboxBalance($accountId: ID!) {
+    bank { account(accountId: $accountId) { balance { amount currency } } }
+  }
+`);
+
+const SandboxTransaction = graphql(`
+  query SandboxTransaction($accountId: ID!, $transactionId: ID!) {
+    bank {
+      account(accountId: $accountId) {
+        transaction(transactionId: $transactionId) {
+          details { value { amount currency } newBalance { amount } description status }
+          thisAccount { accountId balance { amount } }
+          otherAccount { otherAccountId holder { name } }
+        }
+      }
+    }
+  }
+`);
+
+const SandboxRequest = graphql(`
+  mutation SandboxRequest($input: PutTransactionRequestInput!) {
+    putTransactionRequest(input: $input) {
+      replayed
+      transactionRequests {
+        status
+        value { amount }
+        to { accountId }
+        transactions { details { value { amount } } }
+      }
+    }
+  }
+`);
+
+const as = (caller: string) => ({
+  'Ocp-Apim-Subscription-Key': 'sandbox-key',
+  'Auth-Provider-Name': 'sandbox',
+  'Auth-ID': caller,
+});
+const [alice, bob] = [as('alice'), as('bob')];
+
+interface Sandboxed extends AsyncDisposable {
+  readonly ask: TestBankql['ask'];
+  readonly calls: CallReport[];
+}
+
+/** bankql in front of a new sandbox bank. */
+async function startSandboxed(): Promise<Sandboxed> {
+  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  const calls: CallReport[] = [];
+  const bankql = createTestBankql({
+    bankUrl: sandbox.url,
+    defaults: { bankId: 'SNDBCY2N', viewId: 'owner' },
+    limits: { onCall: (call) => void calls.push(call) },
+  });
+  return {
+    ask: bankql.ask,
+    calls,
+    async [Symbol.asyncDispose]() {
+      await bankql[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+const examples = exampleOperations.map(
+  (document) => [/(query|mutation) (\w+)/.exec(document)?.[2] ?? '', document] as const,
+);
+
+describe('the example operations', () => {
+  it.each(examples)('%s runs as it is, as alice, without an error', async (_, document) => {
+    await using bankql = await startSandboxed();
+    const result = await bankql.ask(document, undefined, alice);
+    expect(result.errors).toBeUndefined();
+    expect(result.data).not.toBeNull();
+  });
+
+  it('run one after another, the payment of which is then found', async () => {
+    await using bankql = await startSandboxed();
+    const answers = new Map<string, unknown>();
+    for (const [name, document] of examples)
+      answers.set(name, (await bankql.ask(document, undefined, alice)).data);
+    expect(answers.get('Pay')).toMatchObject({
+      makeTransaction: {
+        replayed: false,
+        from: { account: { balance: { amount: '4293.30', currency: 'EUR' } } },
+      },
+    });
+    expect(answers.get('Payment')).toMatchObject({
+      payment: { state: 'DONE', value: { amount: '12.50', currency: 'EUR' } },
+    });
+  });
+
+  it.each(examples)(
+    '%s costs as many REST calls as its comment says, where it says so',
+    async (_, document) => {
+      const said = /(\w+) REST calls?/.exec(document)?.[1];
+      await using bankql = await startSandboxed();
+      await bankql.ask(document, undefined, alice);
+      const count = bankql.calls.length;
+      expect(said ?? words[count]).toBe(words[count]);
+    },
+  );
+
+  it('that comes first says what it costs', () => {
+    expect(exampleOperations[0]).toMatch(/\w+ REST calls/);
+  });
+});
+
+describe('bankql in front of the sandbox bank', () => {
+  const balanceOf = async (bankql: Sandboxed, accountId: string, headers: Readonly<Record<string, string>>) =>
+    (await bankql.ask(SandboxBalance, { accountId }, headers)).data?.bank?.account?.balance?.amount;
+
+  it('moves money, once, and both sides see it', async () => {
+    await using bankql = await startSandboxed();
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
+    expect(await balanceOf(bankql, 'bob-current', bob)).toBe('3170.40');
+    const input = {
+      accountId: 'alice-current',
+      to: { bankId: 'SNDBCY2N', accountId: 'bob-current' },
+      value: { amount: '100.05', currency: 'EUR' },
+      description: 'Ενοίκιο',
+      idempotencyKey: 'rent',
+    };
+    const paid = await bankql.ask(SandboxTransfer, { input }, alice);
+    expect(paid.data?.makeTransaction).toMatchObject({
+      replayed: false,
+      status: 'COMPLETED',
+      from: { account: { balance: { amount: '4205.75', currency: 'EUR' } } },
+      // Alice may not see bob's account as its owner does, but as the public.
+      to: { accountId: 'bob-current', account: null, public: { balance: { amount: null, currency: 'EUR' } } },
+    });
+    expect(failuresOf(paid)).toEqual(['makeTransaction.to.account FORBIDDEN']);
+    const again = await bankql.ask(SandboxTransfer, { input }, alice);
+    expect(again.data?.makeTransaction?.replayed).toBe(true);
+    expect(again.data?.makeTransaction?.transactionId).toBe(paid.data?.makeTransaction?.transactionId);
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4205.75');
+    expect(await balanceOf(bankql, 'bob-current', bob)).toBe('3270.45');
+
+    const transactionId = paid.data?.makeTransaction?.transactionId ?? '';
+    const seen = await bankql.ask(SandboxTransaction, { accountId: 'alice-current', transactionId }, alice);
+    expect(seen.errors).toBeUndefined();
+    expect(seen.data?.bank?.account?.transaction).toMatchObject({
+      details: { newBalance: { amount: '4205.75' }, description: 'Ενοίκιο', status: 'COMPLETED' },
+      thisAccount: { accountId: 'alice-current', balance: { amount: '4205.75' } },
+      otherAccount: { otherAccountId: 'bob-current' },
+    });
+    const theirs = await bankql.ask(SandboxTransaction, { accountId: 'bob-current', transactionId }, bob);
+    expect(theirs.errors).toBeUndefined();
+    expect(theirs.data?.bank?.account?.transaction).toMatchObject({
+      details: { newBalance: { amount: '3270.45' } },
+      otherAccount: { otherAccountId: 'alice-current' },
+    });
+  });
+
+  it('moves no money that is not there, and says so', async () => {
+    await using bankql = await startSandboxed();
+    const input = {
+      accountId: 'alice-current',
+      to: { accountId: 'bob-current' },
+      value: { amount: '4305.81', currency: 'EUR' },
+      idempotencyKey: 'too much',
+    };
+    const refused = await bankql.ask(SandboxTransfer, { input }, alice);
+    expect(refused.errors).toMatchObject([{ extensions: { code: 'BANK_REJECTED', status: 400 } }]);
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
+  });
+
+  it('keeps the digits of an amount that a double does not', async () => {
+    await using bankql = await startSandboxed();
+    expect(await balanceOf(bankql, 'alice-trust', alice)).toBe('9007199254740993.25');
+    const input = {
+      accountId: 'alice-trust',
+      to: { accountId: 'alice-current' },
+      value: { amount: '0.01', currency: 'EUR' },
+      idempotencyKey: 'a cent',
+    };
+    const paid = await bankql.ask(SandboxTransfer, { input }, alice);
+    expect(paid.data?.makeTransaction?.from.account?.balance?.amount).toBe('9007199254740993.24');
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.81');
+  });
+
+  it('makes a transaction request, and reads the transaction that it led to', async () => {
+    await using bankql = await startSandboxed();
+    const input = {
+      accountId: 'bob-current',
+      transactionRequestType: 'SANDBOX_TAN',
+      to: { bankId: 'SNDBCY2N', accountId: 'alice-current' },
+      value: { amount: '7.25', currency: 'EUR' },
+      idempotencyKey: 'asked',
+    };
+    const result = await bankql.ask(SandboxRequest, { input }, bob);
+    expect(result.errors).toBeUndefined();
+    expect(result.data?.putTransactionRequest).toMatchObject({ replayed: false });
+    expect(result.data?.putTransactionRequest?.transactionRequests?.at(-1)).toMatchObject({
+      status: 'COMPLETED',
+      value: { amount: '7.25' },
+      to: { accountId: 'alice-current' },
+      transactions: [{ details: {} }],
+    });
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4313.05');
+  });
+
+  it("keeps one customer's data from another", async () => {
+    await using bankql = await startSandboxed();
+    const query =
+      '{ bank { account(accountId: "alice-current") { label transactionRequests { totalCount } otherAccounts { totalCount } } } }';
+    expect((await bankql.ask(query, undefined, alice)).errors).toBeUndefined();
+    const other = await bankql.ask(query, undefined, bob);
+    expect(other.data).toEqual({ bank: { account: null } });
+    expect(failuresOf(other)).toEqual(['bank.account FORBIDDEN']);
+  });
+});

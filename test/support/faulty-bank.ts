@@ -1,0 +1,137 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+/** What the bank does with a connection once a whole request arrived on it. */
+export type Act = (socket: Socket) => void;
+
+/** A bank that breaks HTTP byte by byte, as no HTTP server would let it. */
+export interface FaultyBank extends AsyncDisposable {
+  readonly url: string;
+  /** The requests that arrived whole, as Latin-1 text. */
+  readonly requests: string[];
+  /** How many connections were made so far, and how many of them are open. */
+  readonly connections: () => number;
+  readonly open: () => number;
+  /** What it does from now on: with each request, or with each connection before a byte was read. */
+  behave(act: Act, at?: 'request' | 'connection'): void;
+  /** Refuses connections; `listen` takes them again, at the same port. */
+  close(): Promise<void>;
+  listen(): Promise<void>;
+}
+
+export async function startFaultyBank(act: Act = hang): Promise<FaultyBank> {
+  const requests: string[] = [];
+  const open = new Set<Socket>();
+  let connections = 0;
+  let current = { act, at: 'request' };
+  let port = 0;
+
+  const server = createServer((socket) => {
+    connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.setNoDelay(true);
+    if (current.at === 'connection') return current.act(socket);
+    let received = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      received += chunk;
+      const head = received.indexOf('\r\n\r\n');
+      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(received)?.[1] ?? 0);
+      if (head === -1 || received.length < head + 4 + length) return;
+      requests.push(received);
+      received = '';
+      current.act(socket);
+    });
+  });
+
+  const bank: FaultyBank = {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    requests,
+    connections: () => connections,
+    open: () => open.size,
+    behave(next, at = 'request') {
+      current = { act: next, at };
+    },
+    async close() {
+      for (const socket of open) socket.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, '127.0.0.1', resolve);
+      });
+      ({ port } = server.address() as AddressInfo);
+    },
+    [Symbol.asyncDispose]: () => bank.close(),
+  };
+  await bank.listen();
+  return bank;
+}
+
+/** Never answers. */
+export const hang: Act = () => {};
+
+/** Resets the connection. */
+export const reset: Act = (socket) => void socket.resetAndDestroy();
+
+/** Writes bytes and leaves the connection open. */
+export const write =
+  (...bytes: (string | Buffer)[]): Act =>
+  (socket) => {
+    for (const part of bytes) socket.write(part);
+  };
+
+/** Writes bytes, and ends the connection when they have arrived: with a reset, or with an orderly end. */
+export const writeThen =
+  (end: 'reset' | 'end', bytes: string): Act =>
+  (socket) => {
+    socket.write(bytes);
+    setTimeout(() => (end === 'reset' ? socket.resetAndDestroy() : socket.end()), 30);
+  };
+
+/** Writes what comes first, and then the same bytes again and again while somebody listens. */
+export const repeat =
+  (first: string, bytes: string, everyMs: number): Act =>
+  (socket) => {
+    socket.write(first);
+    const timer = setInterval(() => socket.write(bytes), everyMs);
+    socket.on('close', () => clearInterval(timer));
+  };
+
+/** Writes a text byte by byte. */
+export const drip =
+  (text: string, everyMs: number): Act =>
+  (socket) => {
+    const bytes = [...text];
+    const timer = setInterval(() => socket.write(bytes.shift() ?? ''), everyMs);
+    socket.on('close', () => clearInterval(timer));
+  };
+
+/** The bytes of an answer with its length, JSON unless the headers name another type. */
+export function answer(
+  status: number,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): Buffer {
+  const lines = Object.entries({
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`),
+    Buffer.from(body),
+  ]);
+}
+
+/** Answers as HTTP has it. */
+export const reply = (...parts: Parameters<typeof answer>): Act => write(answer(...parts));
+
+/** A request's first line. */
+export const lineOf = (request: string) => request.slice(0, request.indexOf('\r\n'));

@@ -1,0 +1,68 @@
+import { pino } from 'pino';
+import { createBankClient } from '../../src/bank/client.ts';
+import { openStore } from '../../src/payments/open-store.ts';
+import { createPayments } from '../../src/payments/payments.ts';
+import { serve } from '../../src/server/server.ts';
+import type { ChildSettings, KillPoint } from './payment-process.ts';
+
+/**
+ * bankql, put together as main.ts does it, with a lease and a clock of the test's choice, and with one more part: it
+ * kills itself with SIGKILL at a named point of its first payment. Its only argument is ChildSettings as JSON.
+ */
+const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
+const { bankUrl, stateUrl, killAt, leaseMs = 10_000, clockMs = 0, paymentTimeoutMs = 2000 } = settings;
+
+/** SIGKILL cannot be caught: nothing after this line runs. */
+async function reach(point: KillPoint): Promise<void> {
+  if (point !== killAt) return;
+  process.kill(process.pid, 'SIGKILL');
+  await new Promise(() => {});
+}
+
+const client = createBankClient({
+  baseUrl: bankUrl,
+  timeoutMs: 2000,
+  paymentTimeoutMs,
+  connectTimeoutMs: 500,
+  connections: 64,
+  maxBodyBytes: 1024 * 1024,
+});
+const opened = await openStore(stateUrl, { retentionMs: 86_400_000 });
+const payments = createPayments({
+  bank: {
+    ...client,
+    async send(call, signal) {
+      const reply = await client.send(call, signal);
+      await reach('when the answer arrived');
+      return reply;
+    },
+  },
+  store: {
+    ...opened,
+    async begin(record, now) {
+      await reach('before PENDING is stored');
+      const earlier = await opened.begin(record, now);
+      await reach('when PENDING is stored');
+      return earlier;
+    },
+    async finish(id, trackId, outcome, now) {
+      const written = await opened.finish(id, trackId, outcome, now);
+      await reach('when DONE is stored');
+      return written;
+    },
+  },
+  leaseMs,
+  now: () => Date.now() + clockMs,
+});
+const server = await serve(
+  {
+    bank: client,
+    payments,
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    subscriptionKey: null,
+    introspection: false,
+    logger: pino({ level: 'silent' }),
+  },
+  { host: '127.0.0.1', port: 0 },
+);
+process.stdout.write(`${server.url}\n`);

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { credentials } from './bankql.ts';
+
+/** What a payment was answered with, success and failure alike. */
+export interface Told {
+  /** `DONE`, or the error's code. */
+  readonly code: string;
+  readonly trackId: string | null;
+  readonly replayed: boolean;
+  readonly transactionId: string | null;
+  readonly idempotencyKey: string | null;
+  readonly status: number | null;
+}
+
+/** The input of a payment; any field of MakeTransactionInput or PutTransactionRequestInput. */
+export interface Payment {
+  readonly idempotencyKey: string;
+  readonly [field: string]: unknown;
+}
+
+/** A transfer whose path's account bears the key's name, so that the bank can tell which payment arrived. */
+export const transfer = (
+  idempotencyKey: string,
+  change: Readonly<Record<string, unknown>> = {},
+): Payment => ({
+  bankId: 'BANK',
+  accountId: idempotencyKey,
+  to: { bankId: 'TO-BANK', accountId: 'to' },
+  value: { amount: '12.50', currency: 'EUR' },
+  idempotencyKey,
+  ...change,
+});
+
+const documents = {
+  makeTransaction: `mutation ($input: MakeTransactionInput!) {
+    paid: makeTransaction(input: $input) { replayed trackId transactionId }
+  }`,
+  putTransactionRequest: `mutation ($input: PutTransactionRequestInput!) {
+    paid: putTransactionRequest(input: $input) { replayed trackId }
+  }`,
+};
+
+const answer = z.object({
+  data: z
+    .object({
+      paid: z
+        .object({
+          replayed: z.boolean(),
+          trackId: z.string(),
+          transactionId: z.string().nullish(),
+        })
+        .nullish(),
+    })
+    .nullish(),
+  errors: z
+    .array(
+      z.object({
+        extensions: z.object({
+          code: z.string(),
+          trackId: z.string().nullish(),
+          idempotencyKey: z.string().nullish(),
+          status: z.number().nullish(),
+        }),
+      }),
+    )
+    .optional(),
+});
+
+export interface PayOptions {
+  /** In place of, or beside, the test's usual credentials. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly mutation?: keyof typeof documents;
+  readonly signal?: AbortSignal;
+}
+
+/** The body of a payment's HTTP request. */
+export const payBody = (input: Payment, mutation: keyof typeof documents = 'makeTransaction'): string =>
+  JSON.stringify({ query: documents[mutation], variables: { input } });
+
+/** Asks bankql for a payment, over HTTP. Errors: what `fetch` fails with, where no answer came. */
+export async function pay(url: string, input: Payment, options: PayOptions = {}): Promise<Told> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...credentials, ...options.headers },
+    body: payBody(input, options.mutation),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  const { data, errors = [] } = answer.parse(await response.json());
+  const [error] = errors;
+  return {
+    code: error?.extensions.code ?? 'DONE',
+    trackId: data?.paid?.trackId ?? error?.extensions.trackId ?? null,
+    replayed: data?.paid?.replayed ?? false,
+    transactionId: data?.paid?.transactionId ?? null,
+    idempotencyKey: error?.extensions.idempotencyKey ?? null,
+    status: error?.extensions.status ?? null,
+  };
+}
+
+/** Asks again while the payment is under way. */
+export async function payToTheEnd(url: string, input: Payment, options: PayOptions = {}): Promise<Told> {
+  for (;;) {
+    const told = await pay(url, input, options);
+    if (told.code !== 'IDEMPOTENCY_IN_PROGRESS') return told;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

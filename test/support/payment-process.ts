@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+/** Points of a payment's way, in their order; those between two of them only the bank can see. */
+export const killPoints = [
+  'before PENDING is stored',
+  'when PENDING is stored',
+  'when the answer arrived',
+  'when DONE is stored',
+] as const;
+export type KillPoint = (typeof killPoints)[number];
+
+export interface ChildSettings {
+  readonly bankUrl: string;
+  readonly stateUrl: string;
+  /** Where it kills itself; nowhere where it is left out. */
+  readonly killAt?: KillPoint;
+  readonly leaseMs?: number;
+  /** How far its clock is ahead. */
+  readonly clockMs?: number;
+  readonly paymentTimeoutMs?: number;
+}
+
+export interface PaymentProcess extends AsyncDisposable {
+  readonly url: string;
+  /** Resolves when it has ended, with the signal that ended it. */
+  readonly ended: Promise<NodeJS.Signals | null>;
+  kill(): Promise<void>;
+}
+
+/** Starts payment-child.ts as a process of its own. */
+export async function startPaymentProcess(settings: ChildSettings): Promise<PaymentProcess> {
+  const program = join(import.meta.dirname, 'payment-child.ts');
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<NodeJS.Signals | null>((resolve) => {
+    child.once('exit', (_code, signal) => resolve(signal));
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').once('data', (text: string) => resolve(text.trim()));
+    void ended.then((signal) => reject(new Error(`payment-child.ts ended at its start: ${signal}`)));
+  });
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { url, ended, kill, [Symbol.asyncDispose]: kill };
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Where payments are kept, as STATE_URL names it, with what a test does to it. */
+export interface State extends AsyncDisposable {
+  readonly url: string;
+  /** Takes the store away from bankql; the answer gives it back, with all that it held. */
+  takeAway(): Promise<() => Promise<void>>;
+}
+
+export interface StateKind {
+  readonly name: string;
+  readonly start: () => Promise<State>;
+}
+
+const sqlite: StateKind = {
+  name: 'SQLite',
+  async start() {
+    const folder = await mkdtemp(join(tmpdir(), 'bankql-payments-'));
+    const path = join(folder, 'state.db');
+    return {
+      url: `sqlite:${path}`,
+      async takeAway() {
+        const other = new DatabaseSync(path, { timeout: 0 });
+        // Without SQLite's own wait, which would stop this process.
+        while (!locks(other)) await delay(2);
+        return async () => other.close();
+      },
+      [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+    };
+  },
+};
+
+function locks(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('locked')) return false;
+    throw error;
+  }
+}
+
+/** The stores that several processes may share, as far as this machine has them. */
+export const sharedStates: readonly StateKind[] = [sqlite];
