@@ -60,6 +60,13 @@ test.each<[string, Record<string, string>, string]>([
     { BANK_TIMEOUT_MS: '500', BANK_CONNECT_TIMEOUT_MS: '501' },
     'at most BANK_TIMEOUT_MS',
   ],
+  [
+    'OPERATION_TIMEOUT_MS',
+    { OPERATION_TIMEOUT_MS: '14999' },
+    'at least BANK_TIMEOUT_MS (5000) and BANK_TRANSFER',
+  ],
+  ['BANK_BREAKER_THRESHOLD', { BANK_BREAKER_THRESHOLD: '1.1' }, 'from 0 to 1'],
+  ['METRICS_PORT', { METRICS_PORT: 'x' }, 'METRICS_PORT=x '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'https://bank.example/?a=b' }, 'what follows'],

@@ -79,11 +79,15 @@ export function bankText(reply: WireReply, secrets: readonly string[]): string {
     // Not JSON: markup is of no use to anybody; plain text is.
     if (text.trimStart().startsWith('<')) return '';
   }
-  for (const secret of secrets) text = text.replaceAll(secret, '[redacted]');
+  // Longest first: one may begin like another.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    text = text.replaceAll(secret, '[redacted]');
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
-    .slice(0, longestText);
+    .slice(0, longestText)
+    .toWellFormed()
+    .replace(/\ufffd$/, '');
 }
 
 function retryAfter(reply: WireReply): number {

@@ -20,7 +20,7 @@ export interface WireReply {
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql would not read on: the answer is too large, or encoded although it asked for none.
+ * - `refused`: bankql would not read on a success: it is too large, or encoded although it asked for none.
  * - `overloaded`: no connection became free in time.
  * - `paused`: the operation's breaker is open, see breaker.ts.
  * `sent` is false only where it is proved that nothing of the request was written to a socket.
@@ -117,6 +117,14 @@ function exchange(
       // Frees the connection: an answer that nobody reads would keep it.
       abort?.(failure);
     };
+    /** Reads no further: of an error, the status says enough. */
+    const cut = (message: string) => {
+      if (over) return;
+      if (status >= 200 && status < 300) return fail('refused', message);
+      end();
+      resolve({ status, headers, body: Buffer.concat(chunks) });
+      abort?.(new Error(message));
+    };
     const cancel = () => fail('cancelled', 'the caller left');
     const timer = setTimeout(() => fail('timeout', `no whole answer within ${timeoutMs} ms`), timeoutMs);
     if (signal?.aborted) return cancel();
@@ -137,11 +145,11 @@ function exchange(
           headers = responseHeaders;
           const encoding = responseHeaders['content-encoding'];
           if (encoding !== undefined && encoding !== 'identity')
-            fail('refused', 'the answer is encoded although none was asked for');
+            cut('the answer is encoded although none was asked for');
         },
         onResponseData(_controller, chunk) {
           size += chunk.length;
-          if (size > maxBodyBytes) fail('refused', `the answer is longer than ${maxBodyBytes} bytes`);
+          if (size > maxBodyBytes) cut(`the answer is longer than ${maxBodyBytes} bytes`);
           else if (!over) chunks.push(chunk);
         },
         onResponseEnd() {

@@ -3,6 +3,8 @@ import { writeExactJson } from '../contract/exact-json.ts';
 import { operations } from '../contract/operations.ts';
 import { callerOf, checkSubscriptionKey, checkTrackId } from './credentials.ts';
 import type { Database } from './database.ts';
+import { faultHooks } from './faults/hooks.ts';
+import type { Faults } from './faults.ts';
 import { handlers } from './handlers/index.ts';
 import { bankId } from './identity.ts';
 import { Refusal } from './refusal.ts';
@@ -29,12 +31,13 @@ function answer(row: Row, request: Request, database: Database): unknown {
   return row.envelope === null ? result : { [row.envelope]: result };
 }
 
-/** One route for each row of the operation table. */
-export function addRoutes(app: FastifyInstance, database: Database): void {
+/** One route for each row of the operation table, and what may go wrong with it. */
+export function addRoutes(app: FastifyInstance, database: Database, faults: Faults): void {
   for (const row of Object.values(operations)) {
     app.route<{ Params: Readonly<Record<string, string>> }>({
       method: row.method,
       url: row.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...faultHooks(faults, row.id),
       handler: async (request, reply) =>
         reply.type('application/json; charset=utf-8').send(writeExactJson(answer(row, request, database))),
     });

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import Fastify, { type FastifyError, type FastifyReply } from 'fastify';
 import { openDatabase } from './database.ts';
+import { addFaultRoutes, faultsPath } from './faults/routes.ts';
+import { parseFaults } from './faults/text.ts';
+import { createFaults } from './faults.ts';
 import { Refusal } from './refusal.ts';
 import { addRoutes } from './routes.ts';
 import { seed } from './seed.ts';
@@ -13,6 +16,8 @@ export interface SandboxOptions {
   readonly database: string;
   /** Milliseconds to wait before each answer leaves; what was asked for has been done by then. */
   readonly latencyMs: number;
+  /** What goes wrong from the start: a scenario's name or faults, as in docs/sandbox.md; nothing without it. */
+  readonly faults?: string | undefined;
   /** The address to listen on; 127.0.0.1 where none is given. */
   readonly host?: string;
 }
@@ -41,9 +46,10 @@ function statusOf(error: Error | FastifyError): number {
 
 /**
  * Starts a bank in a box: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
- * Errors: Error where the port is taken or the database cannot be opened.
+ * Errors: FaultError where `faults` cannot be used; Error where the port is taken or the database cannot be opened.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const faults = createFaults(parseFaults(options.faults ?? ''));
   const database = openDatabase(options.database, seed);
   const app = Fastify({
     bodyLimit,
@@ -62,11 +68,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sendError(reply, 404, `There is no ${method} ${url.replace(/\?.*/, '')}`),
   );
   app.setErrorHandler((error: Error, _request, reply) => sendError(reply, statusOf(error), error.message));
-  // Every answer passes here, errors too: the place for whatever makes a day at this bank a bad one.
-  app.addHook('onSend', async () => {
-    if (options.latencyMs > 0) await wait(options.latencyMs, undefined, { ref: false });
+  // Every answer of the bank passes here, errors too.
+  app.addHook('onSend', async (request) => {
+    if (options.latencyMs === 0 || request.routeOptions.url === faultsPath) return;
+    await wait(options.latencyMs, undefined, { ref: false });
   });
-  addRoutes(app, database);
+  addRoutes(app, database, faults);
+  addFaultRoutes(app, faults);
 
   let closed: Promise<void> | undefined;
   const close = () => {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { callerOf, credentialHeaders } from '../bank/credentials.ts';
 
 export interface LoadLimits {
@@ -14,20 +13,19 @@ export interface LoadLimits {
 export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag';
 
 /** How often the event loop's lag is looked at, in milliseconds. */
-const lookEveryMs = 250;
+const lookEveryMs = 100;
 
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
  * `enter` answers the function to call when the request is over, or why it is not accepted.
  */
 export function createLoadGuard(limits: LoadLimits) {
-  const delays = monitorEventLoopDelay({ resolution: 20 });
-  delays.enable();
   let isLate = false;
+  let expected = performance.now() + lookEveryMs;
   const look = setInterval(() => {
-    // The histogram counts its own resolution in.
-    isLate = delays.percentile(90) / 1e6 - 20 > limits.eventLoopLagMs;
-    delays.reset();
+    const now = performance.now();
+    isLate = now - expected > limits.eventLoopLagMs;
+    expected = now + lookEveryMs;
   }, lookEveryMs).unref();
   let inFlight = 0;
   const ofCaller = new Map<string, number>();
@@ -58,7 +56,6 @@ export function createLoadGuard(limits: LoadLimits) {
     },
     close(): void {
       clearInterval(look);
-      delays.disable();
     },
   };
 }

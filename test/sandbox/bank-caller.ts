@@ -65,9 +65,9 @@ export function callerOf(baseUrl: string): Call {
   };
 }
 
-/** A sandbox of its own, on seeded data, with a way to call it. */
-export async function freshBank(): Promise<Sandbox & { readonly call: Call }> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+/** A sandbox of its own, on seeded data, with a way to call it; `faults` is what goes wrong from the start. */
+export async function freshBank(faults?: string): Promise<Sandbox & { readonly call: Call }> {
+  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults });
   return { ...sandbox, call: callerOf(sandbox.url) };
 }
 

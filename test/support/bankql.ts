@@ -50,23 +50,28 @@ export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'logg
   readonly now?: () => number;
 }
 
-/** bankql in front of a bank, as main.ts puts it together, with bank `BANK` and view `owner` as defaults. */
-export function createTestBankql({ bankUrl, store, bankOptions, now, ...options }: TestOptions): TestBankql {
+/** The default options of every bank client in the tests. */
+export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
+  timeoutMs: 2000,
+  paymentTimeoutMs: 2000,
+  connectTimeoutMs: 500,
+  connections: 64,
+  connectionWaitMs: 250,
+  maxBodyBytes: 1024 * 1024,
+  breakerThreshold: 0.5,
+  breakerOpenMs: 10_000,
+  // What one test reads is not kept for the next question of the same test.
+  publicCacheTtlMs: 0,
+};
+
+/** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
+export function testOptions({ bankUrl, store, bankOptions, now, ...options }: TestOptions) {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
   const bank = createBankClient({
     baseUrl: bankUrl,
-    timeoutMs: 2000,
-    paymentTimeoutMs: 2000,
-    connectTimeoutMs: 500,
-    connections: 64,
-    connectionWaitMs: 250,
-    maxBodyBytes: 1024 * 1024,
-    breakerThreshold: 0.5,
-    breakerOpenMs: 10_000,
-    // What one test reads is not kept for the next question of the same test.
-    publicCacheTtlMs: 0,
+    ...bankDefaults,
     onCall: (call) => logger.debug(call, 'bank call'),
     ...bankOptions,
   });
@@ -77,7 +82,7 @@ export function createTestBankql({ bankUrl, store, bankOptions, now, ...options 
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
   });
-  const graphql = createGraphQL({
+  return {
     bank,
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
@@ -86,7 +91,16 @@ export function createTestBankql({ bankUrl, store, bankOptions, now, ...options 
     introspection: true,
     ...options,
     logger,
-  });
+    log,
+    audit,
+  };
+}
+
+/** bankql in front of a bank, in this process. */
+export function createTestBankql(testing: TestOptions): TestBankql {
+  const options = testOptions(testing);
+  const { bank, log, audit } = options;
+  const graphql = createGraphQL(options);
   const fetch = async (request: Request) => graphql.fetch(request);
   const ask: Ask = async (document, variables, headers = credentials) => {
     const response = await fetch(

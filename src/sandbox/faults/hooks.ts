@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OperationId } from '../../contract/operations.ts';
+import type { Faults } from '../faults.ts';
+import type { Fault } from './fault.ts';
+import { spoil } from './spoil.ts';
+
+const jsonType = 'application/json; charset=utf-8';
+
+/** A reply that Fastify is never asked for again: the connection's end is all that the caller sees. */
+const never = () => new Promise<never>(() => {});
+
+/** The text, one byte at a time. It ends with its connection. */
+async function* drip(text: string, milliseconds: number) {
+  for (const byte of Buffer.from(text)) {
+    yield Buffer.of(byte);
+    await wait(milliseconds, undefined, { ref: false });
+  }
+}
+
+/** Announces the whole answer, sends half of it, and closes the connection. */
+function cutOff(reply: FastifyReply, text: string): Promise<never> {
+  const bytes = Buffer.from(text);
+  const { raw } = reply;
+  raw.writeHead(raw.statusCode, {
+    'content-type': jsonType,
+    'content-length': bytes.length,
+  });
+  raw.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => raw.destroy());
+  return never();
+}
+
+/** Lets faults strike an answer: gives what leaves in its place, or nothing any more where nothing leaves. */
+async function strike(faults: readonly Fault[], reply: FastifyReply, text: string) {
+  let answer: string | Readable = text;
+  for (const fault of faults) {
+    if (fault.kind === 'latency') await wait(fault.milliseconds, undefined, { ref: false });
+  }
+  for (const fault of faults) {
+    switch (fault.kind) {
+      case 'latency':
+        break;
+      case 'status':
+        reply.code(fault.status);
+        answer = JSON.stringify({ code: fault.status, message: 'The bank has a bad day' });
+        break;
+      case 'reset':
+        reply.raw.socket?.resetAndDestroy();
+        return never();
+      case 'hang':
+        return never();
+      case 'cut-off':
+        return cutOff(reply, text);
+      case 'drip':
+        reply.header('content-length', Buffer.byteLength(text));
+        answer = Readable.from(drip(text, fault.milliseconds));
+        break;
+      default:
+        answer = spoil[fault.kind](text);
+    }
+  }
+  return answer;
+}
+
+/**
+ * The hooks of an operation's route: a call's faults are drawn when it has arrived whole, and strike before its
+ * handler or on its answer, whatever that is.
+ */
+export function faultHooks(faults: Faults, operation: OperationId) {
+  const onAnswer = new WeakMap<FastifyRequest, readonly Fault[]>();
+  return {
+    async preHandler(request: FastifyRequest, reply: FastifyReply) {
+      const drawn = faults.draw(operation);
+      if (drawn.length === 0) return;
+      // Where nothing is done there is no later moment for a latency.
+      const isEnd = drawn.some(({ kind, strikes }) => kind !== 'latency' && strikes === 'before');
+      const before = drawn.filter(({ strikes }) => isEnd || strikes === 'before');
+      if (!isEnd)
+        onAnswer.set(
+          request,
+          drawn.filter(({ strikes }) => strikes === 'after'),
+        );
+      const answer = await strike(before, reply, '{}');
+      if (isEnd) await reply.type(jsonType).send(answer);
+    },
+
+    async onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+      const drawn = onAnswer.get(request);
+      return drawn === undefined || typeof payload !== 'string' ? payload : strike(drawn, reply, payload);
+    },
+  };
+}

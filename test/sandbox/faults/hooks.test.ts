@@ -1,0 +1,259 @@
+import { request } from 'undici';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { OperationId } from '../../../src/contract/operations.ts';
+import { balanceOf, type Call, freshBank, send } from '../bank-caller.ts';
+
+type Bank = Awaited<ReturnType<typeof freshBank>>;
+const banks: Bank[] = [];
+afterEach(async () => {
+  for (const bank of banks.splice(0)) await bank.close();
+});
+
+async function badBank(faults: string): Promise<Bank> {
+  const bank = await freshBank(faults);
+  banks.push(bank);
+  return bank;
+}
+
+const customer = (call: Call) => call('getCustomer', { CUSTOMER_ID: 'alice' });
+const account = (call: Call) => call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'views' });
+
+/** Pays one euro from alice to bob; what becomes of the call is another matter. */
+const pay = (call: Call) =>
+  call(
+    'postMakeTransaction',
+    { ACCOUNT_ID: 'alice-current' },
+    { body: { from: {}, to: { account_id: 'bob-current' }, value: { amount: '1' } } },
+  );
+
+/** An answer as its bytes come, and how it ends. */
+async function raw(url: string, limitMs = 2000) {
+  const started = performance.now();
+  const answer = await request(`${url}/v1/api/banks/SNDBCY2N/products/current-plus`, {
+    headers: { 'Ocp-Apim-Subscription-Key': 'sandbox-key' },
+    signal: AbortSignal.timeout(limitMs),
+  });
+  const chunks: Buffer[] = [];
+  let end: unknown = 'whole';
+  try {
+    for await (const chunk of answer.body) chunks.push(chunk);
+  } catch (error) {
+    end = error;
+  }
+  return {
+    status: answer.statusCode,
+    length: Number(answer.headers['content-length']),
+    text: Buffer.concat(chunks).toString(),
+    milliseconds: performance.now() - started,
+    end,
+  };
+}
+
+/** The product's answer of a bank without faults. */
+async function wholeProduct(): Promise<string> {
+  return (await raw((await badBank('')).url)).text;
+}
+
+describe('what a caller sees', () => {
+  it('latency: the answer, later; latencies add up', async () => {
+    const { call } = await badBank('*:latency=80; getCustomer:latency=60:before');
+    const started = performance.now();
+    expect((await customer(call)).status).toBe(200);
+    expect(performance.now() - started).toBeGreaterThan(135);
+  });
+
+  it('status: that status, with an error as the bank writes them', async () => {
+    const { call } = await badBank('*:status=503');
+    const answer = await customer(call);
+    expect(answer).toMatchObject({ status: 503, contentType: 'application/json; charset=utf-8' });
+    expect(answer.json).toEqual({ code: 503, message: 'The bank has a bad day' });
+  });
+
+  it('status: in place of a refusal, too', async () => {
+    const { call } = await badBank('*:status=429');
+    expect((await call('getCustomer', { CUSTOMER_ID: 'nobody' })).status).toBe(429);
+  });
+
+  it('reset: a connection that breaks before any answer', async () => {
+    const { call } = await badBank('*:reset');
+    await expect(customer(call)).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  it('hang: no answer at all', async () => {
+    const { url } = await badBank('*:hang');
+    await expect(raw(url, 200)).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('drip: the whole answer, a byte at a time', async () => {
+    const whole = await wholeProduct();
+    const { url } = await badBank('*:drip=1');
+    const answer = await raw(url);
+    expect(answer).toMatchObject({ status: 200, text: whole, end: 'whole' });
+    expect(answer.length).toBe(Buffer.byteLength(whole));
+    expect(answer.milliseconds).toBeGreaterThan(whole.length);
+    const slow = await badBank('*:drip=100');
+    const { text, end } = await raw(slow.url, 350);
+    expect(end).toMatchObject({ name: 'TimeoutError' });
+    expect(text.length).toBeGreaterThan(0);
+    expect(text.length).toBeLessThan(10);
+  });
+
+  it('cut-off: half of the answer that was announced', async () => {
+    const whole = await wholeProduct();
+    const { url } = await badBank('*:cut-off');
+    const answer = await raw(url);
+    expect(answer.status).toBe(200);
+    expect(answer.length).toBe(Buffer.byteLength(whole));
+    expect(whole.startsWith(answer.text)).toBe(true);
+    expect(answer.text.length).toBe(Math.ceil(whole.length / 2));
+    expect(answer.end).toMatchObject({ code: 'UND_ERR_SOCKET' });
+  });
+
+  it('broken-json: a whole answer that cannot be parsed', async () => {
+    const { url } = await badBank('*:broken-json');
+    const answer = await raw(url);
+    expect(answer).toMatchObject({ status: 200, end: 'whole', length: Buffer.byteLength(answer.text) });
+    expect(() => JSON.parse(answer.text)).toThrow(SyntaxError);
+  });
+
+  it('wrong-types: the same structure, and no value of the type that the contract shows', async () => {
+    const { call } = await badBank('*:wrong-types');
+    expect((await account(call)).json).toMatchObject({
+      accounts: [{ id: 0, balance: { currency: 0, amount: 'no number' }, views_available: [0, 0] }],
+    });
+    expect(JSON.parse((await call('getBranches')).text).branches[0]).toMatchObject({
+      acceptsDeposits: 'true',
+      location: { latitude: 'no number' },
+    });
+  });
+
+  it('drift: numbers as texts with every digit, and views as objects', async () => {
+    const { call } = await badBank('*:drift');
+    const ids = { ACCOUNT_ID: 'alice-trust', scope: 'views' };
+    const answer = await call('getAccountsScope', ids);
+    expect(answer.text).toContain('"amount":"9007199254740993.25"');
+    expect(answer.json).toMatchObject({
+      accounts: [{ views_available: [{ id: 'owner' }, { id: 'public' }] }],
+    });
+    expect((await call('getBranches')).text).toMatch(/"latitude":"-?\d/);
+  });
+});
+
+describe('before the work or after it', () => {
+  it.each(['reset', 'cut-off'])('%s strikes after it: the transfer was made', async (kind) => {
+    const { call } = await badBank(`postMakeTransaction:${kind}`);
+    await expect(pay(call)).rejects.toThrow();
+    expect(await balanceOf(call, 'alice-current')).toBe('4304.80');
+  });
+
+  it.each(['reset', 'cut-off'])('%s:before strikes before it: no transfer was made', async (kind) => {
+    const { call } = await badBank(`postMakeTransaction:${kind}:before`);
+    await expect(pay(call)).rejects.toThrow();
+    expect(await balanceOf(call, 'alice-current')).toBe('4305.80');
+  });
+
+  it.each([
+    ['status=503', '4304.80'],
+    ['status=503:before', '4305.80'],
+  ])('%s leaves %s', async (fault, balance) => {
+    const { call } = await badBank(`postMakeTransaction:${fault}`);
+    expect((await pay(call)).status).toBe(503);
+    expect(await balanceOf(call, 'alice-current')).toBe(balance);
+  });
+
+  it.each([
+    ['hang', '4304.80'],
+    ['hang:before', '4305.80'],
+  ])('%s leaves %s', async (fault, balance) => {
+    const { call } = await badBank(`postMakeTransaction:${fault}`);
+    void pay(call).catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await balanceOf(call, 'alice-current')).toBe(balance);
+  });
+
+  it('a bank that is late before the work still does it when the caller has left', async () => {
+    const { call, url } = await badBank('putBranchID:latency=150:before');
+    const lost = request(`${url}/v1/api/banks/SNDBCY2N/branches/late`, {
+      method: 'PUT',
+      headers: {
+        'Ocp-Apim-Subscription-Key': 'sandbox-key',
+        'Auth-Provider-Name': 'sandbox',
+        'Auth-ID': 'alice',
+        'Track-ID': crypto.randomUUID(),
+      },
+      body: '{"acceptsDeposits":true}',
+      signal: AbortSignal.timeout(50),
+    });
+    await expect(lost).rejects.toThrow();
+    expect((await call('getBranches')).text).not.toContain('"late"');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect((await call('getBranches')).text).toContain('"late"');
+  });
+
+  it('a latency is felt even where the call ends before the work', async () => {
+    const { call } = await badBank('*:latency=100; *:status=503:before');
+    const started = performance.now();
+    expect((await customer(call)).status).toBe(503);
+    expect(performance.now() - started).toBeGreaterThan(95);
+  });
+});
+
+describe('whom it strikes', () => {
+  it('one operation, and no other', async () => {
+    const { call } = await badBank('getCustomer:status=500');
+    expect((await customer(call)).status).toBe(500);
+    expect((await account(call)).status).toBe(200);
+  });
+
+  it('the next n calls', async () => {
+    const { call } = await badBank('getCustomer:status=500:count=2');
+    const statuses = [];
+    for (let index = 0; index < 4; index += 1) statuses.push((await customer(call)).status);
+    expect(statuses).toEqual([500, 500, 200, 200]);
+  });
+
+  it('the same share of calls in every sandbox', async () => {
+    const statuses = async () => {
+      const { call } = await badBank('getCustomer:status=500:rate=0.3');
+      const seen = [];
+      for (let index = 0; index < 30; index += 1) seen.push((await customer(call)).status);
+      return seen;
+    };
+    const once = await statuses();
+    expect(new Set(once)).toEqual(new Set([200, 500]));
+    expect(await statuses()).toEqual(once);
+  });
+
+  it('operations only: a path that is none is not found, as on any day', async () => {
+    const { url } = await badBank('down');
+    expect((await send(`${url}/v1/api/nothing`, 'GET')).status).toBe(404);
+  });
+
+  it('without faults every answer is byte for byte what it is with faults elsewhere', async () => {
+    const [plain, elsewhere] = [await badBank(''), await badBank('putProduct:hang')];
+    const read: OperationId[] = ['getBranches', 'getMessagesOwner'];
+    for (const id of read) expect(await elsewhere.call(id)).toEqual(await plain.call(id));
+  });
+});
+
+it.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:before'])(
+  'closing ends a %s at once',
+  async (fault) => {
+    const { url, close } = await badBank(`*:${fault}`);
+    const waiting = raw(url, 10_000).catch((error: unknown) => ({ end: error }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const started = performance.now();
+    await close();
+    expect(performance.now() - started).toBeLessThan(500);
+    expect((await waiting).end).toBeInstanceOf(Error);
+  },
+);
+
+it('a bank that closes while it waits before the work leaves nothing behind', async () => {
+  const { url, close } = await badBank('*:latency=150:before');
+  const waiting = raw(url, 10_000).catch((error: unknown) => error);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await close();
+  expect(await waiting).toBeInstanceOf(Error);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+});

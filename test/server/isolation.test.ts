@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createTestBankql } from '../support/bankql.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
+function random(seed: number) {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+test('of 50 callers with 200 requests each, sharing and caching on, none is told of another', async () => {
+  const next = random(1);
+  await using bank = await startRecordingBank();
+  bank.otherwise(async ({ headers, path }) => {
+    if (next() < 0.3) await delay(next() * 20);
+    // What is private says whose it is; what is public is asked for by nobody.
+    return {
+      body: path.includes('customers')
+        ? { email: `${headers['auth-id']}@${headers['auth-provider-name']}` }
+        : { branches: [{ acceptsDeposits: true, name: headers['auth-id'] ?? 'nobody' }] },
+    };
+  });
+  await using bankql = createTestBankql({
+    bankUrl: bank.url,
+    bankOptions: { publicCacheTtlMs: 50, connectionWaitMs: 10_000, timeoutMs: 10_000 },
+  });
+  const query =
+    '{ bank { customer(customerId: "same") { email } again: customer(customerId: "same") { email } branches { nodes { name } } } }';
+
+  /** Callers that differ in one credential only. */
+  const callers = Array.from({ length: 50 }, (_, index) => ({
+    'Ocp-Apim-Subscription-Key': `key-${index % 2}`,
+    'Auth-Provider-Name': `provider-${index % 5}`,
+    'Auth-ID': `caller-${Math.floor(index / 10)}${index % 10 < 5 ? '' : 'X'}`,
+  }));
+  expect(new Set(callers.map((caller) => JSON.stringify(caller))).size).toBe(50);
+  let foreign = 0;
+  let answers = 0;
+  await Promise.all(
+    callers.map(async (caller) => {
+      for (let round = 0; round < 20; round++) {
+        const results = await Promise.all(
+          Array.from({ length: 10 }, () => bankql.ask(query, undefined, caller)),
+        );
+        const email = `${caller['Auth-ID']}@${caller['Auth-Provider-Name']}`;
+        const expected = {
+          bank: { customer: { email }, again: { email }, branches: { nodes: [{ name: 'nobody' }] } },
+        };
+        for (const { data } of results) {
+          answers++;
+          if (JSON.stringify(data) !== JSON.stringify(expected)) foreign++;
+        }
+      }
+    }),
+  );
+  expect([answers, foreign]).toEqual([10_000, 0]);
+  // It was shared, or the test would show nothing.
+  expect(bank.calls.length).toBeLessThan(10_000);
+}, 60_000);

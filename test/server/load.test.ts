@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLoadGuard, type Shed } from '../../src/server/load.ts';
+import { type RunningServer, serve } from '../../src/server/server.ts';
+import { credentials, testOptions } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+const from = (authId: string) => ({ headers: { 'auth-id': authId } }) as unknown as IncomingMessage;
+
+test('requests are bounded in all and for each caller, and leaving makes room', () => {
+  const load = createLoadGuard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 1000 });
+  const first = load.enter(from('noisy'));
+  load.enter(from('noisy'));
+  expect(load.enter(from('noisy'))).toBe('in flight of the caller');
+  expect(load.enter(from('quiet'))).toBeTypeOf('function');
+  expect(load.enter(from('other'))).toBe('in flight');
+  if (typeof first === 'function') first();
+  expect(load.enter(from('other'))).toBeTypeOf('function');
+  expect(load.inFlight).toBe(3);
+  load.close();
+});
+
+test('while the event loop is late nothing is accepted, and soon after it is again', async () => {
+  const load = createLoadGuard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 200 });
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  await delay(1);
+  expect(load.enter(from('a'))).toBe('event loop lag');
+  await expect.poll(() => load.enter(from('a')), { timeout: 5000 }).toBeTypeOf('function');
+  load.close();
+});
+
+describe('over a socket', () => {
+  let bank: RecordingBank;
+  let server: RunningServer;
+  const shed: Shed[] = [];
+  beforeEach(async () => {
+    bank = await startRecordingBank();
+    shed.length = 0;
+    server = await serve({
+      ...testOptions({ bankUrl: bank.url }),
+      host: '127.0.0.1',
+      port: 0,
+      load: { inFlight: 2, inFlightPerCaller: 1, eventLoopLagMs: 10_000 },
+      onShed: (why) => shed.push(why),
+    });
+  });
+  afterEach(async () => {
+    await bank.close();
+    await server.close();
+  });
+
+  const ask = (authId: string) =>
+    fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId },
+      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+    });
+
+  test('what is too much is answered 503 with Retry-After at once; health and readiness answer all the same', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return { body: { branches: [] } };
+    });
+    const [first, second] = [ask('one'), ask('two')];
+    await expect.poll(() => server.inFlight).toBe(2);
+    const refused = await ask('three');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual({
+      errors: [
+        expect.objectContaining({ extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 } }),
+      ],
+    });
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200);
+    resolve();
+    for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
+    await expect.poll(() => server.inFlight).toBe(0);
+    expect((await ask('three')).status).toBe(200);
+    expect(shed).toEqual(['in flight']);
+  });
+
+  test('one caller’s many requests leave room for another’s', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return { body: { branches: [] } };
+    });
+    const noisy = ask('noisy');
+    await expect.poll(() => server.inFlight).toBe(1);
+    expect((await ask('noisy')).status).toBe(503);
+    const quiet = ask('quiet');
+    await expect.poll(() => server.inFlight).toBe(2);
+    resolve();
+    expect((await quiet).status).toBe(200);
+    await noisy;
+    expect(shed).toEqual(['in flight of the caller']);
+  });
+
+  test('a client that leaves makes room', async () => {
+    bank.otherwise(() => 'hang');
+    const leaving = new AbortController();
+    const asked = fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials },
+      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+      signal: leaving.signal,
+    }).catch(() => 'left');
+    await expect.poll(() => server.inFlight).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await expect.poll(() => server.inFlight).toBe(0);
+  });
+});
