@@ -28,10 +28,36 @@ const FailedWriteBetweenReads = graphql(`
   }
 `);
 
+const PaymentAfterRead = graphql(`
+  mutation PaymentAfterRead {
+    before: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
+    pay: makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: "paid" }) {
+      from { account { label } }
+    }
+  }
+`);
+
+const RequestAfterRead = graphql(`
+  mutation RequestAfterRead {
+    before: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label } }
+    ask: putTransactionRequest(
+      input: { accountId: "A", transactionRequestType: "T", to: {}, idempotencyKey: "asked" }
+    ) {
+      transactionRequests { from { account { label } } }
+    }
+    after: putBranch(input: { branchId: "BR", branch: { acceptsDeposits: true } }) {
+      branch { bank { account(accountId: "A") { label } } }
+    }
+  }
+`);
+
 /** A bank where each read of a record answers another version of it. */
 function versions(): (call: RecordedCall) => Reply {
   const reads = new Map<string, number>();
   return ({ method, path }) => {
+    if (method === 'POST') return { body: {} };
+    if (path.endsWith('/transaction-requests'))
+      return { body: { 'transaction-requests': [{ from: { account_id: 'A' } }] } };
     if (method === 'PUT') return { body: path.includes('/branches/') ? { acceptsDeposits: true } : {} };
     const version = (reads.get(path) ?? 0) + 1;
     reads.set(path, version);
@@ -106,6 +132,44 @@ describe('a mutation document', () => {
       'PUT /v1/api/banks/BANK/branches/BR',
       account,
     ]);
+  });
+
+  it('reads anew after a payment, in its payload and behind it', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise(versions());
+    const paid = await facade.ask(PaymentAfterRead);
+    expect(paid).toEqual({
+      data: {
+        before: { account: { label: 'account 1' } },
+        pay: { from: { account: { label: 'account 2' } } },
+      },
+    });
+    facade.bank.otherwise(versions());
+    const asked = await facade.ask(RequestAfterRead);
+    expect(asked).toEqual({
+      data: {
+        before: { account: { label: 'account 1' } },
+        ask: { transactionRequests: [{ from: { account: { label: 'account 2' } } }] },
+        after: { branch: { bank: { account: { label: 'account 3' } } } },
+      },
+    });
+  });
+
+  it('reads anew after a payment whose outcome is unknown', async () => {
+    await using facade = await startFacade();
+    facade.bank
+      .otherwise(versions())
+      .on(
+        'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests',
+        () => 'reset',
+      );
+    const result = await facade.ask(RequestAfterRead);
+    expect(result.data).toEqual({
+      before: { account: { label: 'account 1' } },
+      ask: null,
+      after: { branch: { bank: { account: { label: 'account 2' } } } },
+    });
+    expect(failuresOf(result)).toEqual(['ask OUTCOME_UNKNOWN']);
   });
 
   it('never sends a write again, and says that its outcome is unknown', async () => {
