@@ -1,4 +1,4 @@
-import { badUserInput } from './error.ts';
+import { BankqlError, badUserInput } from './error.ts';
 
 const longest = 128;
 
@@ -29,6 +29,16 @@ export function checkId(name: string, id: string): string {
   const wrong = fault(id);
   if (wrong !== null) throw badUserInput(`${name} cannot be used as an id: ${wrong}.`);
   return id;
+}
+
+/**
+ * An id that the bank wrote, which is to be asked for.
+ * Errors: BANK_BAD_RESPONSE, which says what is wrong with it and does not repeat it.
+ */
+export function checkBankId(name: string, id: string): string {
+  const wrong = plain.test(id) ? null : fault(id);
+  if (wrong === null) return id;
+  throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sound } from '../bank/answer.ts';
-import { checkId } from '../bank/path.ts';
+import { checkBankId, checkId } from '../bank/path.ts';
 import type { AccountRef as AccountName, AccountRefBody } from '../contract/shapes.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
@@ -46,8 +46,8 @@ function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string 
   const accountId = sound(named.account_id);
   if (!accountId) return null;
   return {
-    bankId: checkId('bankId', sound(named.bank_id) ?? bankId),
-    accountId: checkId('accountId', accountId),
+    bankId: checkBankId('a bank', sound(named.bank_id) ?? bankId),
+    accountId: checkBankId('an account', accountId),
     viewId: checkId('viewId', otherViewId ?? viewId),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sound } from '../bank/answer.ts';
-import { checkId } from '../bank/path.ts';
+import { checkBankId, checkId } from '../bank/path.ts';
 import { type Account, type AccountBody, getAccountsScope, putAccountID } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { BankRef } from './bank.ts';
@@ -142,7 +142,7 @@ builder.node(AccountRef, {
       ...linksFromRecord(
         () => customerLink,
         (account: AccountNode) => recordOf(account).owners,
-        ({ bankId }, customerId) => ({ bankId, customerId: checkId('customerId', customerId) }),
+        ({ bankId }, customerId) => ({ bankId, customerId: checkBankId('an owner', customerId) }),
       ),
     }),
     otherAccounts: t.connection(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkId } from '../bank/path.ts';
+import { checkBankId, checkId } from '../bank/path.ts';
 import { type Customer, type CustomerBody, putCustomerID } from '../contract/customer.ts';
 import type { CustomerIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
@@ -113,7 +113,7 @@ builder.node(CustomerRef, {
       ...linksFromRecord(
         () => bankLink,
         (customer: CustomerNode) => recordOf(customer).bank_id,
-        (_customer, bankId) => ({ bankId: checkId('bankId', bankId) }),
+        (_customer, bankId) => ({ bankId: checkBankId('a bank', bankId) }),
       ),
     }),
   }),

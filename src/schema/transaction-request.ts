@@ -1,5 +1,5 @@
 import { sound } from '../bank/answer.ts';
-import { checkId } from '../bank/path.ts';
+import { checkBankId, checkId } from '../bank/path.ts';
 import type { AccountRef as AccountName } from '../contract/shapes.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
@@ -99,7 +99,7 @@ TransactionRequestRef.implement({
           bankId,
           accountId,
           viewId,
-          transactionId: checkId('transactionId', transactionId),
+          transactionId: checkBankId('a transaction', transactionId),
         }),
       ),
     }),

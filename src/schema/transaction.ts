@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sound } from '../bank/answer.ts';
-import { checkId } from '../bank/path.ts';
+import { checkBankId, checkId } from '../bank/path.ts';
 import {
   putTransactions,
   type Transaction,
@@ -160,7 +160,11 @@ builder.node(TransactionRef, {
         (transaction: TransactionNode) => {
           const accountId = sound(recordOf(transaction).this_account);
           if (!accountId) return null;
-          return { bankId: transaction.bankId, accountId, viewId: transaction.viewId };
+          return {
+            bankId: transaction.bankId,
+            accountId: checkBankId('an account', accountId),
+            viewId: transaction.viewId,
+          };
         },
       ),
     }),

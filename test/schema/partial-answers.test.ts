@@ -50,7 +50,7 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
 
 describe('one of several records that the bank answers with', () => {
   it.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
-    await using facade = await startFacade({ limits: { timeoutMs: 250 } });
+    await using facade = await startFacade({ bankOptions: { timeoutMs: 250 } });
     facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
     const result = await facade.ask(ThreeAccounts);
     expect(result.data).toEqual({

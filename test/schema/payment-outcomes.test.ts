@@ -97,7 +97,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   );
 
   it.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
-    await using facade = await startFacade({ limits: { paymentTimeoutMs: 250 } });
+    await using facade = await startFacade({ bankOptions: { paymentTimeoutMs: 250 } });
     facade.bank.otherwise(() => reply);
     const first = await facade.ask(ask, variables);
     const trackId = facade.bank.calls[0]?.headers['track-id'];

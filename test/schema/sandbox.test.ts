@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/bank/client.ts';
+import type { CallReport } from '../../src/bank/attempts.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/example-operations.ts';
 import { graphql } from '../generated/index.ts';
@@ -71,7 +71,7 @@ async function startSandboxed(): Promise<Sandboxed> {
   const bankql = createTestBankql({
     bankUrl: sandbox.url,
     defaults: { bankId: 'SNDBCY2N', viewId: 'owner' },
-    limits: { onCall: (call) => void calls.push(call) },
+    bankOptions: { onCall: (call) => void calls.push(call) },
   });
   return {
     ask: bankql.ask,

@@ -55,7 +55,7 @@ describe('a write', () => {
   it.each(failures)(
     'that ends in %s is null, says why with its Track-ID, and is sent once',
     async (_, reply, code) => {
-      await using facade = await startFacade({ limits: { timeoutMs: 250 } });
+      await using facade = await startFacade({ bankOptions: { timeoutMs: 250 } });
       facade.bank.otherwise(() => reply);
       const result = await facade.ask(PutOneProduct);
       expect(result.data).toEqual({ putProduct: null });
