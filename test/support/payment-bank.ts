@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type Act, reply } from './faulty-bank.ts';
 
@@ -99,10 +100,8 @@ export async function startPaymentBank(): Promise<PaymentBank> {
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
     async listen() {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, '127.0.0.1', resolve);
-      });
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
       ({ port } = server.address() as AddressInfo);
     },
     [Symbol.asyncDispose]: () => bank.close(),

@@ -3,21 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { hasRedis, startRedis } from './redis.ts';
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
   readonly url: string;
-  /** Takes the store away from bankql; the answer gives it back, with all that it held. */
-  takeAway(): Promise<() => Promise<void>>;
+  /** Takes the store away from bankql, in one of its kind's ways; the answer gives it back, with all that it held. */
+  takeAway(way: string): Promise<() => Promise<void>>;
 }
 
 export interface StateKind {
   readonly name: string;
+  readonly ways: readonly string[];
   readonly start: () => Promise<State>;
 }
 
 const sqlite: StateKind = {
   name: 'SQLite',
+  ways: ['locked'],
   async start() {
     const folder = await mkdtemp(join(tmpdir(), 'bankql-payments-'));
     const path = join(folder, 'state.db');
@@ -44,5 +47,25 @@ function locks(database: DatabaseSync): boolean {
   }
 }
 
+const redis: StateKind = {
+  name: 'Redis',
+  ways: ['killed', 'held up'],
+  async start() {
+    const server = await startRedis();
+    return {
+      url: server.url,
+      async takeAway(way) {
+        if (way === 'held up') {
+          server.pause();
+          return async () => server.resume();
+        }
+        await server.kill();
+        return () => server.restart();
+      },
+      [Symbol.asyncDispose]: () => server.stop(),
+    };
+  },
+};
+
 /** The stores that several processes may share, as far as this machine has them. */
-export const sharedStates: readonly StateKind[] = [sqlite];
+export const sharedStates: readonly StateKind[] = hasRedis ? [sqlite, redis] : [sqlite];

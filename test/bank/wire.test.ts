@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const rows = Object.values(operations);
+
+/** Every header of a call, as the specification's table and HTTP have it; nothing else may leave. */
+function headersOf({ operation, sent }: SampleCall, host: string, { authProviderName, authId }: Credentials) {
+  const withAuth = operation.auth !== 'none' && authProviderName !== null && authId !== null;
+  return {
+    host,
+    connection: operation.kind === 'read' ? 'keep-alive' : 'close',
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'ocp-apim-subscription-key': canaries.subscriptionKey,
+    ...(withAuth ? { 'auth-provider-name': authProviderName, 'auth-id': authId } : {}),
+    ...(operation.tracked ? { 'track-id': expect.stringMatching(uuid) } : {}),
+    ...(operation.method === 'GET'
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(sent)) }),
+  };
+}
+
+describe('on the wire', () => {
+  let bank: RecordingBank;
+  let client: ReturnType<typeof createTestClient>;
+  beforeAll(async () => {
+    bank = await startRecordingBank();
+    client = createTestClient(bank.url);
+    for (const { line, reply } of Object.values(sampleCalls)) bank.on(line, { body: reply });
+  });
+  beforeEach(() => {
+    bank.calls.length = 0;
+  });
+  afterAll(async () => {
+    await client.close();
+    await bank.close();
+  });
+
+  describe.each(rows)('$id', ({ id, tracked, auth, method }) => {
+    const sample = sampleCalls[id];
+    it('is the request line, the headers and the body that the table says, and nothing else', async () => {
+      const { answer, trackId } = await sample.run(client);
+      expect(bank.lines()).toEqual([sample.line]);
+      const [call] = bank.calls;
+      expect(call?.headers).toEqual(headersOf(sample, new URL(bank.url).host, canaries));
+      expect(call?.headerNames).toHaveLength(Object.keys(call?.headers ?? {}).length);
+      expect(call?.body).toBe(sample.sent);
+      expect(trackId).toBe(call?.headers['track-id'] ?? null);
+      expect(answer).toEqual(sample.answer);
+    });
+
+    it(tracked ? 'bears another Track-ID each time' : 'bears no Track-ID', async () => {
+      const results = await Promise.all(Array.from({ length: 5 }, () => sample.run(client)));
+      const sent = bank.calls.map(({ headers }) => headers['track-id'] ?? null);
+      expect(new Set(results.map(({ trackId }) => trackId))).toEqual(new Set(sent));
+      expect(new Set(sent).size).toBe(tracked ? 5 : 1);
+      expect(sent.includes(null)).toBe(!tracked);
+    });
+
+    it('is appended to a bank’s address that has a path and ends in a slash', async () => {
+      const [, path] = sample.line.split(' ');
+      bank.on(`${method} /gateway/v2${path}`, { body: sample.reply });
+      for (const suffix of ['/gateway/v2', '/gateway/v2/', '/gateway/v2//']) {
+        await using behind = createTestClient(bank.url + suffix);
+        expect((await sample.run(behind)).answer).toEqual(sample.answer);
+      }
+      expect(bank.lines()).toEqual(Array(3).fill(`${method} /gateway/v2${path}`));
+    });
+
+    if (auth === 'required') return;
+    it('goes without the auth headers where there are none', async () => {
+      const nobody = { ...canaries, authProviderName: null, authId: null };
+      expect((await sample.run(client, nobody)).answer).toEqual(sample.answer);
+      expect(bank.calls.map(({ headers }) => headers)).toEqual([
+        headersOf(sample, new URL(bank.url).host, nobody),
+      ]);
+    });
+  });
+
+  it('a payment that was prepared is not sent yet, and is sent once by each `send`', async () => {
+    const sample = sampleCalls.postMakeTransaction;
+    const call = sample.prepare(client);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(bank.lines()).toEqual([]);
+    expect(await client.send(call)).toMatchObject({ status: 200, body: Buffer.alloc(0) });
+    expect(bank.lines()).toEqual([sample.line]);
+    expect(bank.calls[0]?.headers['track-id']).toBe(call.trackId);
+  });
+
+  it('no credential is in the path, in the query or in the body', async () => {
+    for (const sample of Object.values(sampleCalls)) await sample.run(client);
+    expect(bank.calls).toHaveLength(20);
+    for (const { path, body } of bank.calls)
+      for (const secret of Object.values(canaries)) expect(path + body).not.toContain(secret);
+  });
+});

@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BankqlError } from '../../src/bank/error.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { createLoaders, type Loaders } from '../../src/loaders/loaders.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { canaries } from '../support/sample-calls.ts';
+
+const bankId = 'B';
+const view = { bankId, accountId: 'a', viewId: 'owner' };
+const inBank = '/v1/api/banks/B';
+const inView = `${inBank}/accounts/a/owner`;
+
+interface Row {
+  readonly name: keyof Loaders;
+  readonly load: (loaders: Loaders) => Promise<unknown>;
+  readonly line: string;
+  readonly sent?: string;
+  readonly reply: string;
+  readonly answer: unknown;
+}
+
+/** A load of each loader, the call that it makes and what comes back. */
+const rows: readonly Row[] = [
+  {
+    name: 'customer',
+    load: ({ customer }) => customer.load({ bankId, customerId: 'c' }),
+    line: `GET ${inBank}/customers/c`,
+    reply: '{"legal_name":"C"}',
+    answer: { legal_name: 'C' },
+  },
+  {
+    name: 'accountsScope',
+    load: ({ accountsScope }) => accountsScope.load({ ...view, scope: 'permissions' }),
+    line: `GET ${inView}/permissions`,
+    reply: '{"accounts":[{"balance":{"amount":1.10}}]}',
+    answer: [{ balance: { amount: '1.10' } }],
+  },
+  {
+    name: 'otherAccounts',
+    load: ({ otherAccounts }) => otherAccounts.load(view),
+    line: `GET ${inView}/other_accounts`,
+    reply: '{"otherAccounts":[{"bank":"X"}]}',
+    answer: [{ bank: 'X' }],
+  },
+  {
+    name: 'postOtherAccounts',
+    load: ({ postOtherAccounts }) => postOtherAccounts.load({ ...view, query: { IBAN: 'CY17' } }),
+    line: `POST ${inView}/other_accounts`,
+    sent: '{"IBAN":"CY17"}',
+    reply: '{"otherAccounts":[{"bank":"Y"}]}',
+    answer: [{ bank: 'Y' }],
+  },
+  {
+    name: 'transaction',
+    load: ({ transaction }) => transaction.load({ ...view, transactionId: 't' }),
+    line: `GET ${inView}/transactions/t/transaction`,
+    reply: '{"id":"t"}',
+    answer: { id: 't' },
+  },
+  {
+    name: 'transactionsRequest',
+    load: ({ transactionsRequest }) => transactionsRequest.load(view),
+    line: `GET ${inView}/transaction-requests`,
+    reply: '{"transaction-requests":[{"status":"s"}]}',
+    answer: [{ status: 's' }],
+  },
+  {
+    name: 'branches',
+    load: ({ branches }) => branches.load({ bankId }),
+    line: `GET ${inBank}/branches`,
+    reply: '{"branches":[{"acceptsDeposits":true}]}',
+    answer: [{ acceptsDeposits: true }],
+  },
+  {
+    name: 'postBranches',
+    load: ({ postBranches }) => postBranches.load({ bankId, query: { id: 'B', name: 'n' } }),
+    line: `POST ${inBank}/branches`,
+    sent: '{"id":"B","name":"n"}',
+    reply: '{"branches":[{"acceptsDeposits":false}]}',
+    answer: [{ acceptsDeposits: false }],
+  },
+  {
+    name: 'product',
+    load: ({ product }) => product.load({ bankId, productId: 'p' }),
+    line: `GET ${inBank}/products/p`,
+    reply: '{"id":"p"}',
+    answer: { id: 'p' },
+  },
+  {
+    name: 'postProducts',
+    load: ({ postProducts }) => postProducts.load({ bankId, query: { id: 'p' } }),
+    line: `POST ${inBank}/products`,
+    sent: '{"id":"p"}',
+    reply: '{"product":[{"id":"p","bank_id":"B"}]}',
+    answer: [{ id: 'p', bank_id: 'B' }],
+  },
+  {
+    name: 'messagesOwner',
+    load: ({ messagesOwner }) => messagesOwner.load({ bankId }),
+    line: `GET ${inBank}/customer/messages`,
+    reply: '{"messages":[{"message":"m"}]}',
+    answer: [{ message: 'm' }],
+  },
+  {
+    name: 'postMetadata',
+    load: ({ postMetadata }) => postMetadata.load({ query: { id: 'm' } }),
+    line: 'POST /v1/api/metadata',
+    sent: '{"id":"m"}',
+    reply: '{"metadata":[{"code":"c"}]}',
+    answer: [{ code: 'c' }],
+  },
+];
+
+describe('loaders', () => {
+  let bank: RecordingBank;
+  let client: ReturnType<typeof createTestClient>;
+  let loaders: Loaders;
+  beforeAll(async () => {
+    bank = await startRecordingBank();
+    client = createTestClient(bank.url, { connections: 32 });
+    for (const { line, reply } of rows) bank.on(line, { body: reply });
+  });
+  beforeEach(() => {
+    bank.calls.length = 0;
+    loaders = createLoaders(client, canaries);
+  });
+  afterAll(async () => {
+    await client.close();
+    await bank.close();
+  });
+
+  it('are one for each of the bank’s reads, by its name without `get`', () => {
+    const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
+    const names = reads.map(({ id }) => id.replace(/^get(.)/, (_, letter: string) => letter.toLowerCase()));
+    expect(new Set(Object.keys(loaders))).toEqual(new Set(names));
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(loaders).toSorted());
+  });
+
+  it.each(rows)(
+    '$name makes one call for all who ask for the same',
+    async ({ load, line, sent = '', answer }) => {
+      const together = await Promise.all([load(loaders), load(loaders), load(loaders)]);
+      const later = await load(loaders);
+      expect([...together, later]).toEqual(Array(4).fill(answer));
+      expect(bank.calls.map(({ method, path, body }) => ({ line: `${method} ${path}`, body }))).toEqual([
+        { line, body: sent },
+      ]);
+      expect(bank.calls[0]?.headers['ocp-apim-subscription-key']).toBe(canaries.subscriptionKey);
+    },
+  );
+
+  it('of one caller and of another share nothing', async () => {
+    const another = createLoaders(client, { ...canaries, authId: 'another' });
+    const key = { bankId, customerId: 'c' };
+    await Promise.all([loaders.customer.load(key), another.customer.load(key)]);
+    expect(bank.calls.map(({ headers }) => headers['auth-id']).toSorted()).toEqual(
+      ['another', canaries.authId].toSorted(),
+    );
+  });
+
+  it('tell keys apart by every id, and ids that joined would be the same', async () => {
+    const keys = [
+      { bankId: 'B', accountId: 'a', viewId: 'owner' },
+      { bankId: 'B', accountId: 'A', viewId: 'owner' },
+      { bankId: 'B', accountId: 'a', viewId: 'public' },
+      { bankId: 'C', accountId: 'a', viewId: 'owner' },
+      { bankId: 'B', accountId: 'ao', viewId: 'wner' },
+      { bankId: 'B', accountId: 'a","owner', viewId: 'x' },
+      { bankId: 'B', accountId: 'a', viewId: 'owner","x' },
+    ];
+    bank.otherwise(({ path }) => ({ body: { otherAccounts: [{ bank: path }] } }));
+    const answers = await Promise.all(keys.map((key) => loaders.otherAccounts.load(key)));
+    const paths = keys.map(
+      ({ bankId: inOne, accountId, viewId }) =>
+        `/v1/api/banks/${inOne}/accounts/${encodeURIComponent(accountId)}/${encodeURIComponent(viewId)}/other_accounts`,
+    );
+    expect(answers.slice(1)).toEqual(paths.slice(1).map((path) => [{ bank: path }]));
+    expect(answers[0]).toEqual([{ bank: 'X' }]);
+    expect(bank.lines().toSorted()).toEqual(paths.map((path) => `GET ${path}`).toSorted());
+  });
+
+  it('tell the scopes of an account apart', async () => {
+    bank.on(`GET ${inView}/views`, { body: { accounts: [] } });
+    const [views, permissions] = await Promise.all([
+      loaders.accountsScope.load({ ...view, scope: 'views' }),
+      loaders.accountsScope.load({ ...view, scope: 'permissions' }),
+    ]);
+    expect([views, permissions]).toEqual([[], [{ balance: { amount: '1.10' } }]]);
+    expect(bank.lines().toSorted()).toEqual([`GET ${inView}/permissions`, `GET ${inView}/views`]);
+  });
+
+  it('of POST queries tell bodies apart', async () => {
+    const line = `POST ${inBank}/branches`;
+    bank.on(line, ({ body }) => ({ body: { branches: [{ acceptsDeposits: true, name: body }] } }));
+    const queries = [{ id: 'B' }, { id: 'B', name: 'x' }, { id: 'B', name: 'y' }, { id: 'C' }];
+    const load = () => Promise.all(queries.map((query) => loaders.postBranches.load({ bankId, query })));
+    const [answers] = await Promise.all([load(), load()]);
+    const bodies = queries.map((query) => JSON.stringify(query));
+    expect(answers.map(([branch]) => branch?.name)).toEqual(bodies);
+    expect(bank.calls.map(({ body }) => body).toSorted()).toEqual(bodies.toSorted());
+    bank.on(line, { body: '{"branches":[{"acceptsDeposits":false}]}' });
+  });
+
+  it('call for all keys of one turn at once: none waits for another’s answer', async () => {
+    const count = 12;
+    const all = Promise.withResolvers<void>();
+    bank.otherwise(async ({ path }) => {
+      if (bank.calls.length === count) all.resolve();
+      await all.promise;
+      return { body: { legal_name: path, branches: [] } };
+    });
+    const answers = await Promise.all([
+      ...Array.from({ length: count - 1 }, (_, index) =>
+        loaders.customer.load({ bankId, customerId: `together-${index}` }),
+      ),
+      loaders.branches.load({ bankId: 'together' }),
+    ]);
+    expect(answers).toHaveLength(count);
+    expect(new Set(bank.lines()).size).toBe(count);
+  });
+
+  it('keep a failure as they keep an answer: one call, one error for all who ask', async () => {
+    bank.otherwise({ status: 404, body: { message: 'no such customer' } });
+    const load = () =>
+      loaders.customer.load({ bankId, customerId: 'nobody' }).catch((error: unknown) => error);
+    const [one, two] = await Promise.all([load(), load()]);
+    const three = await load();
+    expect(one).toBeInstanceOf(BankqlError);
+    expect(one).toMatchObject({ code: 'NOT_FOUND', extensions: { operation: 'getCustomer', status: 404 } });
+    expect([two, three]).toEqual([one, one]);
+    expect(two).toBe(one);
+    expect(three).toBe(one);
+    expect(bank.lines()).toEqual([`GET ${inBank}/customers/nobody`]);
+  });
+
+  it('fail one key without failing its neighbours', async () => {
+    const results = await loaders.customer.loadMany([
+      { bankId, customerId: 'c' },
+      { bankId, customerId: '..' },
+      { bankId, customerId: 'c' },
+    ]);
+    expect(results).toEqual([
+      { legal_name: 'C' },
+      expect.objectContaining({ code: 'BAD_USER_INPUT' }),
+      { legal_name: 'C' },
+    ]);
+    expect(bank.lines()).toEqual([`GET ${inBank}/customers/c`]);
+  });
+
+  it('without credentials fail what needs them and serve what does not', async () => {
+    const nobody = createLoaders(client, { ...canaries, authProviderName: null, authId: null });
+    await expect(nobody.customer.load({ bankId, customerId: 'c' })).rejects.toMatchObject({
+      code: 'MISSING_CREDENTIALS',
+    });
+    expect(await nobody.branches.load({ bankId })).toEqual([{ acceptsDeposits: true }]);
+    expect(bank.lines()).toEqual([`GET ${inBank}/branches`]);
+  });
+
+  it('give calls up where their caller leaves', async () => {
+    const caller = new AbortController();
+    bank.otherwise(() => {
+      caller.abort();
+      return 'hang';
+    });
+    const left = createLoaders(client, canaries, caller.signal);
+    await expect(left.customer.load({ bankId, customerId: 'slow' })).rejects.toMatchObject({
+      cause: { reason: 'cancelled' },
+    });
+    expect(bank.lines()).toEqual([`GET ${inBank}/customers/slow`]);
+  });
+});
