@@ -117,6 +117,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       paymentTimeoutMs,
       connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
       connectionWaitMs: milliseconds('BANK_CONNECTION_WAIT_MS', 250),
+      retryShare: share('BANK_RETRY_SHARE', 0.1),
       breakerThreshold: share('BANK_BREAKER_THRESHOLD', 0.5),
       breakerOpenMs: milliseconds('BANK_BREAKER_OPEN_MS', 10_000),
       publicCacheTtlMs: integer('PUBLIC_CACHE_TTL_MS', 60_000, 0, day),

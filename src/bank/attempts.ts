@@ -9,6 +9,8 @@ import { createTurnstile } from './turnstile.ts';
 export interface AttemptOptions extends TransportOptions {
   /** How long a call waits for its turn among `connections`, in milliseconds. */
   readonly connectionWaitMs: number;
+  /** The share of reads that may be tried again; 0 for none. */
+  readonly retryShare: number;
   readonly breaker: BreakerOptions;
   /** Is told of every attempt that ended; it must not throw. */
   readonly onCall?: ((call: CallReport) => void) | undefined;
@@ -41,7 +43,7 @@ export function createAttempts(options: AttemptOptions) {
   const places = { places: options.connections, waitMs: options.connectionWaitMs };
   const turns = { read: createTurnstile(places), write: createTurnstile(places) };
   const breakers = createBreakers(options.breaker);
-  const retries = createRetryBudget();
+  const retries = createRetryBudget(options.retryShare);
 
   /** Sends a call, once. Errors: TransportFailure. */
   async function once(call: PreparedCall, timeoutMs: number, signal?: AbortSignal): Promise<WireReply> {

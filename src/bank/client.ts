@@ -20,6 +20,8 @@ export interface BankOptions extends SharingOptions {
   readonly connectionWaitMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** The share of reads that may be tried again; 0 for none. */
+  readonly retryShare: number;
   /** The share of failed calls that opens an operation's breaker; 0 for no breaker. */
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
@@ -41,7 +43,7 @@ export interface ReadLimits {
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
-export interface Read<T> extends Pick<Fetched, 'staleMs'> {
+export interface Read<T> extends Pick<Fetched, 'staleMs' | 'trackId'> {
   readonly answer: T;
 }
 

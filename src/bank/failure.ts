@@ -86,12 +86,11 @@ export function bankText(reply: WireReply, secrets: readonly string[]): string {
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
     .slice(0, longestText)
-    .toWellFormed()
-    .replace(/\ufffd$/, '');
+    .replace(/\p{Cs}$/u, '');
 }
 
 function retryAfter(reply: WireReply): number {
   const value = String(reply.headers['retry-after'] ?? '');
-  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.min(longestWait, Math.max(0, Math.ceil(seconds))) : 1;
 }

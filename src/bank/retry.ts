@@ -1,16 +1,15 @@
-/** The share of calls that may be tried again, and how many of them may come at once. */
-const share = 0.1;
+/** How many second attempts may come at once. */
 const burst = 10;
 /** How long a second attempt waits, in milliseconds: at random, so that they do not come in step. */
 const shortestWait = 20;
 const longestWait = 120;
 
 /**
- * How many second attempts the bank is asked to bear: one for ten calls, so that a bank on a bad day does not get
+ * How many second attempts the bank is asked to bear: a share of the calls, so that a bank on a bad day does not get
  * twice the load.
  */
-export function createRetryBudget() {
-  let left = burst;
+export function createRetryBudget(share: number) {
+  let left = share === 0 ? 0 : burst;
   return {
     /** A call was made. */
     earn(): void {

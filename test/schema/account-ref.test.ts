@@ -112,7 +112,7 @@ describe('AccountRef', () => {
       { to: { bankId: null, accountId: '../../customers', account: null } },
     ]);
     expect(failuresOf(result)).toEqual([
-      'bank.account.transactionRequests.nodes.0.to.account BAD_USER_INPUT',
+      'bank.account.transactionRequests.nodes.0.to.account BANK_BAD_RESPONSE',
     ]);
     expect(facade.bank.lines()).toEqual([requests]);
   });

@@ -116,8 +116,8 @@ describe('a list of links', () => {
     ]);
     expect(failuresOf(result)).toEqual([
       'bank.account.owners.1 BANK_BAD_RESPONSE',
-      'bank.account.owners.2 BAD_USER_INPUT',
-      'bank.account.owners.3 BAD_USER_INPUT',
+      'bank.account.owners.2 BANK_BAD_RESPONSE',
+      'bank.account.owners.3 BANK_BAD_RESPONSE',
       'bank.account.owners.4 BANK_BAD_RESPONSE',
     ]);
     expect(facade.bank.calls).toHaveLength(3);

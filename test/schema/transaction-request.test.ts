@@ -106,7 +106,7 @@ describe('getTransactionsRequest', () => {
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([{ transactions }]);
     // A separator that the contract does not name makes one id, which can be no segment of a path.
     expect(failuresOf(result)).toEqual(
-      expected === null ? ['bank.account.transactionRequests.nodes.0.transactions.0 BAD_USER_INPUT'] : [],
+      expected === null ? ['bank.account.transactionRequests.nodes.0.transactions.0 BANK_BAD_RESPONSE'] : [],
     );
     expect(facade.bank.calls).toHaveLength(1 + new Set(expected).size);
   });

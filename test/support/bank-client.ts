@@ -1,5 +1,6 @@
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { BankqlError } from '../../src/bank/error.ts';
+import { bankDefaults } from './bankql.ts';
 import type { SampleCall } from './sample-calls.ts';
 
 /** A client of the bank at this address, with limits that suit a test. */
@@ -9,11 +10,8 @@ export function createTestClient(
 ): BankClient & AsyncDisposable {
   const client = createBankClient({
     baseUrl,
-    timeoutMs: 2000,
-    paymentTimeoutMs: 2000,
-    connectTimeoutMs: 500,
+    ...bankDefaults,
     connections: 8,
-    maxBodyBytes: 1024 * 1024,
     ...options,
   });
   return { ...client, [Symbol.asyncDispose]: () => client.close() };

@@ -58,9 +58,10 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   connections: 64,
   connectionWaitMs: 250,
   maxBodyBytes: 1024 * 1024,
-  breakerThreshold: 0.5,
+  // One question is one call, unless the test is about something else.
+  retryShare: 0,
+  breakerThreshold: 0,
   breakerOpenMs: 10_000,
-  // What one test reads is not kept for the next question of the same test.
   publicCacheTtlMs: 0,
 };
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { BankClient, CallInput, PreparedCall } from '../../src/bank/client.ts';
+import type { CallInput, PreparedCall } from '../../src/bank/call.ts';
+import type { BankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
@@ -40,6 +41,11 @@ export interface SampleCall extends Wire {
   ): Promise<{ readonly answer: unknown; readonly trackId: string | null }>;
 }
 
+const isRead = <T extends Operation>(operation: T): operation is T & { readonly kind: 'read' } =>
+  operation.kind === 'read';
+const isWrite = <T extends Operation>(operation: T): operation is T & { readonly kind: 'write' } =>
+  operation.kind === 'write';
+
 const sample = <T extends Operation>(
   operation: T,
   input: Omit<CallInput<T>, 'credentials'>,
@@ -56,8 +62,10 @@ const sample = <T extends Operation>(
     ids: { ...input.ids },
     prepare: (bank, credentials = canaries, ids = {}) => bank.prepare(operation, inputFor(credentials, ids)),
     async run(bank, credentials = canaries, ids = {}) {
-      if (operation.kind !== 'payment') return bank.call(operation, inputFor(credentials, ids));
-      const call = bank.prepare(operation, inputFor(credentials, ids));
+      const input = inputFor(credentials, ids);
+      if (isRead(operation)) return bank.read(operation, input);
+      if (isWrite(operation)) return bank.write(operation, input);
+      const call = bank.prepare(operation, input);
       const reply = await bank.send(call);
       return { answer: reply.body.toString('utf8'), trackId: call.trackId };
     },

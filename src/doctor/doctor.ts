@@ -1,0 +1,70 @@
+import type { BankOptions } from '../bank/client.ts';
+import { createTransport } from '../bank/transport.ts';
+import { examinations } from './examinations.ts';
+import { type Diagnosis, examine } from './examine.ts';
+import type { DoctorOptions } from './options.ts';
+
+/** What the doctor is given to work with. */
+export interface DoctorContext extends DoctorOptions {
+  readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes'>;
+  /** Takes what is printed, a line at a time. */
+  readonly write: (text: string) => void;
+}
+
+const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
+const operationWidth = widthOf(examinations.map(({ operation }) => operation.id));
+const requestWidth = widthOf(examinations.map(({ request }) => request));
+
+const row = (operation: string, request: string, status: string, milliseconds: string, verdict: string) =>
+  [
+    operation.padEnd(operationWidth),
+    request.padEnd(requestWidth),
+    status.padStart(6),
+    milliseconds.padStart(6),
+    verdict,
+  ].join('  ');
+
+/**
+ * Calls every read operation of a bank whose ids are given, once and one after the other, and prints how the
+ * answers compare with the contract. It cannot write: see examinations.ts. It prints no credential and no
+ * value of an answer; of a refusal, the bank's text.
+ * Shape:  the exit code: 0 where every call conforms, 1 where one does not, 2 where none could be made.
+ * Errors: BankqlError BAD_USER_INPUT where an id cannot be sent.
+ */
+export async function runDoctor({ bank, ids, credentials, write }: DoctorContext): Promise<number> {
+  const { origin, pathname } = new URL(bank.baseUrl);
+  const prefix = pathname.replace(/\/+$/, '');
+  const transport = createTransport({ ...bank, origin, connections: 1 });
+  const diagnoses: Diagnosis[] = [];
+  let skipped = 0;
+  write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);
+  try {
+    for (const { operation, request, prepare } of examinations) {
+      const call = prepare(prefix, ids, credentials);
+      if (!('request' in call)) {
+        skipped += 1;
+        write(`${row(operation.id, request, '-', '-', `skipped: give ${call.join(', ')}`)}\n`);
+        continue;
+      }
+      const diagnosis = await examine(transport, call, bank.timeoutMs);
+      diagnoses.push(diagnosis);
+      const { status, milliseconds, verdict, differences } = diagnosis;
+      write(`${row(operation.id, request, String(status ?? '-'), String(milliseconds), verdict)}\n`);
+      for (const difference of differences) write(`    ${difference}\n`);
+    }
+  } finally {
+    await transport.close();
+  }
+  write(`\n${summaryOf(origin + prefix, diagnoses, skipped)}\n`);
+  if (diagnoses.length === 0) return 2;
+  return diagnoses.every(({ outcome }) => outcome === 'ok') ? 0 : 1;
+}
+
+function summaryOf(address: string, diagnoses: readonly Diagnosis[], skipped: number): string {
+  const outcomes = (['ok', 'refused', 'no answer', 'contract', 'drift'] as const).flatMap((outcome) => {
+    const count = diagnoses.filter((diagnosis) => diagnosis.outcome === outcome).length;
+    return count === 0 ? [] : [`${count} ${outcome}`];
+  });
+  const calls = `${diagnoses.length} ${diagnoses.length === 1 ? 'call' : 'calls'} of ${address}`;
+  return `${[calls, outcomes.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.`;
+}

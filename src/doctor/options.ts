@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util';
+import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { checkId } from '../bank/path.ts';
+
+/** The options that name a record of the bank, and what each of them is. */
+export const idOptions = {
+  'bank-id': "the bank's code",
+  account: 'an account that the caller may see',
+  view: 'a view of that account',
+  transaction: 'a transaction of that account',
+  customer: 'a customer whom the caller may see',
+  product: 'a product',
+  branch: 'what branches are searched by (the id of the query)',
+  iban: 'what counterparties of the account are searched by',
+  metadata: 'what metadata is searched by (the id of the query)',
+} as const;
+
+export type IdOption = keyof typeof idOptions;
+export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
+
+const isIdOption = (name: string): name is IdOption => Object.hasOwn(idOptions, name);
+
+/** The options that show the caller to the bank, and the variables that keep them off the command line. */
+export const credentialOptions = {
+  key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
+  'auth-provider': { credential: 'authProviderName', variable: 'DOCTOR_AUTH_PROVIDER_NAME' },
+  'auth-id': { credential: 'authId', variable: 'DOCTOR_AUTH_ID' },
+} as const satisfies Record<string, { credential: keyof Credentials; variable: string }>;
+
+type CredentialOption = keyof typeof credentialOptions;
+
+/** What the doctor asks the bank about, and as whom. */
+export interface DoctorOptions {
+  readonly ids: DoctorIds;
+  readonly credentials: Credentials;
+}
+
+/** Options that cannot be used; the message says why in one line, and shows no value. */
+export class DoctorOptionError extends Error {
+  override readonly name = 'DoctorOptionError';
+}
+
+const pad = (name: string) => `  --${name}`.padEnd(18);
+
+/** What `--help` prints. */
+export const doctorUsage = [
+  'npm run doctor -- [options]: calls every read operation of the bank and compares the answers with the contract.',
+  '',
+  ...Object.entries(idOptions).map(([name, what]) => `${pad(name)}${what}`),
+  ...Object.entries(credentialOptions).map(
+    ([name, { credential, variable }]) =>
+      `${pad(name)}the header ${credentialHeaders[credential]}; better ${variable}`,
+  ),
+  '',
+].join('\n');
+
+/**
+ * Reads the command line and the environment; what neither of them gives is taken from `defaults`.
+ * Shape:  null where help is asked for.
+ * Errors: DoctorOptionError.
+ */
+export function readDoctorOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  defaults: DoctorOptions,
+): DoctorOptions | null {
+  const given = parse(args);
+  if (given.has('help')) return null;
+  const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
+  for (const [name, value] of given) {
+    if (isIdOption(name)) ids[name] = checked(() => checkId(`--${name}`, value));
+  }
+  const credential = (option: CredentialOption) => {
+    const { credential: name, variable } = credentialOptions[option];
+    const value = given.get(option) ?? (environment[variable] || defaults.credentials[name]);
+    return value === null ? null : checked(() => checkCredential(credentialHeaders[name], value));
+  };
+  const credentials = {
+    subscriptionKey: credential('key'),
+    authProviderName: credential('auth-provider'),
+    authId: credential('auth-id'),
+  };
+  if (credentials.subscriptionKey === null) {
+    throw new DoctorOptionError(
+      `No operation can be called without a subscription key: set ${credentialOptions.key.variable}, or give --key.`,
+    );
+  }
+  return { ids, credentials };
+}
+
+/** The options as they were given. What stands between them is not repeated: it may be a credential. */
+function parse(args: readonly string[]): Map<string, string> {
+  const known = [...Object.keys(idOptions), ...Object.keys(credentialOptions)];
+  const options = Object.fromEntries(known.map((name) => [name, { type: 'string' as const }]));
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: { ...options, help: { type: 'boolean' } },
+    strict: false,
+    tokens: true,
+  });
+  const given = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind !== 'option') {
+      throw new DoctorOptionError('Give options only, such as --account alice-current; --help lists them.');
+    }
+    const { name, value } = token;
+    if (name !== 'help' && !known.includes(name)) {
+      throw new DoctorOptionError(`There is no option --${name}; --help lists them.`);
+    }
+    if (name !== 'help' && value === undefined) throw new DoctorOptionError(`--${name} needs a value.`);
+    given.set(name, value ?? '');
+  }
+  return given;
+}
+
+/** A check of the bank's layer, its complaint as one about an option. */
+function checked(check: () => string): string {
+  try {
+    return check();
+  } catch (error) {
+    throw error instanceof Error ? new DoctorOptionError(error.message) : error;
+  }
+}
