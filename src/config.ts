@@ -3,6 +3,7 @@ import { checkCredential, credentialHeaders } from './bank/credentials.ts';
 import { checkId } from './bank/path.ts';
 import type { OperationLimits } from './schema/context.ts';
 import type { LoadLimits } from './server/load.ts';
+import type { DocumentLimits } from './server/use-document-limits.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {
@@ -11,6 +12,9 @@ export interface Config {
   readonly bank: { readonly baseUrl: string } | null;
   readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
   readonly operationLimits: OperationLimits;
+  readonly documentLimits: DocumentLimits;
+  readonly maxRequestBytes: number;
+  readonly corsOrigins: ReadonlySet<string>;
   readonly load: LoadLimits;
   /** Null: no metrics are served. */
   readonly metricsPort: number | null;
@@ -22,7 +26,13 @@ export interface Config {
   readonly introspection: boolean;
   readonly logLevel: string;
   readonly state: { readonly url: string; readonly retentionMs: number };
-  readonly sandbox: { readonly port: number; readonly database: string; readonly latencyMs: number };
+  readonly sandbox: {
+    readonly port: number;
+    readonly database: string;
+    readonly latencyMs: number;
+    /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
+    readonly faults: string | undefined;
+  };
 }
 
 /** What the process cannot start with, in one line that says what to do. */
@@ -75,6 +85,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (/^[\d.]+$/.test(text) && number >= 0 && number <= 1) return number;
     throw new ConfigError(name, text, `give a number from 0 to 1, or leave it out for ${fallback}.`);
   };
+  const limit = (name: string, fallback: number) => integer(name, fallback, 1, 1_000_000);
   const milliseconds = (name: string, fallback: number) => integer(name, fallback, 1, 600_000);
 
   const host = value('HOST') ?? '127.0.0.1';
@@ -127,6 +138,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       timeoutMs: operationTimeoutMs,
       restCalls: integer('MAX_REST_CALLS', 50, 1, 100_000),
     },
+    documentLimits: {
+      tokens: limit('LIMIT_TOKENS', 2000),
+      depth: limit('LIMIT_DEPTH', 15),
+      aliases: limit('LIMIT_ALIASES', 30),
+      rootFields: limit('LIMIT_ROOT_FIELDS', 20),
+      directives: limit('LIMIT_DIRECTIVES', 20),
+      fields: limit('LIMIT_FIELDS', 500),
+    },
+    maxRequestBytes: integer('LIMIT_BODY_BYTES', 100_000, 1, 100_000_000),
+    corsOrigins: readOrigins(value('CORS_ORIGINS')),
     load: {
       inFlight: integer('MAX_IN_FLIGHT', 1000, 1, 1_000_000),
       inFlightPerCaller: integer('MAX_IN_FLIGHT_PER_CALLER', 100, 1, 1_000_000),
@@ -147,8 +168,23 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       port: integer('SANDBOX_PORT', 4010, 0, 65535),
       database: value('SANDBOX_DB') ?? ':memory:',
       latencyMs: integer('SANDBOX_LATENCY_MS', 0, 0, 600_000),
+      faults: value('SANDBOX_FAULTS'),
     },
   };
+}
+
+/** Origins as browsers send them, separated by commas or white space. */
+function readOrigins(text = ''): ReadonlySet<string> {
+  const origins = text.split(/[\s,]+/).filter((origin) => origin !== '');
+  for (const origin of origins) {
+    if (URL.parse(origin)?.origin !== origin)
+      throw new ConfigError(
+        'CORS_ORIGINS',
+        text,
+        `give origins such as https://app.example; ${origin} is none.`,
+      );
+  }
+  return new Set(origins);
 }
 
 function readBank(address: string | undefined, allowHttp: boolean): Config['bank'] {

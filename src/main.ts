@@ -1,8 +1,12 @@
 import { pino } from 'pino';
 import { createBankClient } from './bank/client.ts';
 import { readConfig, StartError } from './config.ts';
+import { runDoctor } from './doctor/doctor.ts';
+import { DoctorOptionError, doctorUsage, readDoctorOptions } from './doctor/options.ts';
 import { openStore } from './payments/open-store.ts';
 import { createPayments } from './payments/payments.ts';
+import { example } from './sandbox/example.ts';
+import { FaultError } from './sandbox/faults/fault.ts';
 import * as sandboxIdentity from './sandbox/identity.ts';
 import { startSandbox } from './sandbox/server.ts';
 import { listen, serve } from './server/server.ts';
@@ -47,10 +51,13 @@ async function startBankql() {
   });
   const server = await serve({
     ...config.http,
+    http: { corsOrigins: config.corsOrigins },
     bank,
     payments,
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
+    documentLimits: config.documentLimits,
+    maxRequestBytes: config.maxRequestBytes,
     load: config.load,
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,
@@ -92,6 +99,29 @@ async function startSandboxBank() {
   return () => sandbox.close();
 }
 
+/** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
+async function examineBank(args: readonly string[]): Promise<number> {
+  // It keeps no state and listens nowhere.
+  const config = readConfig({ ...process.env, STATE_URL: 'memory:', HOST: undefined });
+  const write = (text: string) => void process.stdout.write(text);
+  const given = {
+    ids: { ...(config.bankId === null ? {} : { 'bank-id': config.bankId }), view: config.defaultView },
+    credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
+  };
+  const options = readDoctorOptions(args, process.env, config.bank === null ? example : given);
+  if (options === null) {
+    write(doctorUsage);
+    return 0;
+  }
+  const sandbox = config.bank === null ? await startSandbox({ ...config.sandbox, port: 0 }) : null;
+  try {
+    const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
+    return await runDoctor({ ...options, bank: { ...config.bankLimits, baseUrl }, write });
+  } finally {
+    await sandbox?.close();
+  }
+}
+
 function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiql: boolean): string {
   const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
   const headers = Object.entries(alice).map(([name, value]) => `    -H '${name}: ${value}' \\`);
@@ -115,8 +145,8 @@ function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiq
   ].join('\n');
 }
 
-try {
-  const stop = await (process.argv[2] === 'sandbox' ? startSandboxBank() : startBankql());
+/** Runs until a signal comes, and then ends what runs. */
+function serveUntilSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const end = () => {
     // Whoever asks twice does not want to wait.
@@ -126,15 +156,26 @@ try {
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
-} catch (error) {
-  process.stderr.write(`${explain(error)}\n`);
-  process.exit(1);
 }
 
 /** What stops the start, in one line where it is known. */
 function explain(error: unknown): string {
-  if (error instanceof StartError) return error.message;
+  if (error instanceof StartError || error instanceof DoctorOptionError) return error.message;
+  if (error instanceof FaultError)
+    return `SANDBOX_FAULTS=${process.env.SANDBOX_FAULTS ?? ''} cannot be used: ${error.message}.`;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
     return `${error.message}: another process listens there; give another PORT or SANDBOX_PORT.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const [, , command, ...args] = process.argv;
+try {
+  if (command === 'doctor') process.exitCode = await examineBank(args);
+  else if (command === 'sandbox') serveUntilSignal(await startSandboxBank());
+  else if (command === undefined) serveUntilSignal(await startBankql());
+  else throw new StartError(`bankql knows no command "${command}": sandbox, doctor, or none to serve.`);
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`);
+  // Two, for the doctor: one says that a bank does not conform.
+  process.exit(command === 'doctor' ? 2 : 1);
 }

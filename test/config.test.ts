@@ -11,7 +11,7 @@ describe('with an empty environment', () => {
     expect(config.defaultView).toBe('owner');
     expect(config.state.url).toBe('memory:');
     expect([config.graphiql, config.introspection]).toEqual([true, true]);
-    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0 });
+    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0, faults: undefined });
   });
 });
 

@@ -21,13 +21,24 @@ const layers: Record<string, readonly string[]> = {
   schema: ['contract', 'bank', 'loaders', 'payments'],
   server: ['contract', 'bank', 'loaders', 'payments', 'schema'],
   sandbox: ['contract'],
+  doctor: ['contract', 'bank'],
   'config.ts': ['bank', 'schema', 'server'],
-  'main.ts': ['contract', 'bank', 'loaders', 'payments', 'schema', 'server', 'sandbox', 'config.ts'],
+  'main.ts': [
+    'contract',
+    'bank',
+    'loaders',
+    'payments',
+    'schema',
+    'server',
+    'sandbox',
+    'doctor',
+    'config.ts',
+  ],
 };
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← server ← main; contract ← sandbox ← main', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← server ← main; contract ← sandbox ← main; bank ← doctor ← main', () => {
   const broken: string[] = [];
   for (const { file, text } of sources) {
     for (const [, target = ''] of text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)) {
@@ -93,7 +104,7 @@ describe('the README', () => {
 
   test('names every variable that the process reads, and no other', () => {
     const config = readFileSync(join(root, 'src/config.ts'), 'utf8');
-    const read = [...config.matchAll(/(?:value|integer|flag|share|milliseconds)\('([A-Z_]+)'/g)].map(
+    const read = [...config.matchAll(/(?:value|integer|flag|share|limit|milliseconds)\('([A-Z_]+)'/g)].map(
       ([, name]) => name,
     );
     expect(rows('Configuration').sort()).toEqual([...new Set(read)].sort());

@@ -19,29 +19,35 @@ type Path = readonly PropertyKey[];
 /** Compares a success (status 2xx) with its operation's row of the contract. */
 export function conformityOf(call: PreparedCall, reply: WireReply): Conformity {
   const { operation } = call;
-  const details = detailsOf(call);
+  const { envelope } = operation;
+  const root: Path = envelope === null ? [] : [envelope];
   const contract: string[] = [];
   const drift: string[] = [];
   const unknown: string[] = [];
   try {
-    const json = parseAnswer(reply, details, ({ field }) =>
-      drift.push(`${field}: expected number, found string`),
-    );
-    const { envelope } = operation;
+    const details = detailsOf(call);
+    const json = parseAnswer(reply, details);
+    // As it was sent: bankql's own reading makes texts of all amounts.
+    const sent = valueAt(JSON.parse(reply.body.toString('utf8')), root);
+    const content = valueAt(json, root);
     const record = operation.answer ?? z.looseObject({});
     const shape = envelope === null ? record : z.array(record);
-    const content = envelope === null ? json : valueAt(json, [envelope]);
-    const name = (path: Path) => nameOf(envelope ?? '', path);
-    const issues = shape.safeParse(content).error?.issues ?? [];
-    // Said now: the check below puts what was meant, or an error, in the place of what was found.
-    const places = issues.map((issue) => ({
-      path: issue.path,
-      text: `${name(issue.path)}: expected ${expectedBy(issue)}, found ${kindOf(valueAt(content, issue.path))}`,
-    }));
-    unknown.push(...unknownFields(shape, content, []).map(name));
+    const differs = (path: Path, expected: string) =>
+      `${nameOf([...root, ...path])}: expected ${expected}, found ${kindOf(valueAt(sent, path))}`;
+
+    const issues = new Map<string, z.core.$ZodIssue>();
+    for (const issue of (shape.safeParse(content).error?.issues ?? []).toReversed()) {
+      issues.set(issue.path.join('.'), issue);
+    }
+    unknown.push(...unknownFields(shape, content, []).map((path) => nameOf([...root, ...path])));
+    for (const path of amountsAsText(sent, [])) {
+      if (!issues.has(path.join('.'))) drift.push(differs(path, 'number'));
+    }
+    // Puts what was meant, or an error, in the place of what was found.
     checkAnswer(operation, json, details);
-    for (const { path, text } of places) {
-      (valueAt(content, path) instanceof Error ? contract : drift).push(text);
+    for (const issue of [...issues.values()].toReversed()) {
+      const found = valueAt(content, issue.path) instanceof Error ? contract : drift;
+      found.push(differs(issue.path, expectedBy(issue)));
     }
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
@@ -58,10 +64,10 @@ function counted(texts: readonly string[]): string[] {
 }
 
 /** A field of an answer without its place in a list, such as `branches[].location.latitude`. */
-const nameOf = (root: string, path: Path): string =>
+const nameOf = (path: Path): string =>
   path.reduce<string>(
     (name, key) => (typeof key === 'number' ? `${name}[]` : [name, String(key)].filter(Boolean).join('.')),
-    root,
+    '',
   );
 
 function expectedBy(issue: z.core.$ZodIssue): string {
@@ -81,6 +87,14 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => (isObject(place) ? Reflect.get(place, key) : undefined), root);
+
+/** Where an answer holds an amount as a text. */
+function amountsAsText(value: unknown, path: Path): Path[] {
+  if (!isObject(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
+  return Object.entries(value).flatMap(([key, member]) =>
+    amountsAsText(member, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
 
 /** Where an answer holds fields that its shape does not name. */
 function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path): Path[] {

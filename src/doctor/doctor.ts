@@ -65,6 +65,6 @@ function summaryOf(address: string, diagnoses: readonly Diagnosis[], skipped: nu
     const count = diagnoses.filter((diagnosis) => diagnosis.outcome === outcome).length;
     return count === 0 ? [] : [`${count} ${outcome}`];
   });
-  const calls = `${diagnoses.length} ${diagnoses.length === 1 ? 'call' : 'calls'} of ${address}`;
+  const calls = `${diagnoses.length} ${diagnoses.length === 1 ? 'call' : 'calls'} to ${address}`;
   return `${[calls, outcomes.join(', ')].filter(Boolean).join(': ')}; ${skipped} skipped.`;
 }

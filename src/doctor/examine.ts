@@ -47,7 +47,9 @@ export async function examine(
 type Judgement = Pick<Diagnosis, 'outcome' | 'verdict' | 'differences'>;
 
 function silence({ message, cause }: TransportFailure): Judgement {
-  const why = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : '';
+  // Where several addresses were tried, undici's error has a code and no message.
+  const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
+  const why = said ? ` (${said})` : '';
   return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
 }
 

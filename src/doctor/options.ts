@@ -18,6 +18,9 @@ export const idOptions = {
 export type IdOption = keyof typeof idOptions;
 export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
 
+/** Those that no path holds: any text will do. */
+const queries: readonly IdOption[] = ['branch', 'iban', 'metadata'];
+
 const isIdOption = (name: string): name is IdOption => Object.hasOwn(idOptions, name);
 
 /** The options that show the caller to the bank, and the variables that keep them off the command line. */
@@ -68,7 +71,8 @@ export function readDoctorOptions(
   if (given.has('help')) return null;
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
   for (const [name, value] of given) {
-    if (isIdOption(name)) ids[name] = checked(() => checkId(`--${name}`, value));
+    if (!isIdOption(name)) continue;
+    ids[name] = queries.includes(name) ? value : checked(() => checkId(`--${name}`, value));
   }
   const credential = (option: CredentialOption) => {
     const { credential: name, variable } = credentialOptions[option];
@@ -107,7 +111,8 @@ function parse(args: readonly string[]): Map<string, string> {
     if (name !== 'help' && !known.includes(name)) {
       throw new DoctorOptionError(`There is no option --${name}; --help lists them.`);
     }
-    if (name !== 'help' && value === undefined) throw new DoctorOptionError(`--${name} needs a value.`);
+    const isSwallowed = !token.inlineValue && value?.startsWith('--');
+    if (name !== 'help' && (!value || isSwallowed)) throw new DoctorOptionError(`--${name} needs a value.`);
     given.set(name, value ?? '');
   }
   return given;

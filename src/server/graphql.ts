@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { createYoga, useReadinessCheck } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { BankClient } from '../bank/client.ts';
 import type { Payments } from '../payments/payments.ts';
@@ -9,6 +10,7 @@ import { schema } from '../schema/schema.ts';
 import { readCredentials } from './credentials.ts';
 import { graphiqlOptions } from './graphiql.ts';
 import { maskError } from './mask-error.ts';
+import { type DocumentLimits, useDocumentLimits } from './use-document-limits.ts';
 import { useIntrospectionGuard } from './use-introspection-guard.ts';
 import { useOnePayment } from './use-one-payment.ts';
 import { useStaleNotice } from './use-stale-notice.ts';
@@ -18,6 +20,9 @@ export interface GraphQLOptions {
   readonly payments: Payments;
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
+  readonly documentLimits: DocumentLimits;
+  /** The longest request body, in bytes. */
+  readonly maxRequestBytes: number;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
   readonly introspection: boolean;
@@ -26,6 +31,16 @@ export interface GraphQLOptions {
   readonly logger: Logger;
   /** False while the process is about to end: /ready then answers 503. */
   readonly isReady?: () => boolean;
+}
+
+/** How much text of documents is kept parsed, in characters. */
+const documentCacheSize = 4 * 1024 * 1024;
+
+function documentCache<T extends object>() {
+  return new LRUCache<string, T>({
+    maxSize: documentCacheSize,
+    sizeCalculation: (_parsed, text) => text.length + 1,
+  });
 }
 
 interface NodeContext {
@@ -49,11 +64,15 @@ export function createGraphQL(options: GraphQLOptions) {
     cors: false,
     batching: false,
     multipart: false,
+    maxRequestBodySize: options.maxRequestBytes,
+    // Bounded by their text, not by their number: a thousand documents of 100 kB are 100 MB, parsed several times that.
+    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     // Original errors may hold secrets: what is logged goes through `unexpected`.
     logging: false,
     maskedErrors: { maskError: (error) => maskError(error, unexpected), isDev: false },
     plugins: [
       useReadinessCheck({ endpoint: '/ready', check: () => options.isReady?.() ?? true }),
+      useDocumentLimits(options.documentLimits, { hideSuggestions: !options.introspection }),
       useOnePayment(),
       useStaleNotice(),
       ...(options.introspection ? [] : [useIntrospectionGuard()]),

@@ -1,13 +1,15 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { errorCodes } from '../bank/error.ts';
+import { type ErrorCode, errorCodes } from '../bank/error.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
+import { type HttpPolicyOptions, judge } from './http-policy.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
 
 export interface ServerOptions extends GraphQLOptions {
   readonly host: string;
   readonly port: number;
   readonly load: LoadLimits;
+  readonly http: HttpPolicyOptions;
   /** Is told of every request that is not accepted; it must not throw. */
   readonly onShed?: (why: Shed) => void;
 }
@@ -31,12 +33,22 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const listening = await listen(options.host, options.port, (request, response) => {
     // A connection that is kept alive would go on being served after close().
     if (draining) response.setHeader('Connection', 'close');
+    const { headers, refusal } = judge(
+      { method: request.method ?? '', headers: request.headers },
+      options.http,
+    );
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+    if (refusal !== null) return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
     // Health is told whatever the load.
     if (request.url?.startsWith('/graphql')) {
       const entered = load.enter(request);
       if (typeof entered === 'string') {
         options.onShed?.(entered);
-        return refuse(response);
+        response.setHeader('Retry-After', '1');
+        return refuse(response, 503, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
+          retryAfter: 1,
+        });
       }
       response.once('close', entered);
     }
@@ -55,18 +67,17 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   };
 }
 
-/** Says at once that there is too much to do. */
-function refuse(response: ServerResponse): void {
-  const extensions = { code: 'OVERLOADED', retryable: errorCodes.OVERLOADED.retryable, retryAfter: 1 };
-  response.writeHead(503, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
-  response.end(
-    JSON.stringify({
-      errors: [
-        { message: 'bankql has too much to do; nothing was sent. Try again in a moment.', extensions },
-      ],
-    }),
-  );
+/** Answers without reading the request's body. */
+function refuse(response: ServerResponse, status: number, message: string, code: ErrorCode, more = {}): void {
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' });
+  const extensions = { code, retryable: errorCodes[code].retryable, ...more };
+  response.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }
+
+/** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
+const slowestRequestMs = 10_000;
+/** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
+const keepAliveMs = 65_000;
 
 /**
  * An HTTP server that listens.
@@ -77,7 +88,16 @@ export async function listen(
   port: number,
   listener: RequestListener,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server: Server = createServer(listener);
+  const server: Server = createServer(
+    {
+      headersTimeout: slowestRequestMs,
+      requestTimeout: slowestRequestMs,
+      // How often Node looks: by default every 30 s, whatever the two above say.
+      connectionsCheckingInterval: 500,
+      keepAliveTimeout: keepAliveMs,
+    },
+    listener,
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

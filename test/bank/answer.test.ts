@@ -7,9 +7,11 @@ import { operations } from '../../src/contract/operations.ts';
 
 const { getCustomer, getBranches, getTransaction, getAccountsScope, getProduct, postProducts } = operations;
 
+const details = (operation: Operation) => ({ operation: operation.id, status: 200, trackId: 'T' });
+
 /** An answer's text held against an operation. */
 const check = <T extends Operation>(operation: T, text: string) =>
-  checkAnswer(operation, parseExactJson(text), { operation: operation.id, status: 200, trackId: 'T' });
+  checkAnswer(operation, parseExactJson(text), details(operation)).answer;
 
 /** The error that stands in a value's place, with what it says of the place. */
 const brokenAt = (operation: Operation, place: string, what: string) =>
@@ -56,7 +58,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
 
   it('within a list of records: the field, at its depth', () => {
     const text = `{"branches":[
-      {"acceptsDeposits":true,"name":"one","location":{"latitude":"35","longitude":33}},
+      {"acceptsDeposits":true,"name":"one","location":{"latitude":"north","longitude":33}},
       {"name":"two","meta":{}},
       {"acceptsDeposits":false,"name":"three"}]}`;
     expect(check(getBranches, text)).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/bank/client.ts';
+import type { CallReport } from '../../src/bank/attempts.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
@@ -124,6 +124,7 @@ describe('a report', () => {
       status: 200,
       milliseconds: expect.any(Number),
       trackId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      reason: null,
       failure: null,
       bankText: null,
     });
@@ -132,13 +133,23 @@ describe('a report', () => {
 
   it('is given of a call that broke, with the reason', async () => {
     const { report } = await reportOf(reset, sampleCalls.getBranches);
-    expect(report).toMatchObject({ operation: 'getBranches', status: null, trackId: null, bankText: null });
+    expect(report).toMatchObject({
+      operation: 'getBranches',
+      status: null,
+      trackId: null,
+      reason: 'unavailable',
+      bankText: null,
+    });
     expect(report?.failure).toMatch(/^the connection broke \(.*(ECONNRESET|closed).*\)$/);
   });
 
   it('is given of a call whose time ran out', async () => {
     const { report } = await reportOf(hang, change);
-    expect(report).toMatchObject({ status: null, failure: `no whole answer within ${limits.timeoutMs} ms` });
+    expect(report).toMatchObject({
+      status: null,
+      reason: 'timeout',
+      failure: expect.stringMatching(/^no whole answer within [\d.]+ ms$/),
+    });
     expect(report?.milliseconds).toBeGreaterThan(limits.timeoutMs - 20);
   });
 

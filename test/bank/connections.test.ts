@@ -76,15 +76,14 @@ describe('a connection that is reset before a byte was read', () => {
 });
 
 describe('a caller who leaves', () => {
-  const { getBranches, putCustomerID } = operations;
+  const { getBranches } = operations;
   const readInput = { ids: { BANK_ID: 'SNDBCY2N' }, credentials: canaries };
-  const writeInput = { ids: { BANK_ID: 'SNDBCY2N', CUSTOMER_ID: 'alice' }, body: {}, credentials: canaries };
 
   it('ends a read at once, and frees its connection', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const caller = new AbortController();
-    const call = client.call(getBranches, readInput, caller.signal).catch((error: unknown) => error);
+    const call = client.read(getBranches, readInput, { signal: caller.signal }).catch((error: unknown) => error);
     await expect.poll(() => bank.requests.length).toBe(1);
     caller.abort();
     expect(await call).toMatchObject({ name: 'BankqlError', cause: { reason: 'cancelled' } });
@@ -95,7 +94,7 @@ describe('a caller who leaves', () => {
   it('before a read began has no call made', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
-    const call = client.call(getBranches, readInput, AbortSignal.abort());
+    const call = client.read(getBranches, readInput, { signal: AbortSignal.abort() });
     await expect(call).rejects.toMatchObject({
       name: 'BankqlError',
       cause: { reason: 'cancelled', sent: false },
@@ -104,23 +103,11 @@ describe('a caller who leaves', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it.each(['before', 'after'])('%s a write began does not stop it', async (when) => {
-    const caller = new AbortController();
-    await using bank = await startFaultyBank((socket) => {
-      caller.abort();
-      setTimeout(() => socket.write(answer(200, change.reply)), 30);
-    });
-    await using client = createTestClient(bank.url, limits);
-    if (when === 'before') caller.abort();
-    expect((await client.call(putCustomerID, writeInput, caller.signal)).answer).toEqual(change.answer);
-    expect(bank.requests.map(lineOf)).toEqual([`${change.line} HTTP/1.1`]);
-  });
-
   it('leaves nothing behind on a signal that outlives the call', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     const { signal } = new AbortController();
-    for (let turn = 0; turn < 3; turn++) await client.call(getBranches, readInput, signal);
+    for (let turn = 0; turn < 3; turn++) await client.read(getBranches, readInput, { signal });
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(bank.requests).toHaveLength(3);
   });
@@ -184,8 +171,11 @@ describe('connections', () => {
     await using bank = await startFaultyBank((socket) => {
       setTimeout(() => socket.write(answer(200, read.reply)), 10);
     });
-    await using client = createTestClient(bank.url, { connections: 3 });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => read.run(client)));
+    await using client = createTestClient(bank.url, { connections: 3, connectionWaitMs: 2000 });
+    // Each with a key of its own: the same caller's would share a call.
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, nth) => read.run(client, { ...canaries, subscriptionKey: `key-${nth}` })),
+    );
     expect(answers.map(({ answer }) => answer)).toEqual(Array(12).fill([]));
     expect(bank.requests).toHaveLength(12);
     expect(bank.connections()).toBe(3);

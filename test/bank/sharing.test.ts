@@ -4,6 +4,7 @@ import { type BankClient, type BankOptions, createBankClient } from '../../src/b
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
+import { bankDefaults } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 let bank: RecordingBank;
@@ -23,15 +24,8 @@ beforeEach(() => {
 
 function clientWith(options: Partial<BankOptions> = {}): BankClient {
   const client = createBankClient({
+    ...bankDefaults,
     baseUrl: bank.url,
-    timeoutMs: 1000,
-    paymentTimeoutMs: 1000,
-    connectTimeoutMs: 500,
-    connections: 64,
-    connectionWaitMs: 250,
-    maxBodyBytes: 1024 * 1024,
-    breakerThreshold: 0,
-    breakerOpenMs: 1000,
     publicCacheTtlMs: 60_000,
     onShared: (operation, how) => shared.push(`${operation} ${how}`),
     ...options,

@@ -55,7 +55,12 @@ describe('on the wire', () => {
     });
 
     it(tracked ? 'bears another Track-ID each time' : 'bears no Track-ID', async () => {
-      const results = await Promise.all(Array.from({ length: 5 }, () => sample.run(client)));
+      // Each with a key of its own: the same caller's reads would share a call.
+      const results = await Promise.all(
+        Array.from({ length: 5 }, (_, nth) =>
+          sample.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
+        ),
+      );
       const sent = bank.calls.map(({ headers }) => headers['track-id'] ?? null);
       expect(new Set(results.map(({ trackId }) => trackId))).toEqual(new Set(sent));
       expect(new Set(sent).size).toBe(tracked ? 5 : 1);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BankqlError } from '../../src/bank/error.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createLoaders, type Loaders } from '../../src/loaders/loaders.ts';
+import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries } from '../support/sample-calls.ts';
@@ -116,6 +117,13 @@ describe('loaders', () => {
   let bank: RecordingBank;
   let client: ReturnType<typeof createTestClient>;
   let loaders: Loaders;
+
+  /** What loaders read with: the bank, as one caller sees it. */
+  const readAs =
+    (credentials: Credentials, signal?: AbortSignal): ReadOperation =>
+    async (operation, input) =>
+      (await client.read(operation, { ...input, credentials }, { signal })).answer;
+
   beforeAll(async () => {
     bank = await startRecordingBank();
     client = createTestClient(bank.url, { connections: 32 });
@@ -123,7 +131,7 @@ describe('loaders', () => {
   });
   beforeEach(() => {
     bank.calls.length = 0;
-    loaders = createLoaders(client, canaries);
+    loaders = createLoaders(readAs(canaries));
   });
   afterAll(async () => {
     await client.close();
@@ -151,7 +159,7 @@ describe('loaders', () => {
   );
 
   it('of one caller and of another share nothing', async () => {
-    const another = createLoaders(client, { ...canaries, authId: 'another' });
+    const another = createLoaders(readAs({ ...canaries, authId: 'another' }));
     const key = { bankId, customerId: 'c' };
     await Promise.all([loaders.customer.load(key), another.customer.load(key)]);
     expect(bank.calls.map(({ headers }) => headers['auth-id']).toSorted()).toEqual(
@@ -249,7 +257,7 @@ describe('loaders', () => {
   });
 
   it('without credentials fail what needs them and serve what does not', async () => {
-    const nobody = createLoaders(client, { ...canaries, authProviderName: null, authId: null });
+    const nobody = createLoaders(readAs({ ...canaries, authProviderName: null, authId: null }));
     await expect(nobody.customer.load({ bankId, customerId: 'c' })).rejects.toMatchObject({
       code: 'MISSING_CREDENTIALS',
     });
@@ -263,7 +271,7 @@ describe('loaders', () => {
       caller.abort();
       return 'hang';
     });
-    const left = createLoaders(client, canaries, caller.signal);
+    const left = createLoaders(readAs(canaries, caller.signal));
     await expect(left.customer.load({ bankId, customerId: 'slow' })).rejects.toMatchObject({
       cause: { reason: 'cancelled' },
     });

@@ -88,6 +88,8 @@ export function testOptions({ bankUrl, store, bankOptions, now, ...options }: Te
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 20_000, restCalls: 1000 },
+    documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+    maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
     ...options,

@@ -3,6 +3,7 @@ import { createBankClient } from '../../src/bank/client.ts';
 import { openStore } from '../../src/payments/open-store.ts';
 import { createPayments } from '../../src/payments/payments.ts';
 import { serve } from '../../src/server/server.ts';
+import { bankDefaults } from './bankql.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
@@ -20,19 +21,18 @@ async function reach(point: KillPoint): Promise<void> {
 }
 
 const client = createBankClient({
+  ...bankDefaults,
   baseUrl: bankUrl,
-  timeoutMs: 2000,
   paymentTimeoutMs,
-  connectTimeoutMs: 500,
-  connections: 64,
-  maxBodyBytes: 1024 * 1024,
+  // A payment waits for a connection as long as it may: what is refused would be no history of payments.
+  connectionWaitMs: paymentTimeoutMs,
 });
 const opened = await openStore(stateUrl, { retentionMs: 86_400_000 });
 const payments = createPayments({
   bank: {
     ...client,
-    async send(call, signal) {
-      const reply = await client.send(call, signal);
+    async send(call) {
+      const reply = await client.send(call);
       await reach('when the answer arrived');
       return reply;
     },
@@ -54,15 +54,17 @@ const payments = createPayments({
   leaseMs,
   now: () => Date.now() + clockMs,
 });
-const server = await serve(
-  {
-    bank: client,
-    payments,
-    defaults: { bankId: 'BANK', viewId: 'owner' },
-    subscriptionKey: null,
-    introspection: false,
-    logger: pino({ level: 'silent' }),
-  },
-  { host: '127.0.0.1', port: 0 },
-);
+const server = await serve({
+  host: '127.0.0.1',
+  port: 0,
+  bank: client,
+  payments,
+  defaults: { bankId: 'BANK', viewId: 'owner' },
+  limits: { timeoutMs: 20_000, restCalls: 1000 },
+  // Refuses nothing: what is tested is what becomes of payments.
+  load: { inFlight: 100_000, inFlightPerCaller: 100_000, eventLoopLagMs: 600_000 },
+  subscriptionKey: null,
+  introspection: false,
+  logger: pino({ level: 'silent' }),
+});
 process.stdout.write(`${server.url}\n`);

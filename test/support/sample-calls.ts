@@ -41,15 +41,14 @@ export interface SampleCall extends Wire {
   ): Promise<{ readonly answer: unknown; readonly trackId: string | null }>;
 }
 
-const isRead = <T extends Operation>(operation: T): operation is T & { readonly kind: 'read' } =>
-  operation.kind === 'read';
-const isWrite = <T extends Operation>(operation: T): operation is T & { readonly kind: 'write' } =>
-  operation.kind === 'write';
+type Ran = Awaited<ReturnType<SampleCall['run']>>;
+type Input<T extends Operation> = Omit<CallInput<T>, 'credentials'>;
 
 const sample = <T extends Operation>(
   operation: T,
-  input: Omit<CallInput<T>, 'credentials'>,
+  input: Input<T>,
   wire: Wire,
+  run: (bank: BankClient, input: CallInput<T>) => Promise<Ran>,
 ): SampleCall => {
   const inputFor = (credentials: Credentials, ids: Readonly<Record<string, string>>) => ({
     ...input,
@@ -61,16 +60,26 @@ const sample = <T extends Operation>(
     operation,
     ids: { ...input.ids },
     prepare: (bank, credentials = canaries, ids = {}) => bank.prepare(operation, inputFor(credentials, ids)),
-    async run(bank, credentials = canaries, ids = {}) {
-      const input = inputFor(credentials, ids);
-      if (isRead(operation)) return bank.read(operation, input);
-      if (isWrite(operation)) return bank.write(operation, input);
-      const call = bank.prepare(operation, input);
-      const reply = await bank.send(call);
-      return { answer: reply.body.toString('utf8'), trackId: call.trackId };
-    },
+    run: (bank, credentials = canaries, ids = {}) => run(bank, inputFor(credentials, ids)),
   };
 };
+
+const read = <T extends Operation & { readonly kind: 'read' }>(operation: T, input: Input<T>, wire: Wire) =>
+  sample(operation, input, wire, (bank, full) => bank.read(operation, full));
+
+const write = <T extends Operation & { readonly kind: 'write' }>(operation: T, input: Input<T>, wire: Wire) =>
+  sample(operation, input, wire, (bank, full) => bank.write(operation, full));
+
+const payment = <T extends Operation & { readonly kind: 'payment' }>(
+  operation: T,
+  input: Input<T>,
+  wire: Wire,
+) =>
+  sample(operation, input, wire, async (bank, full) => {
+    const call = bank.prepare(operation, full);
+    const reply = await bank.send(call);
+    return { answer: reply.body.toString('utf8'), trackId: call.trackId };
+  });
 
 const inBank = { BANK_ID: 'SNDBCY2N' };
 const inView = { ...inBank, ACCOUNT_ID: 'a 1', VIEW_ID: 'owner' };
@@ -79,7 +88,7 @@ const view = `${bank}/accounts/a%201/owner`;
 
 /** A call of each operation. */
 export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
-  putCustomerID: sample(
+  putCustomerID: write(
     operations.putCustomerID,
     {
       ids: { ...inBank, CUSTOMER_ID: 'alice' },
@@ -92,7 +101,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { legal_name: 'Αλίκη', metadata: ['m'] },
     },
   ),
-  putBranchID: sample(
+  putBranchID: write(
     operations.putBranchID,
     {
       ids: { ...inBank, BRANCH_ID: 'b-1' },
@@ -105,7 +114,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { acceptsDeposits: false },
     },
   ),
-  putTransactionsRequestAccount: sample(
+  putTransactionsRequestAccount: payment(
     operations.putTransactionsRequestAccount,
     {
       ids: { ...inView, TYPE: 'SANDBOX_TAN' },
@@ -118,7 +127,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: '{"transaction-requests":[{"status":"INITIATED"}]}',
     },
   ),
-  putAccountID: sample(
+  putAccountID: write(
     operations.putAccountID,
     {
       ids: { ...inBank, ACCOUNT_ID: 'a 1' },
@@ -131,7 +140,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { balance: { amount: '9007199254740993.10' } },
     },
   ),
-  postBranches: sample(
+  postBranches: read(
     operations.postBranches,
     { ids: inBank, body: { id: 'B', name: '東京' } },
     {
@@ -141,7 +150,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ acceptsDeposits: true }],
     },
   ),
-  postOtherAccounts: sample(
+  postOtherAccounts: read(
     operations.postOtherAccounts,
     { ids: inView, body: { IBAN: 'CY17' } },
     {
@@ -151,7 +160,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ bank: 'B', id: 'o' }],
     },
   ),
-  putProduct: sample(
+  putProduct: write(
     operations.putProduct,
     { ids: inBank, body: { bank_id: 'B', meta: ['x'] } },
     {
@@ -161,7 +170,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { bank_id: ['B'] },
     },
   ),
-  postMakeTransaction: sample(
+  postMakeTransaction: payment(
     operations.postMakeTransaction,
     {
       ids: { ...inBank, ACCOUNT_ID: 'a 1' },
@@ -178,7 +187,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: '',
     },
   ),
-  postMetadata: sample(
+  postMetadata: read(
     operations.postMetadata,
     { ids: {}, body: { id: 'languages' } },
     {
@@ -188,7 +197,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ code: 'c', text: { name: 'n' } }],
     },
   ),
-  postProducts: sample(
+  postProducts: read(
     operations.postProducts,
     { ids: inBank, body: { id: 'p' } },
     {
@@ -198,7 +207,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ id: 'p', bank_id: 'B' }],
     },
   ),
-  putCustomerMessage: sample(
+  putCustomerMessage: write(
     operations.putCustomerMessage,
     {
       ids: { ...inBank, CUSTOMER_ID: 'alice' },
@@ -211,7 +220,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { message: 'a', date: '2025-11-20' },
     },
   ),
-  putTransactions: sample(
+  putTransactions: write(
     operations.putTransactions,
     {
       ids: { ...inView, TRANSACTION_ID: 't', TYPE: 'comment' },
@@ -224,7 +233,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { details: { value: { amount: '-5.00' } } },
     },
   ),
-  getAccountsScope: sample(
+  getAccountsScope: read(
     operations.getAccountsScope,
     { ids: { ...inView, scope: 'views' } },
     {
@@ -234,7 +243,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ balance: { currency: 'EUR', amount: '1.10' } }],
     },
   ),
-  getTransaction: sample(
+  getTransaction: read(
     operations.getTransaction,
     { ids: { ...inView, TRANSACTION_ID: 't' } },
     {
@@ -244,7 +253,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { id: 't', details: { new_balance: { amount: '1e2' } } },
     },
   ),
-  getTransactionsRequest: sample(
+  getTransactionsRequest: read(
     operations.getTransactionsRequest,
     { ids: inView },
     {
@@ -254,7 +263,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ body: { value: { amount: '0.30' } } }],
     },
   ),
-  getCustomer: sample(
+  getCustomer: read(
     operations.getCustomer,
     { ids: { ...inBank, CUSTOMER_ID: 'alice' } },
     {
@@ -264,7 +273,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: { legal_name: 'Alice', email: null },
     },
   ),
-  getBranches: sample(
+  getBranches: read(
     operations.getBranches,
     { ids: inBank },
     {
@@ -274,7 +283,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [],
     },
   ),
-  getOtherAccounts: sample(
+  getOtherAccounts: read(
     operations.getOtherAccounts,
     { ids: inView },
     {
@@ -284,7 +293,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ bank: 'B' }],
     },
   ),
-  getMessagesOwner: sample(
+  getMessagesOwner: read(
     operations.getMessagesOwner,
     { ids: inBank },
     {
@@ -294,7 +303,7 @@ export const sampleCalls: Readonly<Record<OperationId, SampleCall>> = {
       answer: [{ message: 'm' }],
     },
   ),
-  getProduct: sample(
+  getProduct: read(
     operations.getProduct,
     { ids: { ...inBank, PRODUCT_ID: 'p' } },
     {

@@ -70,19 +70,15 @@ async function strike(faults: readonly Fault[], reply: FastifyReply, text: strin
 export function faultHooks(faults: Faults, operation: OperationId) {
   const onAnswer = new WeakMap<FastifyRequest, readonly Fault[]>();
   return {
-    async preHandler(request: FastifyRequest, reply: FastifyReply) {
+    async preHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
       const drawn = faults.draw(operation);
-      if (drawn.length === 0) return;
       // Where nothing is done there is no later moment for a latency.
       const isEnd = drawn.some(({ kind, strikes }) => kind !== 'latency' && strikes === 'before');
       const before = drawn.filter(({ strikes }) => isEnd || strikes === 'before');
-      if (!isEnd)
-        onAnswer.set(
-          request,
-          drawn.filter(({ strikes }) => strikes === 'after'),
-        );
-      const answer = await strike(before, reply, '{}');
-      if (isEnd) await reply.type(jsonType).send(answer);
+      const after = drawn.filter((fault) => !before.includes(fault));
+      if (after.length > 0) onAnswer.set(request, after);
+      const answer = before.length > 0 ? await strike(before, reply, '{}') : undefined;
+      return isEnd ? reply.type(jsonType).send(answer) : undefined;
     },
 
     async onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {

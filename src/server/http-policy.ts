@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface HttpPolicyOptions {
+  /** The origins whose pages may call; exact. */
+  readonly corsOrigins: ReadonlySet<string>;
+}
+
+/** What a server is told of a request before its body is read. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What the answer has to carry, and, where the request is not served, what is answered instead. */
+export interface Verdict {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: { readonly status: number; readonly message: string } | null;
+}
+
+/**
+ * Nothing is kept, guessed, framed or sent on. The page of GraphiQL runs its own inline script and its workers, and
+ * talks to this server alone.
+ */
+const always = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+} as const;
+
+/** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
+const requestId = /^[\w.:-]{1,128}$/;
+
+/**
+ * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
+ */
+export function judge({ method, headers }: HttpRequest, { corsOrigins }: HttpPolicyOptions): Verdict {
+  const given = headers['x-request-id'];
+  const answer: Record<string, string> = {
+    ...always,
+    'X-Request-Id': typeof given === 'string' && requestId.test(given) ? given : randomUUID(),
+  };
+  const { origin } = headers;
+  if (corsOrigins.size > 0) answer.Vary = 'Origin';
+  if (origin !== undefined && corsOrigins.has(origin)) {
+    answer['Access-Control-Allow-Origin'] = origin;
+    answer['Access-Control-Expose-Headers'] = 'X-Request-Id, Retry-After';
+    if (method === 'OPTIONS') {
+      answer['Access-Control-Allow-Methods'] = 'GET, POST';
+      answer['Access-Control-Allow-Headers'] =
+        'Content-Type, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id';
+      answer['Access-Control-Max-Age'] = '600';
+    }
+  }
+  return { headers: answer, refusal: refusalOf(method, headers) };
+}
+
+function refusalOf(method: string, headers: IncomingHttpHeaders): Verdict['refusal'] {
+  if (method !== 'POST') return null;
+  const type = headers['content-type'];
+  // A page of another origin can send anything else without asking first.
+  if (type === undefined || !/^application\/(graphql-response\+)?json\s*(;|$)/i.test(type))
+    return { status: 415, message: 'Send the operation as application/json.' };
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    return { status: 415, message: 'Send the body as it is: encoded bodies are not read.' };
+  return null;
+}

@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { runDoctor } from '../../src/doctor/doctor.ts';
+import { examinations } from '../../src/doctor/examinations.ts';
+import type { DoctorIds } from '../../src/doctor/options.ts';
+import { example } from '../../src/sandbox/example.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { canaries } from '../support/sample-calls.ts';
+
+/** What the doctor prints of the bank at this address, and its exit code. */
+async function examine(baseUrl: string, given: { ids?: DoctorIds; credentials?: Credentials } = {}) {
+  let text = '';
+  const code = await runDoctor({
+    ...example,
+    ...given,
+    bank: { baseUrl, timeoutMs: 1000, connectTimeoutMs: 500, maxBodyBytes: 1024 * 1024 },
+    write: (part) => {
+      text += part;
+    },
+  });
+  const lines = text.split('\n');
+  /** The rows of an operation, white space made one, with the differences below them. */
+  const of = (id: string) => {
+    const found: string[] = [];
+    for (const [index, line] of lines.entries()) {
+      if (!line.startsWith(`${id} `)) continue;
+      found.push(line.replaceAll(/ {2,}/g, ' | '));
+      for (const below of lines.slice(index + 1)) {
+        if (!below.startsWith('    ')) break;
+        found.push(below.trim().replaceAll(/ {2,}/g, ' '));
+      }
+    }
+    return found;
+  };
+  return { code, text, lines, of };
+}
+
+async function sandboxWith(faults: string) {
+  await using sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults });
+  // Awaited, so that the bank lives until then.
+  return await examine(sandbox.url);
+}
+
+it('examines every read operation of the table, and no other', () => {
+  const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
+  expect(new Set(examinations.map(({ operation }) => operation))).toEqual(new Set(reads));
+  expect(reads).toHaveLength(12);
+});
+
+describe('a sandbox bank', () => {
+  it('conforms on a good day: each operation ok, exit code 0', async () => {
+    const { code, lines, of } = await sandboxWith('');
+    expect(code).toBe(0);
+    for (const { operation } of examinations) {
+      for (const row of of(operation.id)) expect(row).toMatch(/ \| 200 \| \d+ \| ok$/);
+    }
+    expect(of('getAccountsScope')).toHaveLength(2);
+    expect(lines.at(-2)).toMatch(/^13 calls to http:\/\/127\.0\.0\.1:\d+: 13 ok; 0 skipped\.$/);
+  });
+
+  it('prints a table whose columns stand below each other', async () => {
+    const { lines } = await sandboxWith('');
+    const [head = '', ...rows] = lines.slice(0, 14);
+    const column = head.indexOf('verdict');
+    expect(rows.map((row) => row.slice(column))).toEqual(rows.map(() => 'ok'));
+    expect(rows.map((row) => row.indexOf(' /v1/api/') > 0)).toEqual(rows.map(() => true));
+  });
+
+  it('with drift: every place is named, once, with how often; exit code 1', async () => {
+    const { code, of, lines } = await sandboxWith('getBranches:drift; getAccountsScope:drift');
+    expect(code).toBe(1);
+    expect(of('getBranches')).toEqual([
+      expect.stringMatching(/ \| 200 \| \d+ \| drift: 2 places$/),
+      'drift branches[].location.latitude: expected number, found string (21 times)',
+      'drift branches[].location.longitude: expected number, found string (21 times)',
+    ]);
+    expect(of('getAccountsScope').slice(0, 3)).toEqual([
+      expect.stringMatching(/\/views .* drift: 2 places$/),
+      'drift accounts[].balance.amount: expected number, found string',
+      'drift accounts[].views_available[]: expected string, found object (2 times)',
+    ]);
+    expect(lines.at(-2)).toContain(': 10 ok, 3 drift; 0 skipped.');
+  });
+
+  it('with wrong types: every place is named, not the first alone', async () => {
+    const { code, of } = await sandboxWith('getTransaction:wrong-types; getBranches:wrong-types');
+    expect(code).toBe(1);
+    const [row, ...places] = of('getTransaction');
+    expect(row).toMatch(/ \| 200 \| \d+ \| contract: \d+ places$/);
+    expect(places).toContain('contract id: expected string, found number');
+    expect(places).toContain('contract details.value.amount: expected number, found string');
+    expect(places).toContain('contract details.posted: expected string, found number');
+    expect(of('getBranches')).toContain(
+      'contract branches[].acceptsDeposits: expected boolean, found string (26 times)',
+    );
+  });
+
+  it.each([
+    ['status=503', / \| 503 \| \d+ \| refused by the bank: The bank has a bad day$/],
+    ['status=302', / \| 302 \| \d+ \| refused by the bank: a redirect, which is not followed$/],
+    ['reset', / \| - \| \d+ \| no answer: the connection broke \(.*ECONNRESET\)$/],
+    ['hang', / \| - \| \d+ \| no answer: no whole answer within 1000 ms$/],
+    ['cut-off', / \| - \| \d+ \| no answer: the connection broke \(.+\)$/],
+  ])('%s is shown for what it is, and the rest is examined', async (fault, row) => {
+    const { code, of, lines } = await sandboxWith(`getCustomer:${fault}`);
+    expect(code).toBe(1);
+    expect(of('getCustomer')).toEqual([expect.stringMatching(row)]);
+    expect(lines.at(-2)).toContain('12 ok');
+  });
+
+  it('broken JSON is a breach of the contract', async () => {
+    const { code, of } = await sandboxWith('getCustomer:broken-json');
+    expect(code).toBe(1);
+    expect(of('getCustomer').slice(1)).toEqual(["contract The bank's answer to getCustomer is not JSON."]);
+  });
+
+  it('a bank that is not there: no answer to anything', async () => {
+    const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+    await sandbox.close();
+    const { code, lines, of } = await examine(sandbox.url);
+    expect(code).toBe(1);
+    expect(of('getBranches')).toEqual([expect.stringMatching(/no answer: no connection \(.*ECONNREFUSED/)]);
+    expect(lines.at(-2)).toContain('13 no answer');
+  });
+});
+
+describe('any bank', () => {
+  let bank: RecordingBank;
+  beforeEach(async () => {
+    bank = await startRecordingBank();
+  });
+  afterEach(() => bank.close());
+
+  it('is only read from: GET, and the four POST queries, each once', async () => {
+    await examine(bank.url, { credentials: canaries });
+    expect(bank.calls).toHaveLength(13);
+    expect(bank.lines().filter((line) => !line.startsWith('GET '))).toEqual([
+      'POST /v1/api/banks/SNDBCY2N/branches',
+      'POST /v1/api/banks/SNDBCY2N/products',
+      'POST /v1/api/metadata',
+      'POST /v1/api/banks/SNDBCY2N/accounts/alice-current/owner/other_accounts',
+    ]);
+    expect(bank.calls.map(({ body }) => body).filter(Boolean)).toEqual([
+      '{"id":"nicosia-main"}',
+      '{"id":"current-plus"}',
+      '{"id":"languages"}',
+      '{"IBAN":"GR1601101250000000012300695"}',
+    ]);
+    const tracks = bank.calls.map(({ headers }) => headers['track-id']).filter(Boolean);
+    expect(tracks).toHaveLength(4);
+    expect(new Set(tracks).size).toBe(4);
+  });
+
+  it('is called below its base path', async () => {
+    const { lines } = await examine(`${bank.url}/gateway/`);
+    expect(bank.lines()[0]).toBe('GET /gateway/v1/api/banks/SNDBCY2N/branches');
+    expect(lines.at(-2)).toContain(`13 calls to ${bank.url}/gateway: 13 refused`);
+  });
+
+  it('an operation whose ids are missing is skipped, with the options that it needs', async () => {
+    const { code, of, lines } = await examine(bank.url, { ids: { 'bank-id': 'BANK', view: 'owner' } });
+    expect(code).toBe(1);
+    expect(bank.lines()).toEqual([
+      'GET /v1/api/banks/BANK/branches',
+      'GET /v1/api/banks/BANK/customer/messages',
+    ]);
+    expect(of('getTransaction')).toEqual([
+      expect.stringMatching(/ \| - \| - \| skipped: give --account, --transaction$/),
+    ]);
+    expect(of('postMetadata')).toEqual([expect.stringMatching(/skipped: give --metadata$/)]);
+    expect(lines.at(-2)).toContain('2 refused; 11 skipped.');
+  });
+
+  it('without auth headers, what requires them is skipped; what may go without is called', async () => {
+    const { of } = await examine(bank.url, {
+      credentials: { ...canaries, authProviderName: null, authId: null },
+    });
+    expect(of('getCustomer')).toEqual([expect.stringMatching(/skipped: give --auth-provider, --auth-id$/)]);
+    expect(bank.lines()).toContain('GET /v1/api/banks/SNDBCY2N/accounts/alice-current/owner/views');
+  });
+
+  it('without any id nothing is called: exit code 2', async () => {
+    const { code, lines } = await examine(bank.url, { ids: {} });
+    expect(code).toBe(2);
+    expect(bank.calls).toEqual([]);
+    expect(lines.at(-2)).toContain('0 calls to');
+  });
+
+  it('no credential is printed, though the bank repeats them all, wherever it can', async () => {
+    const { subscriptionKey, authProviderName, authId } = canaries;
+    const echo = `${subscriptionKey} ${authProviderName} ${authId}`;
+    const seen = async () => {
+      const { text } = await examine(bank.url, { credentials: canaries });
+      for (const secret of [subscriptionKey, authProviderName, authId]) expect(text).not.toContain(secret);
+      return text;
+    };
+    bank.otherwise({ status: 403, body: { message: `not you, ${echo}` } });
+    expect(await seen()).toContain('refused by the bank: not you, [redacted] [redacted] [redacted]');
+    bank.otherwise({ body: { branches: [{ acceptsDeposits: echo, [echo]: echo }], [echo]: 1 } });
+    expect(await seen()).toContain('branches[].[redacted] [redacted] [redacted]');
+    bank.otherwise({ body: echo });
+    await seen();
+  });
+
+  it('a short Auth-ID is not printed either', async () => {
+    bank.otherwise({ status: 404, body: { message: 'who is bob?' } });
+    const { text } = await examine(bank.url, { credentials: { ...canaries, authId: 'bob' } });
+    expect(text).not.toContain('bob');
+  });
+
+  it('no value of an answer is printed, and nothing that a terminal would obey', async () => {
+    bank.otherwise({
+      body: { branches: [{ acceptsDeposits: 'a private matter', '\u001b[2J\u202e': 'another' }] },
+    });
+    const { text, of } = await examine(bank.url);
+    for (const part of ['private', 'another', '\u001b', '\u202e']) expect(text).not.toContain(part);
+    expect(of('getBranches').slice(1)).toEqual([
+      'contract branches[].acceptsDeposits: expected boolean, found string',
+      'unknown branches[]. [2J',
+    ]);
+  });
+
+  it('fields that the contract does not know are named, at any depth, and are no fault', async () => {
+    const product = { id: 'p', Name: 'n', meta: ['m'], extra: { deep: 1 } };
+    bank.on('GET /v1/api/banks/BANK/products/p', { body: product });
+    const branch = { acceptsDeposits: true, address: { city: 'c', zip: '1' } };
+    bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [branch, branch], total: 2 } });
+    bank.on('POST /v1/api/banks/BANK/products', { body: { product: [] } });
+    bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [] } });
+    const { code, of } = await examine(bank.url, { ids: { 'bank-id': 'BANK', product: 'p' } });
+    expect(of('getProduct')).toEqual([
+      expect.stringMatching(/ \| 200 \| \d+ \| ok$/),
+      'unknown Name',
+      'unknown extra',
+    ]);
+    expect(of('getBranches').slice(1)).toEqual(['unknown branches[].address.zip (2 times)']);
+    expect(code).toBe(0);
+  });
+
+  it.each<[string, string | object, string]>([
+    ['no object', [], "contract The bank's answer to getBranches is not a JSON object."],
+    ['no list', { branches: {} }, 'contract The bank\'s answer to getBranches has no list under "branches".'],
+    ['null for a record', { branches: [null] }, 'contract branches[]: expected object, found null'],
+    [
+      'a required field left out',
+      { branches: [{}] },
+      'contract branches[].acceptsDeposits: expected boolean, found nothing',
+    ],
+    [
+      'a number out of range',
+      '{"branches":[{"acceptsDeposits":true,"location":{"latitude":1e400}}]}',
+      'contract branches[].location.latitude: expected number, found a number out of range',
+    ],
+  ])('%s is named', async (_what, body, difference) => {
+    bank.otherwise({ body });
+    expect((await examine(bank.url)).of('getBranches')).toContain(difference);
+  });
+
+  it('unknown fields without end are cut short', async () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field-${index}`, 1]));
+    bank.otherwise({ body: { branches: [{ acceptsDeposits: true, ...many }] } });
+    const { of } = await examine(bank.url);
+    expect(of('getBranches')).toHaveLength(22);
+    expect(of('getBranches').at(-1)).toBe('unknown … and 30 more');
+  });
+});

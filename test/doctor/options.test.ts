@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import {
+  credentialOptions,
+  DoctorOptionError,
+  doctorUsage,
+  idOptions,
+  readDoctorOptions,
+} from '../../src/doctor/options.ts';
+
+const nobody = { subscriptionKey: null, authProviderName: null, authId: null };
+const defaults = {
+  ids: { 'bank-id': 'BANK', view: 'owner' },
+  credentials: { ...nobody, subscriptionKey: 'k' },
+};
+
+it('takes ids and credentials from the command line, and the rest from the defaults', () => {
+  const args = [
+    '--account',
+    'a-1',
+    '--view=auditor',
+    '--iban',
+    'GR16 0110',
+    '--auth-provider',
+    'p',
+    '--auth-id=me',
+  ];
+  expect(readDoctorOptions(args, {}, defaults)).toEqual({
+    ids: { 'bank-id': 'BANK', view: 'auditor', account: 'a-1', iban: 'GR16 0110' },
+    credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'me' },
+  });
+});
+
+it('takes credentials from the environment; the command line counts where both say something', () => {
+  const environment = {
+    DOCTOR_SUBSCRIPTION_KEY: 'key-1',
+    DOCTOR_AUTH_PROVIDER_NAME: 'provider-1',
+    DOCTOR_AUTH_ID: '',
+  };
+  expect(readDoctorOptions(['--key', 'key-2'], environment, defaults)?.credentials).toEqual({
+    subscriptionKey: 'key-2',
+    authProviderName: 'provider-1',
+    authId: null,
+  });
+});
+
+it('help names every option and every variable', () => {
+  expect(readDoctorOptions(['--help'], {}, defaults)).toBeNull();
+  for (const name of [...Object.keys(idOptions), ...Object.keys(credentialOptions)]) {
+    expect(doctorUsage).toMatch(new RegExp(`^  --${name} +\\S`, 'm'));
+  }
+  for (const { variable } of Object.values(credentialOptions)) expect(doctorUsage).toContain(variable);
+});
+
+describe('what it cannot use', () => {
+  it.each<[string, readonly string[], string]>([
+    ['an unknown option', ['--acount=secret'], 'There is no option --acount; --help lists them.'],
+    ['a short option', ['-k', 'secret'], 'There is no option --k; --help lists them.'],
+    ['no option', ['--key=', 'secret'], '--key needs a value.'],
+    ['something else', ['secret'], 'Give options only, such as --account alice-current; --help lists them.'],
+    ['a value left out', ['--account'], '--account needs a value.'],
+    ['a value left out before another option', ['--account', '--key', 'secret'], '--account needs a value.'],
+    ['an id for no path', ['--account=..'], '--account cannot be used as an id: it is a dot segment.'],
+    [
+      'a credential that no header takes',
+      ['--key=secrét'],
+      'The header Ocp-Apim-Subscription-Key is empty, or holds',
+    ],
+  ])('%s: an error in one line, which repeats no value', (_what, args, message) => {
+    const read = () => readDoctorOptions(args, {}, defaults);
+    expect(read).toThrow(DoctorOptionError);
+    expect(read).toThrow(message);
+    expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/secr|\n/) }));
+  });
+
+  it('no subscription key at all: it says where one is taken from', () => {
+    expect(() => readDoctorOptions([], {}, { ...defaults, credentials: nobody })).toThrow(
+      'No operation can be called without a subscription key: set DOCTOR_SUBSCRIPTION_KEY, or give --key.',
+    );
+  });
+});
