@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import { sound } from '../bank/answer.ts';
 import { checkBankId, checkId } from '../bank/path.ts';
-import { type Account, type AccountBody, getAccountsScope, putAccountID } from '../contract/account.ts';
+import { type Account, getAccountsScope } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { BankRef } from './bank.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import { bankIdOr, type Context, viewIdOr } from './context.ts';
+import type { Context } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
-import { createLink, fromIds, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
+import {
+  createLink,
+  fromIds,
+  fromPath,
+  type Linked,
+  linkFromIds,
+  linksFromRecord,
+  recordOf,
+} from './link.ts';
 import { entryOf } from './list-entry.ts';
 import {
   loadOtherAccounts,
@@ -25,7 +33,7 @@ import {
   TransactionRequestRef,
   transactionRequestEntry,
 } from './transaction-request.ts';
-import { MoneyInput, MoneyRef, moneyBody, present } from './values.ts';
+import { MoneyRef } from './values.ts';
 import { checkView, viewKey } from './view.ts';
 
 export type AccountNode = Linked<ViewIds, Account>;
@@ -64,21 +72,9 @@ builder.node(AccountRef, {
     'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
   id: { resolve: accountLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', {
-      nullable: false,
-      description: "The bank's code, from the path.",
-      extensions: fromIds,
-    }),
-    accountId: t.exposeID('accountId', {
-      nullable: false,
-      description: "REST `id`; the path's where the bank gave none.",
-      extensions: fromIds,
-    }),
-    viewId: t.exposeID('viewId', {
-      nullable: false,
-      description: 'The view through which the account is seen, from the path.',
-      extensions: fromIds,
-    }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
+    accountId: t.exposeID('accountId', fromPath("REST `id`; the path's where the bank gave none.")),
+    viewId: t.exposeID('viewId', fromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
       type: BankRef,
       nullable: false,
@@ -215,88 +211,4 @@ builder.node(AccountRef, {
 export const AccountConnection = builder.connectionObject(
   { type: AccountRef, name: 'AccountConnection', description: 'A list of accounts.' },
   { name: 'AccountEdge', description: 'An account and its place in a list.' },
-);
-
-const AccountInput = builder.inputType('AccountInput', {
-  description: 'What putAccountID sends. What is left out is not sent.',
-  fields: (t) => ({
-    balance: t.field({ type: MoneyInput, required: true, description: 'REST `balance`.' }),
-    bankId: t.string({ description: 'REST `bank_id`.' }),
-    iban: t.string({ description: 'REST `IBAN`.' }),
-    id: t.id({ description: 'REST `id`.' }),
-    label: t.string({ description: 'REST `label`.' }),
-    number: t.string({ description: 'REST `number`.' }),
-    ownerIds: t.stringList({ description: 'REST `owners`.' }),
-    swiftBic: t.string({ description: 'REST `swift_bic`.' }),
-    types: t.stringList({ description: 'REST `type`.' }),
-    viewsAvailable: t.stringList({ description: 'REST `views_available`.' }),
-  }),
-});
-
-const accountBody = (input: typeof AccountInput.$inferInput): AccountBody =>
-  present({
-    balance: moneyBody(input.balance),
-    bank_id: input.bankId,
-    IBAN: input.iban,
-    id: input.id,
-    label: input.label,
-    number: input.number,
-    owners: input.ownerIds,
-    swift_bic: input.swiftBic,
-    type: input.types,
-    views_available: input.viewsAvailable,
-  });
-
-const PutAccountInput = builder.inputType('PutAccountInput', {
-  description:
-    "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
-  fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account." }),
-    viewId: t.id({
-      description:
-        "The view through which the payload's account is read; the configured default view where left out.",
-    }),
-    account: t.field({ type: AccountInput, required: true, description: 'The request body.' }),
-  }),
-});
-
-const PutAccountPayload = builder
-  .objectRef<{ account: ViewIds; trackId: string }>('PutAccountPayload')
-  .implement({
-    description: 'What became of putAccountID.',
-    fields: (t) => ({
-      account: t.field({
-        type: AccountRef,
-        nullable: true,
-        description: 'The account, read anew through the view. REST: getAccountsScope.',
-        ...linkFromIds(
-          () => accountLink,
-          ({ account }: { account: ViewIds }) => account,
-        ),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putAccount', (t) =>
-  t.field({
-    type: PutAccountPayload,
-    nullable: true,
-    description: 'REST: putAccountID.',
-    args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const account = {
-        bankId: bankIdOr(defaults, input.bankId),
-        accountId: checkId('accountId', input.accountId),
-        viewId: viewIdOr(defaults, input.viewId),
-      };
-      const { trackId } = await reader.write(
-        putAccountID,
-        { BANK_ID: account.bankId, ACCOUNT_ID: account.accountId },
-        accountBody(input.account),
-      );
-      return { account, trackId };
-    },
-  }),
 );

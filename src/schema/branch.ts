@@ -13,7 +13,7 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type Reader } from './context.ts';
-import { createLink, fromIds, type Linked, recordOf } from './link.ts';
+import { createLink, fromIds, fromPath, type Linked, recordOf } from './link.ts';
 import { entryOf, type Place, position } from './list-entry.ts';
 import { optionally, present } from './values.ts';
 
@@ -91,11 +91,7 @@ builder.node(BranchRef, {
   description: 'A branch of a bank. REST: getBranches, or postBranches.',
   id: { resolve: branchLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', {
-      nullable: false,
-      description: "The bank's code, from the path.",
-      extensions: fromIds,
-    }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     branchId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',

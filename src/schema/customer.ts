@@ -5,7 +5,7 @@ import type { CustomerIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { createLink, fromIds, type Linked, linksFromRecord, recordOf } from './link.ts';
+import { createLink, fromIds, fromPath, type Linked, linksFromRecord, recordOf } from './link.ts';
 import {
   KeyValueInput,
   KeyValueRef,
@@ -35,16 +35,8 @@ builder.node(CustomerRef, {
   description: 'A customer of a bank. REST: getCustomer.',
   id: { resolve: customerLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', {
-      nullable: false,
-      description: "The bank's code, from the path.",
-      extensions: fromIds,
-    }),
-    customerId: t.exposeID('customerId', {
-      nullable: false,
-      description: 'The customer id, from the path.',
-      extensions: fromIds,
-    }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
+    customerId: t.exposeID('customerId', fromPath('The customer id, from the path.')),
     bank: t.field({
       type: BankRef,
       nullable: false,

@@ -35,6 +35,10 @@ interface FieldFacts {
 /** The extensions of a field that its parent's ids answer. */
 export const fromIds = { bankql: { fromIds: true } satisfies FieldFacts };
 
+/** The options of an id field that the path of the record's request answers. */
+export const fromPath = (description: string) =>
+  ({ nullable: false, description, extensions: fromIds }) as const;
+
 /** A field that its parent's ids answer, at the price of calls of its own, which `ahead` asks for. */
 export const fromIdsAhead = <Parent, Args>(ahead: Resolve<Parent, Args, unknown>) => ({
   bankql: { fromIds: true, ahead } satisfies FieldFacts,

@@ -9,7 +9,7 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
 import type { Reader } from './context.ts';
-import { createLink, fromIds, type Linked, linkFromIds, recordOf } from './link.ts';
+import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
 import { optionally, present } from './values.ts';
 import { checkView, viewKey } from './view.ts';
@@ -102,21 +102,9 @@ builder.node(OtherAccountRef, {
     'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
   id: { resolve: otherAccountLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', {
-      nullable: false,
-      description: "The bank's code, from the path.",
-      extensions: fromIds,
-    }),
-    accountId: t.exposeID('accountId', {
-      nullable: false,
-      description: 'The account that it is a counterparty of, from the path.',
-      extensions: fromIds,
-    }),
-    viewId: t.exposeID('viewId', {
-      nullable: false,
-      description: 'The view through which it is seen, from the path.',
-      extensions: fromIds,
-    }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
+    accountId: t.exposeID('accountId', fromPath('The account that it is a counterparty of, from the path.')),
+    viewId: t.exposeID('viewId', fromPath('The view through which it is seen, from the path.')),
     otherAccountId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',

@@ -13,7 +13,7 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type Context } from './context.ts';
-import { createLink, fromIds, type Linked, recordOf } from './link.ts';
+import { createLink, fromIds, fromPath, type Linked, recordOf } from './link.ts';
 import { entryOf, idOf, notFound, type Place, position } from './list-entry.ts';
 import { present } from './values.ts';
 
@@ -53,11 +53,7 @@ builder.node(ProductRef, {
   description: 'A product of a bank. REST: getProduct, or postProducts.',
   id: { resolve: productLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', {
-      nullable: false,
-      description: "The bank's code, from the path.",
-      extensions: fromIds,
-    }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',

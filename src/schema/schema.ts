@@ -11,6 +11,7 @@ import './node.ts';
 import './other-account.ts';
 import './payment.ts';
 import './product.ts';
+import './put-account.ts';
 import './transaction.ts';
 import './transaction-request.ts';
 import './values.ts';

@@ -1,0 +1,92 @@
+import { checkId } from '../bank/path.ts';
+import { type AccountBody, putAccountID } from '../contract/account.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
+import { AccountRef, accountLink } from './account.ts';
+import { builder } from './builder.ts';
+import { bankIdOr, viewIdOr } from './context.ts';
+import { linkFromIds } from './link.ts';
+import { MoneyInput, moneyBody, present } from './values.ts';
+
+const AccountInput = builder.inputType('AccountInput', {
+  description: 'What putAccountID sends. What is left out is not sent.',
+  fields: (t) => ({
+    balance: t.field({ type: MoneyInput, required: true, description: 'REST `balance`.' }),
+    bankId: t.string({ description: 'REST `bank_id`.' }),
+    iban: t.string({ description: 'REST `IBAN`.' }),
+    id: t.id({ description: 'REST `id`.' }),
+    label: t.string({ description: 'REST `label`.' }),
+    number: t.string({ description: 'REST `number`.' }),
+    ownerIds: t.stringList({ description: 'REST `owners`.' }),
+    swiftBic: t.string({ description: 'REST `swift_bic`.' }),
+    types: t.stringList({ description: 'REST `type`.' }),
+    viewsAvailable: t.stringList({ description: 'REST `views_available`.' }),
+  }),
+});
+
+const accountBody = (input: typeof AccountInput.$inferInput): AccountBody =>
+  present({
+    balance: moneyBody(input.balance),
+    bank_id: input.bankId,
+    IBAN: input.iban,
+    id: input.id,
+    label: input.label,
+    number: input.number,
+    owners: input.ownerIds,
+    swift_bic: input.swiftBic,
+    type: input.types,
+    views_available: input.viewsAvailable,
+  });
+
+const PutAccountInput = builder.inputType('PutAccountInput', {
+  description:
+    "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
+  fields: (t) => ({
+    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    accountId: t.id({ required: true, description: "The path's account." }),
+    viewId: t.id({
+      description:
+        "The view through which the payload's account is read; the configured default view where left out.",
+    }),
+    account: t.field({ type: AccountInput, required: true, description: 'The request body.' }),
+  }),
+});
+
+const PutAccountPayload = builder
+  .objectRef<{ account: ViewIds; trackId: string }>('PutAccountPayload')
+  .implement({
+    description: 'What became of putAccountID.',
+    fields: (t) => ({
+      account: t.field({
+        type: AccountRef,
+        nullable: true,
+        description: 'The account, read anew through the view. REST: getAccountsScope.',
+        ...linkFromIds(
+          () => accountLink,
+          ({ account }: { account: ViewIds }) => account,
+        ),
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+
+builder.mutationField('putAccount', (t) =>
+  t.field({
+    type: PutAccountPayload,
+    nullable: true,
+    description: 'REST: putAccountID.',
+    args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
+    resolve: async (_root, { input }, { reader, defaults }) => {
+      const account = {
+        bankId: bankIdOr(defaults, input.bankId),
+        accountId: checkId('accountId', input.accountId),
+        viewId: viewIdOr(defaults, input.viewId),
+      };
+      const { trackId } = await reader.write(
+        putAccountID,
+        { BANK_ID: account.bankId, ACCOUNT_ID: account.accountId },
+        accountBody(input.account),
+      );
+      return { account, trackId };
+    },
+  }),
+);
