@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { BankqlError, type ErrorCode, isErrorCode } from '../bank/error.ts';
 
 /**
  * The error as the client sees it: one of bankql's codes, a message that is meant for it, nothing else. Whatever is not
@@ -22,18 +22,13 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     return new GraphQLError(origin.message, { ...place, extensions: { ...origin.extensions, ...http } });
   }
   if (origin instanceof GraphQLError) {
-    const { code, http } = located?.extensions ?? {};
-    const known = isErrorCode(code)
-      ? code
-      : isErrorCode(origin.extensions['code'])
-        ? origin.extensions['code']
-        : null;
-    // What GraphQL itself refuses while it runs: a variable or an argument that does not fit, an unknown operation.
-    const extensions = { code: known ?? 'BAD_USER_INPUT', retryable: false };
-    const message = known === 'GRAPHQL_PARSE_FAILED' ? located?.message : origin.message;
-    return new GraphQLError((located ?? origin).message || String(message), {
+    const [code = 'BAD_USER_INPUT'] = [located?.extensions['code'], origin.extensions['code']].filter(
+      isErrorCode,
+    );
+    const http = httpOf(located ?? origin, code);
+    return new GraphQLError(bounded((located ?? origin).message), {
       ...place,
-      extensions: http === undefined ? extensions : { ...extensions, http },
+      extensions: { code, retryable: false, ...http },
     });
   }
   unexpected(error);
@@ -43,6 +38,23 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     extensions: { code: 'INTERNAL', retryable: false, ...http },
   });
 }
+
+/**
+ * The status that yoga gives an error of the request. For a document that is wrong it says 200 to a client that wants
+ * plain JSON, as the specification of GraphQL over HTTP has it (`spec`); for a body that is wrong it must not.
+ */
+function httpOf(error: GraphQLError, code: ErrorCode): { http?: object } {
+  const { http } = error.extensions;
+  if (typeof http !== 'object' || http === null) return {};
+  const ofDocument = code === 'GRAPHQL_PARSE_FAILED' || code === 'GRAPHQL_VALIDATION_FAILED';
+  return { http: ofDocument ? http : { ...http, spec: false } };
+}
+
+/** How much of a message is shown: GraphQL's own repeat what was sent. */
+const longestMessage = 300;
+
+export const bounded = (message: string): string =>
+  message.length <= longestMessage ? message : `${message.slice(0, longestMessage).replace(/\p{Cs}$/u, '')}…`;
 
 /** What was thrown first, under the wrappers that say where. */
 function originOf(error: unknown): unknown {

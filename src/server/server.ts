@@ -31,6 +31,11 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   });
   const load = createLoadGuard(options.load);
   const listening = await listen(options.host, options.port, (request, response) => {
+    const { socket } = request;
+    response.once('finish', () => {
+      // What nobody reads of a request would keep its connection.
+      if (!request.complete) socket.destroySoon();
+    });
     // A connection that is kept alive would go on being served after close().
     if (draining) response.setHeader('Connection', 'close');
     const { headers, refusal } = judge(

@@ -1,6 +1,7 @@
 import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type Size, sizesOf } from './document-size.ts';
+import { bounded } from './mask-error.ts';
 
 /** How large an operation may be; see Size. `tokens` is of the document's text. */
 export interface DocumentLimits extends Size {
@@ -41,7 +42,12 @@ export function useDocumentLimits(
       if (tooLarge !== null) return setResult([tooLarge]);
       setValidationFn((schema, document, rules, options) =>
         // One error says enough, and a list of them costs time.
-        validate(schema, document, rules, { ...options, hideSuggestions, maxErrors: 1 }).slice(0, 1),
+        validate(schema, document, rules, { ...options, hideSuggestions, maxErrors: 1 })
+          .slice(0, 1)
+          .map(
+            ({ message, nodes, source, positions, extensions }) =>
+              new GraphQLError(bounded(message), { nodes, source, positions, extensions }),
+          ),
       );
     },
     onExecute: ({ args }) => {

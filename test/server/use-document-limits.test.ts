@@ -1,0 +1,113 @@
+import { getIntrospectionQuery } from 'graphql';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+let bank: RecordingBank;
+let bankql: TestBankql;
+beforeAll(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
+  bankql = createTestBankql({ bankUrl: bank.url });
+});
+beforeEach(() => {
+  bank.calls.length = 0;
+});
+afterAll(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+});
+
+const times = (count: number, make: (index: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator);
+
+const nested = (levels: number) =>
+  `{ bank { account(accountId: "a") { ${'otherAccount(otherAccountId: "o") { account { '.repeat(levels)} label ${'} } '.repeat(levels)} } } }`;
+
+/** Doubles with each fragment: 2^17 fields out of less than 1 kB. */
+const fanOut = `{ ...F0 } ${times(17, (index) => `fragment F${index} on Query { a${index}: __typename ...F${index + 1} b${index}: node(id: "x") { ...N${index} } }`)}
+  fragment F17 on Query { __typename } ${times(17, (index) => `fragment N${index} on Node { id }`)}`;
+const doubling = `query { bank { ...F0 } } ${times(17, (index) => `fragment F${index} on Bank { bankId ...G${index} ...H${index} } fragment G${index} on Bank { ...F${index + 1} } fragment H${index} on Bank { ...F${index + 1} }`)} fragment F17 on Bank { bankId }`;
+
+describe('refused with one error, under 1 kB, before any call', () => {
+  test.each<[string, string, string]>([
+    ['17 levels', nested(8), 'LIMIT_EXCEEDED'],
+    ['300 levels', `{ ${times(300, () => 'bank {')} bankId ${'}'.repeat(301)}`, 'LIMIT_EXCEEDED'],
+    ['31 aliases', `{ bank { ${times(31, (index) => `a${index}: bankId`)} } }`, 'LIMIT_EXCEEDED'],
+    ['101 aliases of __typename', `{ ${times(101, (index) => `a${index}: __typename`)} }`, 'LIMIT_EXCEEDED'],
+    ['21 fields at the root', `{ ${times(21, (index) => `a${index}: bank { bankId }`)} }`, 'LIMIT_EXCEEDED'],
+    ['501 times the same field', `{ bank { ${times(501, () => 'bankId')} } }`, 'LIMIT_EXCEEDED'],
+    ['21 directives', `{ bank { bankId ${times(21, () => '@include(if: true)')} } }`, 'LIMIT_EXCEEDED'],
+    ['10 unknown directives', `{ __typename ${times(10, () => '@aa')} }`, 'GRAPHQL_VALIDATION_FAILED'],
+    ['2,001 tokens', `{ bank { ${times(2001, () => 'bankId')} } }`, 'LIMIT_EXCEEDED'],
+    ['100,000 aliases', `{ ${times(9000, (index) => `a${index}:id`)} }`, 'LIMIT_EXCEEDED'],
+    ['a fragment that holds itself', '{ ...F } fragment F on Query { ...F }', 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'fragments in a ring',
+      '{ ...F } fragment F on Query { ...G } fragment G on Query { ...F }',
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    ['fragments that fan out', fanOut, 'LIMIT_EXCEEDED'],
+    ['fragments that double', doubling, 'LIMIT_EXCEEDED'],
+    [
+      'a deep list',
+      `{ bank(bankId: ${'['.repeat(900)}${']'.repeat(900)}) { bankId } }`,
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+  ])('%s', async (_what, document, code) => {
+    const answer = await bankql.fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' },
+        body: JSON.stringify({ query: document }),
+      }),
+    );
+    const text = await answer.text();
+    expect(answer.status).toBe(400);
+    expect(text.length).toBeLessThan(1024);
+    expect(JSON.parse(text)).toEqual({
+      errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+});
+
+test('what is as large as it may be is answered', async () => {
+  const aliases = `{ bank { ${times(30, (index) => `a${index}: bankId`)} } }`;
+  expect((await bankql.ask(aliases)).errors).toBeUndefined();
+  expect((await bankql.ask(getIntrospectionQuery())).errors).toBeUndefined();
+  expect((await bankql.ask(`{ ${times(20, () => 'bank { bankId }')} }`)).errors).toBeUndefined();
+});
+
+test('the refusal of a document does not depend on who asked for it before', async () => {
+  const document = `{ bank { ${times(31, (index) => `a${index}: bankId`)} } }`;
+  const asked = await Promise.all(
+    [1, 2, 3].map((caller) => bankql.ask(document, undefined, { 'Auth-ID': `c${caller}` })),
+  );
+  for (const { errors } of asked) expect(errors?.[0]?.extensions.code).toBe('LIMIT_EXCEEDED');
+});
+
+describe('where the schema may not be asked for', () => {
+  test.each([
+    ['a field', '{ bnk { bankId } }'],
+    ['an argument', '{ bank(bankI: "x") { bankId } }'],
+    ['a type', 'query ($x: Strin) { __typename @include(if: $x) }'],
+    ['an enum value', '{ bank { accounts(accountId: "a", scope: VIEW) { totalCount } } }'],
+    ['a field of an input', 'mutation { putProduct(input: { produc: {} }) { trackId } }'],
+    ['a directive', '{ __typename @includ(if: true) }'],
+  ])('no name of it is suggested for %s', async (_what, document) => {
+    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    const [error] = (await closed.ask(document)).errors ?? [];
+    expect(error?.message).toBeTypeOf('string');
+    expect(error?.message).not.toContain('Did you mean');
+  });
+
+  test('nor for a value in variables', async () => {
+    await using closed = createTestBankql({ bankUrl: bank.url, introspection: false });
+    const result = await closed.ask(
+      'query ($s: AccountScope!) { bank { accounts(accountId: "a", scope: $s) { totalCount } } }',
+      { s: 'VIEW' },
+    );
+    expect(result.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(JSON.stringify(result)).not.toContain('Did you mean');
+  });
+});

@@ -1,0 +1,33 @@
+import { type RunningServer, type ServerOptions, serve } from '../../src/server/server.ts';
+import { type TestOptions, testOptions } from './bankql.ts';
+import { type RecordingBank, startRecordingBank } from './recording-bank.ts';
+
+/** bankql over a real socket, in front of a recording bank. */
+export interface Served extends AsyncDisposable {
+  readonly bank: RecordingBank;
+  readonly server: RunningServer;
+  /** The endpoint's address. */
+  readonly url: string;
+}
+
+export async function startServed(
+  options: Partial<ServerOptions> & Omit<TestOptions, 'bankUrl'> = {},
+): Promise<Served> {
+  const bank = await startRecordingBank();
+  const server = await serve({
+    host: '127.0.0.1',
+    port: 0,
+    http: { corsOrigins: new Set() },
+    load: { inFlight: 1000, inFlightPerCaller: 1000, eventLoopLagMs: 10_000 },
+    ...testOptions({ ...options, bankUrl: bank.url }),
+  });
+  return {
+    bank,
+    server,
+    url: `${server.url}/graphql`,
+    async [Symbol.asyncDispose]() {
+      await bank.close();
+      await server.close();
+    },
+  };
+}
