@@ -2,10 +2,9 @@ import { pino } from 'pino';
 import { createBankClient } from './bank/client.ts';
 import { readConfig, StartError } from './config.ts';
 import { openStore } from './payments/open-store.ts';
+import { runOperatorCommand } from './payments/operator-command.ts';
 import { createPayments } from './payments/payments.ts';
 import * as sandboxIdentity from './sandbox/identity.ts';
-import { startSandbox } from './sandbox/server.ts';
-import { serve } from './server/server.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
@@ -19,6 +18,9 @@ const alice = {
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
 async function startBankql() {
   const config = readConfig(process.env);
+  // Here, so that the operator's command does not load them.
+  const { serve } = await import('./server/server.ts');
+  const { startSandbox } = await import('./sandbox/server.ts');
   const logger = pino({ level: config.logLevel });
   // Every payment leaves its line, whatever the level.
   const audit = pino({ level: 'info' }).child({ audit: 'payment' });
@@ -30,11 +32,9 @@ async function startBankql() {
     onCall: (call) =>
       logger[call.failure !== null || (call.status ?? 0) >= 500 ? 'warn' : 'debug'](call, 'bank call'),
   });
-  const store = await openStore(config.state.url, { retentionMs: config.state.retentionMs }).catch(
-    (cause: Error) => {
-      throw new StartError(cause.message, { cause });
-    },
-  );
+  const store = await openStore(config.state.url, config.state).catch((cause: Error) => {
+    throw new StartError(cause.message, { cause });
+  });
   const payments = createPayments({
     bank,
     store,
@@ -66,6 +66,7 @@ async function startBankql() {
 
 /** `bankql sandbox`: the sandbox bank alone. */
 async function startSandboxBank() {
+  const { startSandbox } = await import('./sandbox/server.ts');
   const { sandbox: options } = readConfig({ ...process.env, BANK_BASE_URL: undefined, SANDBOX: 'on' });
   const sandbox = await startSandbox(options);
   process.stdout.write(
@@ -77,6 +78,17 @@ async function startSandboxBank() {
     ].join('\n'),
   );
   return () => sandbox.close();
+}
+
+/** `bankql payments …`: lists payments, and settles those of unknown outcome; then the process ends by itself. */
+async function runPayments() {
+  const { state } = readConfig({ ...process.env, SANDBOX: 'on' });
+  process.exitCode = await runOperatorCommand({
+    args: process.argv.slice(3),
+    state,
+    write: (text) => process.stdout.write(text),
+    writeError: (text) => process.stderr.write(text),
+  });
 }
 
 function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiql: boolean): string {
@@ -103,7 +115,15 @@ function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiq
 }
 
 try {
-  const stop = await (process.argv[2] === 'sandbox' ? startSandboxBank() : startBankql());
+  const [command] = process.argv.slice(2);
+  if (command === 'payments') await runPayments();
+  else endOnSignal(await (command === 'sandbox' ? startSandboxBank() : startBankql()));
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(1);
+}
+
+function endOnSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const end = () => {
     // Whoever asks twice does not want to wait.
@@ -113,9 +133,6 @@ try {
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
-} catch (error) {
-  process.stderr.write(`${explain(error)}\n`);
-  process.exit(1);
 }
 
 /** What stops the start, in one line where it is known. */
