@@ -25,13 +25,19 @@ export interface Config {
   readonly graphiql: boolean;
   readonly introspection: boolean;
   readonly logLevel: string;
-  readonly state: { readonly url: string; readonly retentionMs: number };
   readonly sandbox: {
     readonly port: number;
     readonly database: string;
     readonly latencyMs: number;
     /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
     readonly faults: string | undefined;
+  };
+  /** Where payments are kept; see OpenStoreOptions in payments/open-store.ts. */
+  readonly state: {
+    readonly url: string;
+    readonly retentionMs: number;
+    readonly allowVolatile: boolean;
+    readonly waitReplicas: number;
   };
 }
 
@@ -163,6 +169,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     state: {
       url: readStateUrl(value('STATE_URL'), bank),
       retentionMs: integer('IDEMPOTENCY_TTL_DAYS', 30, 1, 3650) * day,
+      allowVolatile: flag('STATE_ALLOW_VOLATILE', false),
+      waitReplicas: integer('STATE_WAIT_REPLICAS', 0, 0, 10),
     },
     sandbox: {
       port: integer('SANDBOX_PORT', 4010, 0, 65535),
@@ -244,7 +252,7 @@ function readStateUrl(url: string | undefined, bank: Config['bank']): string {
   throw new ConfigError(
     'STATE_URL',
     undefined,
-    'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db: without them a payment could be sent twice.',
+    'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db or redis://host: without them a payment could be sent twice.',
   );
 }
 

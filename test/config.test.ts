@@ -76,6 +76,10 @@ test.each<[string, Record<string, string>, string]>([
   ['BANK_ID', { BANK_ID: '..' }, 'a dot segment'],
   ['BANK_DEFAULT_VIEW', { BANK_DEFAULT_VIEW: 'a/b' }, 'BANK_DEFAULT_VIEW=a/b '],
   ['BANK_SUBSCRIPTION_KEY', { ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
+  ['STATE_ALLOW_VOLATILE', { STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
+  ['STATE_WAIT_REPLICAS', { STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
+  ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
+  ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
 ])(

@@ -99,6 +99,21 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     }
   }
 
+  /**
+   * This process slept for so long that others may take it for dead. Who asked meanwhile was told that the payment may
+   * have been sent, and may have paid in another way: it is not sent any more.
+   */
+  async function tooLate(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
+    const nobodyAsked = await kept(() => store.reopen(record.id, record.trackId));
+    if (!nobodyAsked) return outcomeUnknown(record, idempotencyKey, null);
+    audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+    return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+      operation: record.operation,
+      trackId: record.trackId,
+      idempotencyKey,
+    });
+  }
+
   async function pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>> {
     const { idempotencyKey, input } = intent;
     checkKey(idempotencyKey);
@@ -107,6 +122,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     const earlier = await kept(() => store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
     audit?.(auditEntry(record, 'PENDING'));
+    if (now() >= record.leaseUntil) throw await tooLate(record, idempotencyKey);
 
     const conclude = (outcome: PaymentOutcome) => {
       const updatedAt = now();

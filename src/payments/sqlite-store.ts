@@ -2,90 +2,27 @@ import { resolve as absolute } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import {
-  type PaymentOutcome,
-  type PaymentRecord,
-  type PaymentState,
-  type PaymentStore,
-  StoreUnavailable,
-} from './store.ts';
+  type StoreCall,
+  type WorkerAnswer,
+  type WorkerRequest,
+  type WorkerSettings,
+  workerAnswer,
+} from './sqlite-protocol.ts';
+import { type PaymentStore, StoreUnavailable } from './store.ts';
+import { storedRecord } from './stored-record.ts';
 
 export interface SqliteStoreOptions {
-  /** The file; it and its folder are made where there is none. */
+  /** The file. */
   readonly path: string;
+  /** Whether it and its folder are made where there is none; by default they are. */
+  readonly create?: boolean;
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
   /** How long a call may take, the wait for its turn and for other processes included. */
   readonly timeoutMs: number;
 }
 
-export interface WorkerSettings {
-  readonly path: string;
-  readonly retentionMs: number;
-  readonly busyTimeoutMs: number;
-}
-
-export type StoreCall =
-  | { readonly method: 'open' | 'close' }
-  | { readonly method: 'begin'; readonly record: PaymentRecord; readonly now: number }
-  | {
-      readonly method: 'finish';
-      readonly id: string;
-      readonly trackId: string;
-      readonly outcome: PaymentOutcome;
-      readonly now: number;
-    }
-  | { readonly method: 'reopen'; readonly id: string; readonly trackId: string }
-  | { readonly method: 'find'; readonly id: string; readonly now: number }
-  | { readonly method: 'list'; readonly state: PaymentState; readonly now: number }
-  | {
-      readonly method: 'settle';
-      readonly id: string;
-      readonly state: 'DONE' | 'REJECTED';
-      readonly settledBy: string;
-      readonly now: number;
-    };
-
-export interface WorkerRequest {
-  readonly id: number;
-  /**
-   * One number that both threads share: 0 until somebody claims the call. The caller does when its time is
-   * up, the worker does right before it commits, and only the first one succeeds: what the caller gave up
-   * on is not stored later, unless the commit itself was under way.
-   */
-  readonly claim: Int32Array;
-  readonly call: StoreCall;
-}
-
-const workerAnswer = z.discriminatedUnion('ok', [
-  z.object({ id: z.number(), ok: z.literal(true), value: z.unknown() }),
-  z.object({ id: z.number(), ok: z.literal(false), reason: z.string() }),
-]);
-export type WorkerAnswer = z.infer<typeof workerAnswer>;
-
-/** As the worker reads it from the file; columns of the worker's own fall away. */
-const paymentRecord: z.ZodType<PaymentRecord> = z.object({
-  id: z.string(),
-  caller: z.string(),
-  fingerprint: z.string(),
-  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
-  operation: z.string(),
-  bankId: z.string(),
-  accountId: z.string(),
-  toBankId: z.string().nullable(),
-  toAccountId: z.string().nullable(),
-  currency: z.string().nullable(),
-  amount: z.string().nullable(),
-  trackId: z.string(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  leaseUntil: z.number(),
-  answer: z.string().nullable(),
-  code: z.string().nullable(),
-  status: z.number().nullable(),
-  message: z.string().nullable(),
-  settledBy: z.string().nullable(),
-});
-const found = paymentRecord.nullable();
+const found = storedRecord.nullable();
 
 /** Starting a thread and making a file may take longer than a call does. */
 const startTimeoutMs = 10_000;
@@ -107,7 +44,7 @@ const maxUnanswered = 1_000;
  * Errors: an Error that names the path and the remedy where the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, timeoutMs } = options;
+  const { retentionMs, timeoutMs, create = true } = options;
   // Absolute, so that SQLite takes neither `:memory:` nor `file:` for something else than a file's name.
   const path = absolute(options.path);
   const workerData: WorkerSettings = { path, retentionMs, busyTimeoutMs: Math.floor(timeoutMs * 0.8) };
@@ -191,7 +128,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
     reopen: (id, trackId) => ask({ method: 'reopen', id, trackId }, z.boolean()),
     find: (id, now) => ask({ method: 'find', id, now }, found),
-    list: (state, now) => ask({ method: 'list', state, now }, z.array(paymentRecord)),
+    list: (state, now) => ask({ method: 'list', state, now }, z.array(storedRecord)),
     settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
     close() {
       closing ??= end();
@@ -200,7 +137,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
   };
 
   try {
-    await ask({ method: 'open' }, z.literal(true), { limitMs: startTimeoutMs });
+    await ask({ method: 'open', create }, z.literal(true), { limitMs: startTimeoutMs });
   } catch (error) {
     await store.close();
     const reason = error instanceof Error ? error.message : String(error);

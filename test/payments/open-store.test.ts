@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openStore } from '../../src/payments/open-store.ts';
+import { parseRedisUrl, shownAddress } from '../../src/payments/redis-address.ts';
+import { freePort, hasRedis, startRedis } from '../support/redis.ts';
 import { pending, retentionMs, start } from './store-conformance.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-open-store-'));
@@ -33,15 +35,59 @@ it.each([
   'sqlite::memory:',
   'sqlite://state.db',
   'SQLITE:x',
-  'redis://localhost:6379',
+  'redis:localhost',
+  'redis://',
+  'redis://localhost/a',
+  'redis://localhost:99999',
+  'rediss+x://localhost',
   'file:/tmp/state.db',
 ])('refuses %j, and names what is allowed', async (url) => {
   await expect(openStore(url, { retentionMs })).rejects.toThrow(`STATE_URL is ${url}`);
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
 });
 
-it('does not repeat a password', async () => {
-  const refused = openStore('redis://ops:s3c/r@t@cache:6379', { retentionMs });
-  await expect(refused).rejects.toThrow('redis://***@cache:6379');
-  await expect(refused).rejects.not.toThrow(/s3c|ops/);
+it.each([
+  ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379'],
+  ['redis:ops:s3cr@cache', 'redis:***@cache'],
+  ['redis://cache?password=s3cr', 'redis://cache?***'],
+  ['redis://ops:s3cr%@cache', 'redis://***@cache'],
+])('does not repeat a password: %s', async (url, shown) => {
+  const refused = openStore(url, { retentionMs });
+  await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which`);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
+  );
+});
+
+it('names a Redis that it cannot reach, without who asks', async () => {
+  const port = await freePort();
+  const refused = openStore(`redis://ops:s3cr@127.0.0.1:${port}/2`, { retentionMs });
+  await expect(refused).rejects.toThrow(`The payment store redis://127.0.0.1:${port}/2 cannot be reached: `);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
+  );
+});
+
+it.skipIf(!hasRedis)('opens a Redis', async () => {
+  await using redis = await startRedis();
+  const store = await openStore(`${redis.url}/3`, { retentionMs });
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+  expect(await redis.command('INFO', 'keyspace')).toMatch(/db3:keys=3/);
+});
+
+it.each([
+  ['redis://cache', { host: 'cache', port: 6379, tls: false, database: 0 }],
+  ['rediss://cache:1/12', { host: 'cache', port: 1, tls: true, database: 12 }],
+  ['redis://[::1]:7/', { host: '::1', port: 7 }],
+  ['redis://:p%40ss@cache', { username: undefined, password: 'p@ss' }],
+  ['redis://me:p@cache', { username: 'me', password: 'p' }],
+])('reads %s', (url, parts) => {
+  expect(parseRedisUrl(url)).toMatchObject(parts);
+});
+
+it('shows an address as it is written', () => {
+  const shown = (url: string) => shownAddress(parseRedisUrl(url) ?? expect.fail(url));
+  expect(shown('rediss://me:p@[::1]:7/1')).toBe('rediss://[::1]:7/1');
+  expect(shown('redis://cache')).toBe('redis://cache:6379/0');
 });

@@ -1,0 +1,38 @@
+import { readConfig, StartError } from '../config.ts';
+import { runDoctor } from '../doctor/doctor.ts';
+import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
+import { example } from '../sandbox/example.ts';
+import { openSandbox } from './sandbox.ts';
+import type { Terminal } from './terminal.ts';
+
+/** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
+export async function examineBank({ environment, args, write }: Terminal): Promise<number> {
+  // It keeps no state and listens nowhere.
+  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const given = {
+    ids: { ...(config.bankId === null ? {} : { 'bank-id': config.bankId }), view: config.defaultView },
+    credentials: { subscriptionKey: config.subscriptionKey, authProviderName: null, authId: null },
+  };
+  const options = readOptions(args, environment, config.bank === null ? example : given);
+  if (options === null) {
+    write(doctorUsage);
+    return 0;
+  }
+  const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
+  try {
+    const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
+    return await runDoctor({ ...options, bank: { ...config.bankLimits, baseUrl }, write });
+  } finally {
+    await sandbox?.close();
+  }
+}
+
+/** Errors: StartError. */
+function readOptions(...input: Parameters<typeof readDoctorOptions>): ReturnType<typeof readDoctorOptions> {
+  try {
+    return readDoctorOptions(...input);
+  } catch (error) {
+    if (error instanceof DoctorOptionError) throw new StartError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,8 @@
+/** What a command is given of the process. */
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The words behind the command's name. */
+  readonly args: readonly string[];
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import type { PaymentRecord } from './store.ts';
+import { storedRecord } from './stored-record.ts';
+
+/** Fields and values as a Redis hash takes them: text, and nothing for null. */
+export function recordFields(record: Partial<PaymentRecord>): string[] {
+  return Object.entries(record).flatMap(([field, value]) => (value === null ? [] : [field, String(value)]));
+}
+
+/** What an absent field says. */
+const absent = {
+  toBankId: null,
+  toAccountId: null,
+  currency: null,
+  amount: null,
+  answer: null,
+  code: null,
+  status: null,
+  message: null,
+  settledBy: null,
+};
+const numbers: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil', 'status']);
+const hash = z.array(z.string()).nullable();
+
+/** The record in a Redis hash, as HGETALL answers; null where there is none. Errors: an Error where it is no record. */
+export function parseRecord(reply: unknown): PaymentRecord | null {
+  const flat = hash.safeParse(reply).data;
+  if (flat === null || flat?.length === 0) return null;
+  const fields: Record<string, string | number | null> = { ...absent };
+  for (let n = 0; flat !== undefined && n + 1 < flat.length; n += 2) {
+    const [field = '', value = ''] = flat.slice(n, n + 2);
+    fields[field] = numbers.has(field) ? Number(value) : value;
+  }
+  const { data } = storedRecord.safeParse(fields);
+  if (data === undefined) throw new Error('it holds a record of another shape');
+  return data;
+}

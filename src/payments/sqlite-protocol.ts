@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { PaymentOutcome, PaymentRecord, PaymentState } from './store.ts';
+
+/** What sqlite-store.ts and its thread, sqlite-worker.ts, say to each other. */
+
+export interface WorkerSettings {
+  readonly path: string;
+  readonly retentionMs: number;
+  readonly busyTimeoutMs: number;
+}
+
+export type StoreCall =
+  | { readonly method: 'open'; readonly create: boolean }
+  | { readonly method: 'close' }
+  | { readonly method: 'begin'; readonly record: PaymentRecord; readonly now: number }
+  | {
+      readonly method: 'finish';
+      readonly id: string;
+      readonly trackId: string;
+      readonly outcome: PaymentOutcome;
+      readonly now: number;
+    }
+  | { readonly method: 'reopen'; readonly id: string; readonly trackId: string }
+  | { readonly method: 'find'; readonly id: string; readonly now: number }
+  | { readonly method: 'list'; readonly state: PaymentState; readonly now: number }
+  | {
+      readonly method: 'settle';
+      readonly id: string;
+      readonly state: 'DONE' | 'REJECTED';
+      readonly settledBy: string;
+      readonly now: number;
+    };
+
+export interface WorkerRequest {
+  readonly id: number;
+  /**
+   * One number that both threads share: 0 until somebody claims the call. The caller does when its time is
+   * up, the worker does right before it commits, and only the first one succeeds: what the caller gave up
+   * on is not stored later, unless the commit itself was under way.
+   */
+  readonly claim: Int32Array;
+  readonly call: StoreCall;
+}
+
+export const workerAnswer = z.discriminatedUnion('ok', [
+  z.object({ id: z.number(), ok: z.literal(true), value: z.unknown() }),
+  z.object({ id: z.number(), ok: z.literal(false), reason: z.string() }),
+]);
+export type WorkerAnswer = z.infer<typeof workerAnswer>;
