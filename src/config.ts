@@ -2,7 +2,9 @@ import type { BankOptions } from './bank/client.ts';
 import { checkCredential, credentialHeaders } from './bank/credentials.ts';
 import { checkId } from './bank/path.ts';
 import type { OperationLimits } from './schema/context.ts';
+import { algorithms, type IdentityOptions } from './server/identity-options.ts';
 import type { LoadLimits } from './server/load.ts';
+import type { RateLimit } from './server/rate-limit.ts';
 import type { DocumentLimits } from './server/use-document-limits.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
@@ -22,6 +24,12 @@ export interface Config {
   readonly defaultView: string;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
+  /** Whose tokens say who calls; null where headers say it. */
+  readonly identity: IdentityOptions | null;
+  /** How many REST calls are made for a caller, and with a subscription key; null for no limit. */
+  readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
+  /** The manifest of documents that are asked for by their ids; null for none. */
+  readonly persisted: { readonly file: string; readonly only: boolean } | null;
   readonly graphiql: boolean;
   readonly introspection: boolean;
   readonly logLevel: string;
@@ -121,6 +129,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       `it has to be at least BANK_TIMEOUT_MS (${timeoutMs}) and BANK_TRANSFER_TIMEOUT_MS (${paymentTimeoutMs}).`,
     );
   }
+  const persisted = readPersisted(value('PERSISTED_DOCUMENTS'), flag('PERSISTED_ONLY', false));
+  const mode = readIdentityMode(value('IDENTITY'));
+  const key = readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), mode, host);
   const logLevel = value('LOG_LEVEL') ?? 'info';
   if (!logLevels.includes(logLevel))
     throw new ConfigError('LOG_LEVEL', logLevel, `give one of ${logLevels.join(', ')}.`);
@@ -162,8 +173,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     metricsPort: value('METRICS_PORT') === undefined ? null : integer('METRICS_PORT', 0, 0, 65535),
     bankId: readId('BANK_ID', value('BANK_ID')) ?? (bank === null ? sandboxBankId : null),
     defaultView: readId('BANK_DEFAULT_VIEW', value('BANK_DEFAULT_VIEW')) ?? 'owner',
-    subscriptionKey: readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), value('IDENTITY'), host),
-    graphiql: flag('GRAPHIQL', bank === null),
+    subscriptionKey: key,
+    identity: readIdentity(mode, key, {
+      IDENTITY_JWKS_URL: value('IDENTITY_JWKS_URL'),
+      IDENTITY_ISSUER: value('IDENTITY_ISSUER'),
+      IDENTITY_AUDIENCE: value('IDENTITY_AUDIENCE'),
+      IDENTITY_ALGORITHMS: value('IDENTITY_ALGORITHMS'),
+      IDENTITY_PROVIDER_CLAIM: value('IDENTITY_PROVIDER_CLAIM'),
+      IDENTITY_AUTH_ID_CLAIM: value('IDENTITY_AUTH_ID_CLAIM'),
+    }),
+    rateLimits: {
+      perCaller: readRateLimit('RATE_LIMIT', value('RATE_LIMIT')),
+      perKey: readRateLimit('RATE_LIMIT_PER_KEY', value('RATE_LIMIT_PER_KEY')),
+    },
+    persisted,
+    // It sends texts.
+    graphiql: flag('GRAPHIQL', bank === null && !persisted?.only),
     introspection: flag('INTROSPECTION', bank === null),
     logLevel,
     state: {
@@ -217,32 +242,103 @@ function readId(name: string, id: string | undefined): string | null {
   }
 }
 
+/** Who says who calls; null: the caller. */
+function readIdentityMode(text: string | undefined): 'headers' | 'jwt' | null {
+  if (text === undefined) return null;
+  if (text === 'headers' || text === 'jwt') return text;
+  throw new ConfigError(
+    'IDENTITY',
+    text,
+    'give jwt (a verified token says who calls) or headers (a trusted proxy sets Auth-ID), or leave it out.',
+  );
+}
+
 /** Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it. */
 function readSubscriptionKey(
   key: string | undefined,
-  identity: string | undefined,
+  mode: 'headers' | 'jwt' | null,
   host: string,
 ): string | null {
-  if (identity !== undefined && identity !== 'headers')
-    throw new ConfigError(
-      'IDENTITY',
-      identity,
-      'give headers (a trusted proxy sets Auth-ID), or leave it out.',
-    );
   if (key === undefined) return null;
   try {
     checkCredential(credentialHeaders.subscriptionKey, key);
   } catch {
     throw new ConfigError('BANK_SUBSCRIPTION_KEY', '…', 'it has to be up to 255 printable ASCII characters.');
   }
-  if (!isLoopback(host) && identity === undefined) {
+  if (!isLoopback(host) && mode === null) {
     throw new ConfigError(
       'IDENTITY',
       undefined,
-      `with BANK_SUBSCRIPTION_KEY and HOST=${host}, whoever names an Auth-ID could be anyone: set IDENTITY=headers where a trusted proxy sets the auth headers.`,
+      `with BANK_SUBSCRIPTION_KEY and HOST=${host}, whoever names an Auth-ID could be anyone: set IDENTITY=jwt where tokens say who calls, or IDENTITY=headers where a trusted proxy sets the auth headers.`,
     );
   }
   return key;
+}
+
+/** What the variables beside IDENTITY=jwt are called. */
+type IdentityVariable =
+  | `IDENTITY_${'JWKS_URL' | 'ISSUER' | 'AUDIENCE' | 'ALGORITHMS'}`
+  | `IDENTITY_${'PROVIDER' | 'AUTH_ID'}_CLAIM`;
+
+function readIdentity(
+  mode: 'headers' | 'jwt' | null,
+  key: string | null,
+  given: Readonly<Record<IdentityVariable, string | undefined>>,
+): IdentityOptions | null {
+  if (mode !== 'jwt') {
+    for (const [name, text] of Object.entries(given)) {
+      if (text === undefined) continue;
+      const remedy = 'it needs IDENTITY=jwt: without that no token is verified.';
+      throw new ConfigError(name, withoutUserinfo(text), remedy);
+    }
+    return null;
+  }
+  const needed = (name: string, text: string | null | undefined, what: string) => {
+    if (text) return text;
+    throw new ConfigError(name, undefined, `IDENTITY=jwt needs ${what}.`);
+  };
+  const allowed = (given.IDENTITY_ALGORITHMS ?? 'RS256 ES256 PS256 EdDSA').split(/[\s,]+/).filter(Boolean);
+  for (const algorithm of allowed) {
+    if (!algorithms.some((known) => known === algorithm))
+      throw new ConfigError(
+        'IDENTITY_ALGORITHMS',
+        algorithm,
+        `give some of ${algorithms.join(' ')}; none and HS* are never accepted.`,
+      );
+  }
+  return {
+    subscriptionKey: needed('BANK_SUBSCRIPTION_KEY', key, "the operator's subscription key: apps hold none"),
+    jwksUrl: readJwksUrl(needed('IDENTITY_JWKS_URL', given.IDENTITY_JWKS_URL, "where the issuer's keys are")),
+    issuer: needed('IDENTITY_ISSUER', given.IDENTITY_ISSUER, 'the issuer of tokens, their iss'),
+    audience: needed('IDENTITY_AUDIENCE', given.IDENTITY_AUDIENCE, 'whom tokens are meant for, their aud'),
+    algorithms: allowed,
+    providerClaim: given.IDENTITY_PROVIDER_CLAIM ?? 'iss',
+    authIdClaim: given.IDENTITY_AUTH_ID_CLAIM ?? 'sub',
+  };
+}
+
+function readJwksUrl(text: string): string {
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (isSafe && url.username === '' && url.password === '') return text;
+  throw new ConfigError(
+    'IDENTITY_JWKS_URL',
+    withoutUserinfo(text),
+    'give an https address without credentials, such as https://login.example/.well-known/jwks.json.',
+  );
+}
+
+function readRateLimit(name: string, text: string | undefined): RateLimit | null {
+  if (text === undefined) return null;
+  const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(text) ?? []).map(Number);
+  if (calls >= 1 && seconds >= 1 && seconds <= day / 1000) return { calls, seconds };
+  throw new ConfigError(name, text, 'give REST calls per seconds, such as 300/60; a day (86400) at most.');
+}
+
+function readPersisted(file: string | undefined, only: boolean): Config['persisted'] {
+  if (file !== undefined) return { file, only };
+  if (!only) return null;
+  throw new ConfigError('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.');
 }
 
 function readStateUrl(url: string | undefined, bank: Config['bank']): string {

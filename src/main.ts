@@ -1,7 +1,7 @@
 import { StartError } from './config.ts';
 
 /**
- * The process: `bankql` serves; `bankql sandbox`, `bankql doctor` and `bankql payments` do what their names say. It is
+ * The process: `bankql` serves; `bankql sandbox`, `doctor`, `payments` and `persist` do what their names say. It is
  * the one file that knows the process; each command gets what it needs of it, and loads what it needs itself.
  */
 const [, , command = 'serve', ...args] = process.argv;
@@ -43,9 +43,11 @@ try {
     process.exitCode = await (await import('./commands/doctor.ts')).examineBank(terminal);
   else if (command === 'payments')
     process.exitCode = await (await import('./commands/payments.ts')).managePayments(terminal);
+  else if (command === 'persist')
+    process.exitCode = await (await import('./commands/persist.ts')).makePersisted(terminal);
   else
     throw new StartError(
-      `bankql knows no command "${command}": sandbox, doctor, payments, or none to serve.`,
+      `bankql knows no command "${command}": sandbox, doctor, payments, persist, or none to serve.`,
     );
 } catch (error) {
   terminal.writeError(`${explain(error)}\n`);

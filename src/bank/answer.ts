@@ -101,7 +101,7 @@ function shapeOf(operation: Operation): z.ZodType {
 function meaningOf(issue: z.core.$ZodIssue, value: unknown): number | string | undefined {
   if (issue.code !== 'invalid_type') return undefined;
   if (issue.expected === 'number' && typeof value === 'string' && jsonNumber.test(value))
-    return Number(value);
+    return Number.isFinite(Number(value)) ? Number(value) : undefined;
   if (issue.expected === 'string' && issue.path.at(-2) === 'views_available' && isObject(value)) {
     return typeof value['id'] === 'string' ? value['id'] : undefined;
   }

@@ -95,6 +95,7 @@ export function createAttempts(options: AttemptOptions) {
     if (deadline - performance.now() <= waitMs || signal?.aborted || !retries.spend())
       return { call, reply: first };
     await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (deadline <= performance.now()) return { call, reply: first };
     const second = again(call);
     return { call: second, reply: await settle(once(second, deadline - performance.now(), signal)) };
   }

@@ -4,7 +4,7 @@ import {
   CircuitState,
   circuitBreaker,
   handleWhen,
-  SamplingBreaker,
+  type IBreaker,
 } from 'cockatiel';
 import type { Operation } from '../contract/operation.ts';
 import { TransportFailure, type WireReply } from './transport.ts';
@@ -18,9 +18,45 @@ export interface BreakerOptions {
   readonly onChange?: ((operation: string, isOpen: boolean) => void) | undefined;
 }
 
-/** Over how long the share is taken, and how many calls a second it takes at least to judge by. */
-const sampleMs = 10_000;
-const leastCallsASecond = 2;
+/** Over how many seconds the share is taken, and how many calls it takes at least to judge by. */
+const sampleSeconds = 10;
+const leastCalls = 20;
+
+/** Counts calls second by second. cockatiel's SamplingBreaker keeps old windows while few calls are made. */
+class RecentCalls implements IBreaker {
+  state: unknown = null;
+  readonly #threshold: number;
+  #seconds: { readonly second: number; calls: number; failures: number }[] = [];
+
+  constructor(threshold: number) {
+    this.#threshold = threshold;
+  }
+
+  success(state: CircuitState): void {
+    if (state === CircuitState.HalfOpen) this.#seconds = [];
+    this.#now().calls++;
+  }
+
+  failure(state: CircuitState): boolean {
+    const now = this.#now();
+    now.calls++;
+    now.failures++;
+    if (state !== CircuitState.Closed) return true;
+    const calls = this.#seconds.reduce((sum, { calls }) => sum + calls, 0);
+    const failures = this.#seconds.reduce((sum, { failures }) => sum + failures, 0);
+    return calls >= leastCalls && failures >= this.#threshold * calls;
+  }
+
+  #now() {
+    const second = Math.floor(performance.now() / 1000);
+    this.#seconds = this.#seconds.filter((one) => one.second > second - sampleSeconds);
+    const last = this.#seconds.at(-1);
+    if (last?.second === second) return last;
+    const next = { second, calls: 0, failures: 0 };
+    this.#seconds.push(next);
+    return next;
+  }
+}
 
 /** Answers with which a proxy in front of the bank says that the bank is away. */
 const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -53,7 +89,7 @@ export function createBreakers({ threshold, openMs, onChange }: BreakerOptions) 
       handleWhen((error: unknown) => isAway(error) || breaker.state === CircuitState.HalfOpen),
       {
         halfOpenAfter: openMs,
-        breaker: new SamplingBreaker({ threshold, duration: sampleMs, minimumRps: leastCallsASecond }),
+        breaker: new RecentCalls(threshold),
       },
     );
     breaker.onBreak(() => onChange?.(operation.id, true));

@@ -129,7 +129,8 @@ export function createBankClient(options: BankOptions): BankClient {
       try {
         if (ownDeadline <= now)
           throw new TransportFailure('timeout', false, 'the operation has no time left');
-        const fetched = await (alone ? fetch : sharing.read)(call, ownDeadline, signal);
+        if (signal?.aborted) throw new TransportFailure('cancelled', false, 'the caller left');
+        const fetched = await sharing.read(call, { deadline, signal, alone });
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
         return fetched as Read<Answer<typeof operation>>;
       } catch (error) {

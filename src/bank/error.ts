@@ -17,6 +17,7 @@ export const errorCodes = {
   LIMIT_EXCEEDED: { retryable: false },
   GRAPHQL_PARSE_FAILED: { retryable: false },
   GRAPHQL_VALIDATION_FAILED: { retryable: false },
+  PERSISTED_DOCUMENT_REQUIRED: { retryable: false },
   IDEMPOTENCY_IN_PROGRESS: { retryable: true },
   IDEMPOTENCY_KEY_REUSED: { retryable: false },
   STATE_UNAVAILABLE: { retryable: true },

@@ -108,10 +108,10 @@ class GaveUp extends Error {
 
 function withPatience<T>(result: Promise<T>, { timeoutMs, signal }: Patience): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new GaveUp('timeout', `no whole answer within ${timeoutMs} ms`)),
-      timeoutMs,
-    );
+    // The call has a deadline of its own: only who has less time than that needs another.
+    const timer = Number.isFinite(timeoutMs)
+      ? setTimeout(() => reject(new GaveUp('timeout', `no whole answer within ${timeoutMs} ms`)), timeoutMs)
+      : undefined;
     const cancel = () => reject(new GaveUp('cancelled', 'the caller left'));
     if (signal?.aborted) cancel();
     signal?.addEventListener('abort', cancel);

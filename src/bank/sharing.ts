@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { PreparedCall } from './call.ts';
 import { callerOf, keyOf } from './credentials.ts';
 import { BankqlError, type ErrorCode } from './error.ts';
 import { createFlights } from './flights.ts';
 import { createPublicCache } from './public-cache.ts';
+import { TransportFailure } from './transport.ts';
 
 /** What is read, and may be shared: nobody may change it. */
 export interface Fetched {
@@ -26,6 +28,17 @@ export interface SharingOptions {
   readonly onShared?: ((operation: string, how: 'joined' | 'cached' | 'stale') => void) | undefined;
 }
 
+const isAway = (error: unknown) =>
+  error instanceof BankqlError
+    ? away.has(error.code)
+    : error instanceof TransportFailure && error.reason === 'timeout';
+
+export interface ReadLimits {
+  readonly deadline: number;
+  readonly signal: AbortSignal | undefined;
+  readonly alone: boolean;
+}
+
 /** Makes a call of its own. Errors: BankqlError. */
 type Fetch = (call: PreparedCall, deadline: number, signal?: AbortSignal) => Promise<Fetched>;
 
@@ -46,11 +59,15 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
 
   return {
     /** Errors: BankqlError; TransportFailure where this caller gave up. */
-    async read(call: PreparedCall, deadline: number, signal?: AbortSignal): Promise<Fetched> {
+    async read(call: PreparedCall, limits: ReadLimits): Promise<Fetched> {
+      const { deadline, signal, alone } = limits;
       const { operation, credentials, request } = call;
+      const ownDeadline = Math.min(deadline, performance.now() + timeoutMs);
       const isPublic = operation.audience === 'public';
-      const key = JSON.stringify([operation.id, request.path, request.body, isPublic && keyOf(credentials)]);
-      const kept = isPublic ? (cache?.find(key) ?? null) : null;
+      const key = alone
+        ? randomUUID()
+        : JSON.stringify([operation.id, request.path, request.body, isPublic && keyOf(credentials)]);
+      const kept = isPublic && !alone ? (cache?.find(key) ?? null) : null;
       if (kept?.isFresh) {
         onShared?.(operation.id, 'cached');
         return kept.answer;
@@ -61,14 +78,16 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
           key,
           patience: { timeoutMs: deadline - performance.now(), signal },
           start: (ownSignal) => fetch(call, performance.now() + timeoutMs, ownSignal),
-          keep: (fetched) => isPublic && fetched.isWhole && cache?.keep(key, fetched, fetched.bytes),
+          keep: (fetched) =>
+            isPublic && !alone && fetched.isWhole && cache?.keep(key, fetched, fetched.bytes),
         });
         // Errors are shared with nobody.
-        if (taken === 'joined a failure') return await fetch(call, deadline, signal);
+        if (taken === 'joined a failure')
+          return await this.read(call, { deadline: ownDeadline, signal, alone: true });
         if (taken.joined) onShared?.(operation.id, 'joined');
         return taken.answer;
       } catch (error) {
-        if (kept === null || !(error instanceof BankqlError) || !away.has(error.code)) throw error;
+        if (kept === null || !isAway(error)) throw error;
         onShared?.(operation.id, 'stale');
         return { ...kept.answer, staleMs: kept.ageMs };
       }

@@ -1,8 +1,11 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
-import { readConfig, StartError } from '../config.ts';
+import { type Config, readConfig, StartError } from '../config.ts';
 import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
+import { loadPersistedDocuments } from '../server/persisted-manifest.ts';
+import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
+import { openRateLimiter } from '../server/rate-limit-open.ts';
 import { listen, serve } from '../server/server.ts';
 import { createTelemetry } from '../server/telemetry.ts';
 import { alice, openSandbox } from './sandbox.ts';
@@ -17,9 +20,12 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
   const logger = pino({ level: config.logLevel });
   // Every payment leaves its lines, whatever the level.
   const telemetry = createTelemetry(logger, pino({ level: 'info' }).child({ audit: 'payment' }));
+  const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const bank = createBankClient({
+  const rates = await openRateLimiter(config.rateLimits, config.state.url);
+  const rateLimiter = rates?.limiter ?? null;
+  const client = createBankClient({
     ...config.bankLimits,
     baseUrl,
     onCall: telemetry.onCall,
@@ -27,20 +33,26 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     onDrift: telemetry.onDrift,
     onShared: telemetry.onShared,
   });
+  const bank = limitBank(client, rateLimiter);
   const store = await openStore(config.state.url, config.state).catch((cause: Error) => {
     throw new StartError(cause.message, { cause });
   });
-  const payments = createPayments({
+  const unlimited = createPayments({
     bank,
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit: telemetry.onPayment,
   });
+  const payments = limitPayments(unlimited, bank, rateLimiter);
+  const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
     http: { corsOrigins: config.corsOrigins },
     bank,
     payments,
+    rateLimiter,
+    persisted,
+    identify: await identifyBy(config, logger),
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
@@ -48,7 +60,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     load: config.load,
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,
-    graphiqlHeaders: config.graphiql ? (sandbox === null ? null : alice) : undefined,
+    graphiqlHeaders: config.graphiql ? headers : undefined,
     logger,
     onShed: telemetry.onShed,
   });
@@ -59,7 +71,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
           response.setHeader('Content-Type', telemetry.registry.contentType);
           response.end(await telemetry.registry.metrics());
         });
-  write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config.graphiql)}\n`);
+  write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config)}\n`);
   return async () => {
     await server.close();
     await metrics?.close();
@@ -67,14 +79,38 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     await payments.idle();
     await bank.close();
     await store.close();
+    rates?.close();
     await sandbox?.close();
   };
 }
 
+/** What is sent where tokens say who calls. */
+const bearer = { Authorization: 'Bearer your-token' };
+
+/** Finds out who calls by tokens, where they are to say it. */
+async function identifyBy({ identity }: Config, logger: Logger) {
+  if (identity === null) return undefined;
+  const { identifyByToken } = await import('../server/identity.ts');
+  return identifyByToken(identity, logger);
+}
+
+/** The documents of the manifest; null where there is none. Errors: StartError. */
+async function readPersisted({ persisted, documentLimits, introspection }: Config) {
+  if (persisted === null) return null;
+  const rules = { documentLimits, introspection };
+  const documents = await loadPersistedDocuments(persisted.file, rules).catch((cause: Error) => {
+    throw new StartError(cause.message, { cause });
+  });
+  return { documents, only: persisted.only };
+}
+
 /** What is served, where, over which bank, and a first query to paste. */
-function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiql: boolean): string {
+function banner(url: string, sandboxUrl: string | null, bankUrl: string, config: Config): string {
+  const { graphiql, identity } = config;
   const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
-  const headers = Object.entries(alice).map(([name, value]) => `    -H '${name}: ${value}' \\`);
+  const headers = Object.entries(identity === null ? alice : bearer).map(
+    ([name, value]) => `    -H '${name}: ${value}' \\`,
+  );
   return [
     `bankql serves GraphQL at ${url}/graphql${graphiql ? ' (GraphiQL in a browser)' : ''}.`,
     sandboxUrl === null
@@ -85,7 +121,7 @@ function banner(url: string, sandboxUrl: string | null, bankUrl: string, graphiq
       ? ['', `  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
       : [
           '',
-          'A first query, as alice:',
+          identity === null ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
           '',
           `  curl ${url}/graphql -H 'Content-Type: application/json' \\`,
           ...headers,

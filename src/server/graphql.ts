@@ -1,31 +1,37 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { createYoga, useReadinessCheck } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { BankClient } from '../bank/client.ts';
+import type { Credentials } from '../bank/credentials.ts';
 import type { Payments } from '../payments/payments.ts';
 import { type Context, type Defaults, type OperationLimits, Reader } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
-import { readCredentials } from './credentials.ts';
+import { identifyByHeaders } from './credentials.ts';
+import { type DocumentRules, documentRules } from './document-rules.ts';
 import { graphiqlOptions } from './graphiql.ts';
 import { maskError } from './mask-error.ts';
-import { type DocumentLimits, useDocumentLimits } from './use-document-limits.ts';
-import { useIntrospectionGuard } from './use-introspection-guard.ts';
-import { useOnePayment } from './use-one-payment.ts';
+import type { PersistedDocuments } from './persisted-manifest.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { type Identify, type NodeContext, useCaller } from './use-caller.ts';
+import { usePersistedDocuments } from './use-persisted-documents.ts';
 import { useStaleNotice } from './use-stale-notice.ts';
 
-export interface GraphQLOptions {
+export interface GraphQLOptions extends DocumentRules {
+  /** Both with `rateLimiter` around them, where there is one: see rate-limit-bank.ts. */
   readonly bank: BankClient;
   readonly payments: Payments;
+  readonly rateLimiter?: RateLimiter | null;
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
-  readonly documentLimits: DocumentLimits;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
-  readonly introspection: boolean;
+  /** Finds out who calls, such as identity.ts; where it is left out, the request's headers say it. */
+  readonly identify?: Identify | undefined;
+  /** Documents that are asked for by their ids, and whether nothing else is served; null for none. */
+  readonly persisted?: { readonly documents: PersistedDocuments; readonly only: boolean } | null;
   /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
   readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
   readonly logger: Logger;
@@ -43,15 +49,12 @@ function documentCache<T extends object>() {
   });
 }
 
-interface NodeContext {
-  readonly req?: IncomingMessage;
-  readonly res?: ServerResponse;
-}
-
 /** The endpoint as a Fetch handler (`fetch`), which is a request listener for node:http as well. */
 export function createGraphQL(options: GraphQLOptions) {
-  const { bank, payments, defaults, limits, subscriptionKey, logger } = options;
+  const { bank, payments, defaults, limits, persisted = null, rateLimiter = null, logger } = options;
+  const { identify = identifyByHeaders(options.subscriptionKey) } = options;
   const unexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
+  const callers = new WeakMap<Request, Credentials>();
 
   return createYoga<NodeContext, Context>({
     schema,
@@ -72,14 +75,14 @@ export function createGraphQL(options: GraphQLOptions) {
     maskedErrors: { maskError: (error) => maskError(error, unexpected), isDev: false },
     plugins: [
       useReadinessCheck({ endpoint: '/ready', check: () => options.isReady?.() ?? true }),
-      useDocumentLimits(options.documentLimits, { hideSuggestions: !options.introspection }),
-      useOnePayment(),
+      useCaller({ identify, callers, rateLimiter, unexpected }),
+      ...(persisted === null ? [] : [usePersistedDocuments(persisted.documents, persisted.only)]),
+      ...documentRules(options),
       useStaleNotice(),
-      ...(options.introspection ? [] : [useIntrospectionGuard()]),
     ],
-    context: ({ request, req }): Context => {
-      const given = readCredentials(request, req);
-      const credentials = subscriptionKey === null ? given : { ...given, subscriptionKey };
+    context: ({ request }): Context => {
+      const credentials = callers.get(request);
+      if (credentials === undefined) throw new Error('a request reached its operation without a caller');
       return {
         credentials,
         payments,

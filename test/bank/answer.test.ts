@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkAnswer, parseAnswer, sound } from '../../src/bank/answer.ts';
+import { checkAnswer, type Drift, parseAnswer, sound } from '../../src/bank/answer.ts';
 import { BankqlError } from '../../src/bank/error.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
@@ -185,6 +185,88 @@ describe('what keeps the contract is given as it is', () => {
     const answer = check(getCustomer, '{"__proto__":{"email":"evil"},"legal_name":"Alice"}');
     expect(answer.email).toBeUndefined();
     expect(Reflect.get({}, 'email')).toBeUndefined();
+  });
+});
+
+describe('two habits are taken for what they mean, and reported', () => {
+  /** What is understood of an answer, where it drifts, and whether all of it keeps the contract. */
+  const drifting = (operation: Operation, text: string) => {
+    const drift: Drift[] = [];
+    const checked = checkAnswer(operation, parseExactJson(text), details(operation), (one) =>
+      drift.push(one),
+    );
+    return { ...checked, drift: drift.map(({ operation: id, field }) => `${id} ${field}`) };
+  };
+
+  it('a number that is written as a string', () => {
+    const text = `{"branches":[
+      {"acceptsDeposits":true,"location":{"latitude":"35.1","longitude":"-3.3e1"}},
+      {"acceptsDeposits":true,"location":{"latitude":"0"}}]}`;
+    expect(drifting(getBranches, text)).toEqual({
+      answer: [
+        { acceptsDeposits: true, location: { latitude: 35.1, longitude: -33 } },
+        { acceptsDeposits: true, location: { latitude: 0 } },
+      ],
+      isWhole: true,
+      drift: [
+        'getBranches location.latitude',
+        'getBranches location.longitude',
+        'getBranches location.latitude',
+      ],
+    });
+  });
+
+  it('an object with an id in the place of a view', () => {
+    const text =
+      '{"accounts":[{"balance":{"amount":1},"views_available":["owner",{"id":"public","is_public":true}]}]}';
+    expect(drifting(getAccountsScope, text)).toEqual({
+      answer: [{ balance: { amount: '1' }, views_available: ['owner', 'public'] }],
+      isWhole: true,
+      drift: ['getAccountsScope views_available'],
+    });
+  });
+
+  it.each(['', ' ', '35,1', '35.', '.5', '+1', '0x10', '1e400', '-1e400', 'NaN', 'Infinity', ' 35', '35 '])(
+    'but not %j for a number',
+    (latitude) => {
+      const { answer, isWhole, drift } = drifting(
+        getBranches,
+        JSON.stringify({ branches: [{ acceptsDeposits: true, location: { latitude } }] }),
+      );
+      expect(errorsIn(answer).map(([way]) => way)).toEqual(['0.location.latitude']);
+      expect([isWhole, drift]).toEqual([false, []]);
+    },
+  );
+
+  it.each([
+    ['a number for a text', getCustomer, '{"legal_name":7}', 'legal_name'],
+    ['a text for a boolean', getBranches, '{"branches":[{"acceptsDeposits":"true"}]}', '0.acceptsDeposits'],
+    ['an object with an id elsewhere', getCustomer, '{"bank_id":[{"id":"B"}]}', 'bank_id.0'],
+    [
+      'an object in views_available whose id is none',
+      getAccountsScope,
+      '{"accounts":[{"balance":{"amount":1},"views_available":[{"id":7}]}]}',
+      '0.views_available.0',
+    ],
+  ])('but not %s', (_, operation, text, place) => {
+    const { answer, isWhole, drift } = drifting(operation, text);
+    expect(errorsIn(answer).map(([way]) => way)).toEqual([place]);
+    expect([isWhole, drift]).toEqual([false, []]);
+  });
+
+  it.each([
+    ['{"details":{"value":{"amount":"1.10"}}}', ['getTransaction amount']],
+    ['{"details":{"value":{"amount":1.10}}}', []],
+    ['{"details":{"description":"\\"amount\\":\\"1\\""}}', []],
+  ])('an amount that is written as a string: %s', (text, fields) => {
+    const drift: string[] = [];
+    const json = parseAnswer(
+      { status: 200, headers: {}, body: Buffer.from(text) },
+      details(getTransaction),
+      ({ operation, field }) => drift.push(`${operation} ${field}`),
+    );
+    expect(drift).toEqual(fields);
+    expect(errorsIn(checkAnswer(getTransaction, json, details(getTransaction)).answer)).toEqual([]);
   });
 });
 

@@ -118,7 +118,7 @@ describe('a report', () => {
 
   it('is given of a call that was answered', async () => {
     const { report, outcome } = await reportOf(reply(200, change.reply), change);
-    expect(outcome).toEqual({ answer: change.answer, trackId: report?.trackId });
+    expect(outcome).toMatchObject({ answer: change.answer, trackId: report?.trackId });
     expect(report).toEqual({
       operation: 'putCustomerID',
       status: 200,
@@ -143,8 +143,11 @@ describe('a report', () => {
     expect(report?.failure).toMatch(/^the connection broke \(.*(ECONNRESET|closed).*\)$/);
   });
 
-  it('is given of a call whose time ran out', async () => {
-    const { report } = await reportOf(hang, change);
+  it.each([
+    ['a write', change],
+    ['a read', sampleCalls.getBranches],
+  ])('is given of %s whose time ran out', async (_, sample) => {
+    const { report } = await reportOf(hang, sample);
     expect(report).toMatchObject({
       status: null,
       reason: 'timeout',

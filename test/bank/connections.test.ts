@@ -83,7 +83,9 @@ describe('a caller who leaves', () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const caller = new AbortController();
-    const call = client.read(getBranches, readInput, { signal: caller.signal }).catch((error: unknown) => error);
+    const call = client
+      .read(getBranches, readInput, { signal: caller.signal })
+      .catch((error: unknown) => error);
     await expect.poll(() => bank.requests.length).toBe(1);
     caller.abort();
     expect(await call).toMatchObject({ name: 'BankqlError', cause: { reason: 'cancelled' } });
@@ -101,6 +103,17 @@ describe('a caller who leaves', () => {
     });
     await read.run(client);
     expect(bank.requests).toHaveLength(1);
+  });
+
+  it('before a read began has no call made, where a connection is open and idle either', async () => {
+    await using bank = await startFaultyBank(reply(200, read.reply));
+    await using client = createTestClient(bank.url, limits);
+    await read.run(client);
+    await client.read(getBranches, readInput, { signal: AbortSignal.abort() }).catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await read.run(client);
+    expect(bank.requests).toHaveLength(2);
+    expect(bank.connections()).toBe(1);
   });
 
   it('leaves nothing behind on a signal that outlives the call', async () => {
@@ -174,7 +187,9 @@ describe('connections', () => {
     await using client = createTestClient(bank.url, { connections: 3, connectionWaitMs: 2000 });
     // Each with a key of its own: the same caller's would share a call.
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, nth) => read.run(client, { ...canaries, subscriptionKey: `key-${nth}` })),
+      Array.from({ length: 12 }, (_, nth) =>
+        read.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
+      ),
     );
     expect(answers.map(({ answer }) => answer)).toEqual(Array(12).fill([]));
     expect(bank.requests).toHaveLength(12);

@@ -44,7 +44,7 @@ async function expectFault(fault: Fault, sample: SampleCall) {
     ...(sample.operation.tracked ? { trackId: trackIdAt(bank) } : {}),
   });
   // An answer that did not come whole leaves no connection behind.
-  if (fault.status === undefined) await expect.poll(bank.open).toBe(0);
+  if (fault.status === undefined) await expect.poll(bank.open, { interval: 5 }).toBe(0);
   expect(bank.requests).toHaveLength(1);
   expect(bank.connections()).toBe(1);
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CallReport } from '../../src/bank/attempts.ts';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
@@ -120,6 +121,23 @@ describe('private reads', () => {
     await Promise.all(asked);
   });
 
+  test('that join a call have as long as they would have alone', async () => {
+    const reports: CallReport[] = [];
+    const client = clientWith({ timeoutMs: 300, onCall: (report) => reports.push(report) });
+    bank.otherwise(() => 'hang');
+    const first = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    await arrived(1);
+    await delay(150);
+    const started = performance.now();
+    const second = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });
+    expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
+    expect(performance.now() - started).toBeGreaterThan(280);
+    expect(performance.now() - started).toBeLessThan(600);
+    // It was the bank that was late, nobody left.
+    expect(reports[0]).toMatchObject({ reason: 'timeout' });
+  });
+
   test('share no error: who joined asks alone', async () => {
     const client = clientWith();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -204,6 +222,22 @@ describe('public reads', () => {
     await slow;
     await other.read(getBranches, ofBank(alice));
     expect(bank.lines().filter((line) => line.startsWith('GET'))).toHaveLength(6);
+  });
+
+  test.each([
+    ['answers with 503', () => ({ status: 503 })],
+    ['resets connections', () => 'reset' as const],
+    ['does not answer', () => 'hang' as const],
+  ])('stand in where the bank %s', async (_, act) => {
+    const client = clientWith({ publicCacheTtlMs: 1, timeoutMs: 200 });
+    bank.otherwise(branches);
+    await client.read(getBranches, ofBank(alice));
+    await delay(5);
+    bank.otherwise(act);
+    const stale = await client.read(getBranches, ofBank(alice));
+    expect(stale.answer).toEqual(branches.body.branches);
+    expect(stale.staleMs).toBeGreaterThan(0);
+    expect(shared).toEqual(['getBranches stale']);
   });
 
   test('stand in while the bank is away, and say how old they are; a refusal is no absence', async () => {

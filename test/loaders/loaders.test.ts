@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BankqlError } from '../../src/bank/error.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
+import { BankqlError } from '../../src/bank/error.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';

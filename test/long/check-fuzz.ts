@@ -6,7 +6,10 @@ import { startServed } from '../support/served.ts';
 /** `node test/long/check-fuzz.ts [--runs 10000] [--seed N]`: random requests over a socket; none may be 5xx or INTERNAL. */
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string', default: '10000' }, seed: { type: 'string', default: String(Date.now()) } },
+  options: {
+    runs: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: String(Date.now()) },
+  },
 });
 const seed = Number(values.seed) | 0;
 await using served = await startServed();

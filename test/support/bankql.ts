@@ -5,6 +5,9 @@ import { createMemoryStore } from '../../src/payments/memory-store.ts';
 import { type AuditEntry, createPayments } from '../../src/payments/payments.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createGraphQL, type GraphQLOptions } from '../../src/server/graphql.ts';
+import { identifyByToken } from '../../src/server/identity.ts';
+import type { IdentityOptions } from '../../src/server/identity-options.ts';
+import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 
 /** What a GraphQL operation is answered with. */
@@ -48,6 +51,8 @@ export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'logg
   readonly store?: PaymentStore;
   readonly bankOptions?: Partial<Omit<BankOptions, 'baseUrl'>>;
   readonly now?: () => number;
+  /** Tokens say who calls; headers do where it is left out. */
+  readonly identity?: IdentityOptions;
 }
 
 /** The default options of every bank client in the tests. */
@@ -66,23 +71,26 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
 };
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
-export function testOptions({ bankUrl, store, bankOptions, now, ...options }: TestOptions) {
+export function testOptions({ bankUrl, store, bankOptions, now, identity, ...options }: TestOptions) {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
-  const bank = createBankClient({
+  const { rateLimiter = null } = options;
+  const client = createBankClient({
     baseUrl: bankUrl,
     ...bankDefaults,
     onCall: (call) => logger.debug(call, 'bank call'),
     ...bankOptions,
   });
-  const payments = createPayments({
+  const bank = limitBank(client, rateLimiter);
+  const unlimited = createPayments({
     bank,
     store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
     leaseMs: 10_000,
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
   });
+  const payments = limitPayments(unlimited, bank, rateLimiter);
   return {
     bank,
     payments,
@@ -92,6 +100,7 @@ export function testOptions({ bankUrl, store, bankOptions, now, ...options }: Te
     maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
+    ...(identity === undefined ? {} : { identify: identifyByToken(identity, logger) }),
     ...options,
     logger,
     log,

@@ -78,6 +78,19 @@ export const hang: Act = () => {};
 /** Resets the connection. */
 export const reset: Act = (socket) => void socket.resetAndDestroy();
 
+/** Does one after the other, request by request, and the last from then on. */
+export function inTurn(...acts: Act[]): Act {
+  const left = [...acts];
+  return (socket) => (left.length > 1 ? left.shift() : left[0])?.(socket);
+}
+
+/** Does it later. */
+export const later =
+  (milliseconds: number, act: Act): Act =>
+  (socket) => {
+    setTimeout(() => act(socket), milliseconds);
+  };
+
 /** Writes bytes and leaves the connection open. */
 export const write =
   (...bytes: (string | Buffer)[]): Act =>
@@ -132,6 +145,15 @@ export function answer(
 
 /** Answers as HTTP has it. */
 export const reply = (...parts: Parameters<typeof answer>): Act => write(answer(...parts));
+
+/** Does what is said for the first text that the request's first line holds; never answers where there is none. */
+export const byLine =
+  (bank: FaultyBank, acts: Readonly<Record<string, Act>>): Act =>
+  (socket) => {
+    const line = lineOf(bank.requests.at(-1) ?? '');
+    const [, act = hang] = Object.entries(acts).find(([text]) => line.includes(text)) ?? [];
+    act(socket);
+  };
 
 /** A request's first line. */
 export const lineOf = (request: string) => request.slice(0, request.indexOf('\r\n'));

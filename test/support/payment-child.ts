@@ -61,6 +61,9 @@ const server = await serve({
   payments,
   defaults: { bankId: 'BANK', viewId: 'owner' },
   limits: { timeoutMs: 20_000, restCalls: 1000 },
+  documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+  maxRequestBytes: 100_000,
+  http: { corsOrigins: new Set() },
   // Refuses nothing: what is tested is what becomes of payments.
   load: { inFlight: 100_000, inFlightPerCaller: 100_000, eventLoopLagMs: 600_000 },
   subscriptionKey: null,

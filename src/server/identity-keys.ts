@@ -1,0 +1,117 @@
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+
+/** How long keys are believed, in milliseconds. */
+export interface KeyTimes {
+  /** The deadline of a fetch, over connect, headers and body. */
+  readonly timeoutMs: number;
+  /** When they are fetched anew: a key that its owner took back is accepted for so long at most. */
+  readonly maxAgeMs: number;
+  /** How long they stand in while they cannot be fetched anew. */
+  readonly graceMs: number;
+  /** How long a key that is not among them brings no further fetch, after one that succeeded and one that failed. */
+  readonly cooldownMs: number;
+  readonly retryMs: number;
+}
+
+const usualTimes: KeyTimes = {
+  timeoutMs: 3000,
+  maxAgeMs: 10 * 60_000,
+  graceMs: 60 * 60_000,
+  cooldownMs: 30_000,
+  retryMs: 5000,
+};
+
+/** The longest set of keys, in bytes. */
+const longestSet = 256 * 1024;
+
+const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+/** There are no keys to verify with: whether a token is good is not known. */
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
+
+export interface KeysOptions {
+  readonly url: string;
+  readonly times?: Partial<KeyTimes> | undefined;
+  /** Is told why a fetch failed; it must not throw. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Finds the key that a token names, in the set at `url`, which is kept for a while. A key that is not in it may be a
+ * new one: the set is fetched again, one fetch at a time and no more than one in `cooldownMs`.
+ * Errors: KeysUnavailable; those of jose for a token to which no key, or more than one, belongs.
+ */
+export function createKeys({ url, times, onFailure }: KeysOptions): JWTVerifyGetKey {
+  const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...usualTimes, ...times };
+  let keys: ReturnType<typeof createLocalJWKSet> | null = null;
+  let loadedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let hasFailed = false;
+  let underWay: Promise<void> | null = null;
+  const since = (time: number) => performance.now() - time;
+
+  async function load(): Promise<void> {
+    try {
+      keys = createLocalJWKSet(await fetchKeys(url, timeoutMs));
+      loadedAt = performance.now();
+      hasFailed = false;
+    } catch (error) {
+      hasFailed = true;
+      onFailure(error);
+    } finally {
+      triedAt = performance.now();
+      underWay = null;
+    }
+  }
+
+  /** Fetches the set, unless it has just been tried. */
+  async function refresh(): Promise<void> {
+    if (underWay === null && since(triedAt) < (hasFailed ? retryMs : cooldownMs)) return;
+    underWay ??= load();
+    await underWay;
+  }
+
+  /** The set. Errors: KeysUnavailable. */
+  async function current() {
+    if (since(loadedAt) >= maxAgeMs) {
+      const refreshed = refresh();
+      // While the keys' server is away nobody waits for it who can do without.
+      if (keys === null || !hasFailed) await refreshed;
+    }
+    if (keys === null || since(loadedAt) >= graceMs) throw new KeysUnavailable('no keys to verify with');
+    return keys;
+  }
+
+  return async (header, token) => {
+    const known = await current();
+    try {
+      return await known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    await refresh();
+    if (hasFailed) throw new KeysUnavailable('the token names a key that may be a new one');
+    return (await current())(header, token);
+  };
+}
+
+/** Errors: whatever keeps a set of keys from being read. */
+async function fetchKeys(url: string, timeoutMs: number) {
+  const response = await fetch(url, {
+    redirect: 'error',
+    headers: { Accept: 'application/json, application/jwk-set+json' },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > longestSet) throw new Error(`it is longer than ${longestSet} bytes`);
+    chunks.push(chunk);
+  }
+  if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
+  return KeySet.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+}

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { errors, jwtVerify } from 'jose';
+import type { Logger } from 'pino';
+import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { headerValues, refuseCredentials } from './credentials.ts';
+import { createKeys, KeysUnavailable } from './identity-keys.ts';
+import type { IdentityOptions } from './identity-options.ts';
+import { RefusedRequest, refusedForNow } from './refused-request.ts';
+import type { Identify } from './use-caller.ts';
+
+/** How far clocks may differ, in seconds. */
+const clockSkew = 60;
+const longestToken = 8192;
+
+/**
+ * Takes who calls from the verified claims of the request's bearer token; the key is the operator's.
+ * Errors: BAD_USER_INPUT where the request brings credentials of its own; UNAUTHENTICATED (401) for no token, or one
+ *         that is not accepted, without a word of why; OVERLOADED (503) while tokens cannot be verified.
+ */
+export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, 'debug' | 'warn'>): Identify {
+  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
+  const keys = createKeys({
+    url: options.jwksUrl,
+    times: options.keyTimes,
+    onFailure: (error) =>
+      logger.warn({ reason: reasonOf(error) }, 'the keys that verify tokens cannot be fetched'),
+  });
+  const expected = {
+    issuer,
+    audience,
+    algorithms: [...options.algorithms],
+    clockTolerance: clockSkew,
+    requiredClaims: ['exp'],
+  };
+
+  /** Errors: KeysUnavailable; any other for a token that is not accepted. */
+  async function verify(token: string): Promise<Credentials> {
+    const { payload } = await jwtVerify(token, keys, expected);
+    const read = (claim: string, header: string) => {
+      const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+      if (typeof value !== 'string') throw new Error(`the claim ${claim} is no text`);
+      return checkCredential(header, value);
+    };
+    return {
+      subscriptionKey,
+      authProviderName: read(providerClaim, credentialHeaders.authProviderName),
+      authId: read(authIdClaim, credentialHeaders.authId),
+    };
+  }
+
+  return async (request, incoming) => {
+    refuseCredentials(request, incoming);
+    const token = bearerToken(request, incoming);
+    if (token === null) throw unauthenticated('A bearer token is needed.', 'Bearer');
+    try {
+      return await verify(token);
+    } catch (error) {
+      if (error instanceof KeysUnavailable)
+        throw refusedForNow(
+          'OVERLOADED',
+          'bankql cannot verify tokens at the moment; nothing was sent.',
+          503,
+          5,
+        );
+      logger.debug({ reason: reasonOf(error) }, 'a token is not accepted');
+      throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
+    }
+  };
+}
+
+/** The request's token; null where it has none. What is no token is one that no key fits. */
+function bearerToken(request: Request, incoming?: IncomingMessage): string | null {
+  const values = headerValues('Authorization', request, incoming);
+  if (values.length === 0) return null;
+  const [value = ''] = values;
+  const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
+  return values.length > 1 || token.length > longestToken ? '' : token;
+}
+
+const unauthenticated = (message: string, challenge: string) =>
+  new RefusedRequest('UNAUTHENTICATED', message, {
+    status: 401,
+    headers: { 'WWW-Authenticate': challenge },
+  });
+
+/** Why, for the log: jose's own words, which show nothing of a token, or what kept a fetch from its end. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTClaimValidationFailed) return `${error.code} ${error.claim}`;
+  if (error instanceof errors.JOSEError) return error.code;
+  if (!(error instanceof Error)) return 'failed';
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

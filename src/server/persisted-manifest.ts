@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import type { DocumentNode } from 'graphql';
+import { z } from 'zod';
+import type { DocumentRules } from './document-rules.ts';
+import { createDocumentCheck } from './persisted-check.ts';
+
+/** The documents that may be asked for by their ids. */
+export interface PersistedDocuments {
+  /** A document's text by its id. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** What the texts were parsed to. */
+  readonly parsed: ReadonlyMap<string, DocumentNode>;
+}
+
+/** graphql-codegen's client preset, Relay, and `npm run persist`: texts by their ids. */
+const Plain = z.record(z.string(), z.string());
+
+/** Apollo's operation manifest. */
+const Apollo = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  version: z.literal(1),
+  operations: z.array(z.object({ id: z.string().min(1), body: z.string() })),
+});
+
+/** An id without the prefix that the specification of GraphQL over HTTP gives to SHA-256. */
+export const plainId = (id: string): string => id.replace(/^sha256:/, '');
+
+/**
+ * Reads a manifest of documents, in whichever of the three formats it is, and checks each document as one of a request
+ * would be.
+ * Errors: an Error that names the file, the document and what is wrong with it, in one line.
+ */
+export async function loadPersistedDocuments(
+  file: string,
+  rules: DocumentRules,
+): Promise<PersistedDocuments> {
+  const refuse = (why: string, cause?: unknown) =>
+    new Error(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
+  const texts = new Map<string, string>();
+  try {
+    for (const [id, text] of entriesOf(JSON.parse(await readFile(file, 'utf8')))) {
+      if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
+      texts.set(plainId(id), text);
+    }
+  } catch (error) {
+    throw refuse(messageOf(error), error);
+  }
+  if (texts.size === 0) throw refuse('it holds no document.');
+
+  const check = createDocumentCheck(rules);
+  const parsed = new Map<string, DocumentNode>();
+  for (const [id, text] of texts) {
+    try {
+      parsed.set(text, check(text));
+    } catch (error) {
+      throw refuse(`document ${id}: ${messageOf(error)}`, error);
+    }
+  }
+  return { texts, parsed };
+}
+
+/** Errors: an Error that says what a manifest is. */
+function entriesOf(manifest: unknown): readonly (readonly [string, string])[] {
+  const apollo = Apollo.safeParse(manifest);
+  if (apollo.success) return apollo.data.operations.map(({ id, body }) => [id, body]);
+  const plain = Plain.safeParse(manifest);
+  if (plain.success) return Object.entries(plain.data);
+  throw new Error(
+    'it is neither an object of texts by their ids nor an Apollo manifest, {"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}.',
+  );
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

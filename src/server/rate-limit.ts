@@ -1,0 +1,105 @@
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  RLWrapperTimeouts,
+} from 'rate-limiter-flexible';
+import { type Credentials, callerOf, keyOf } from '../bank/credentials.ts';
+import { BankqlError } from '../bank/error.ts';
+
+/** So many REST calls in so many seconds, counted from the first one. */
+export interface RateLimit {
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+/** How many REST calls are made for whom. */
+export interface RateLimits {
+  /** Of one caller, told apart by all three credentials; null for no limit. */
+  readonly perCaller: RateLimit | null;
+  /** Of all callers with one subscription key; null for no limit. */
+  readonly perKey: RateLimit | null;
+}
+
+export interface RateLimitOptions extends RateLimits {
+  /**
+   * A client of @redis/client with its offline queue off: the processes that share its server count together. While it
+   * is away, or slower than `redisTimeoutMs`, each counts for itself. Null: each counts for itself.
+   */
+  readonly redis?: object | null;
+}
+
+export interface RateLimiter {
+  /** Takes one REST call of the budgets. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
+  take(credentials: Credentials, operation: string): Promise<void>;
+  /** How long until there is a REST call left, in seconds; 0 where there is one. Takes nothing. */
+  secondsUntilNext(credentials: Credentials): Promise<number>;
+}
+
+/** How long a count may take in Redis. */
+const redisTimeoutMs = 250;
+
+/** A budget, and whose it is. */
+interface Budget {
+  readonly limiter: Pick<RateLimiterAbstract, 'consume' | 'reward' | 'get'>;
+  readonly owner: (credentials: Credentials) => string;
+}
+
+/** Counts REST calls; null where nothing is limited. Counts hold hashes of credentials, never one of them. */
+export function createRateLimiter({ perCaller, perKey, redis = null }: RateLimitOptions): RateLimiter | null {
+  // The caller's comes first: one who has none left takes nothing of the key's.
+  const budgets = [budget('caller', perCaller, callerOf, redis), budget('key', perKey, keyOf, redis)].filter(
+    (given) => given !== null,
+  );
+  if (budgets.length === 0) return null;
+
+  return {
+    async take(credentials, operation) {
+      const taken: Budget[] = [];
+      for (const each of budgets) {
+        try {
+          await each.limiter.consume(each.owner(credentials));
+          taken.push(each);
+        } catch (refused) {
+          if (!(refused instanceof RateLimiterRes)) throw refused;
+          for (const { limiter, owner } of taken) await limiter.reward(owner(credentials));
+          throw new BankqlError('RATE_LIMITED', 'Your REST calls are used up for now; nothing was sent.', {
+            operation,
+            retryAfter: secondsOf(refused),
+          });
+        }
+      }
+    },
+
+    async secondsUntilNext(credentials) {
+      const states = await Promise.all(budgets.map(({ limiter, owner }) => limiter.get(owner(credentials))));
+      // The memory's last state may outlive its time by a moment.
+      const spent = states.filter((state) => state?.remainingPoints === 0 && state.msBeforeNext > 0);
+      return Math.max(0, ...spent.map((state) => (state === null ? 0 : secondsOf(state))));
+    },
+  };
+}
+
+function budget(
+  name: string,
+  limit: RateLimit | null,
+  owner: Budget['owner'],
+  redis: object | null,
+): Budget | null {
+  if (limit === null) return null;
+  const options = { points: limit.calls, duration: limit.seconds, keyPrefix: `bankql:rate:${name}` };
+  const memory = new RateLimiterMemory(options);
+  if (redis === null) return { limiter: memory, owner };
+  const limiter = new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    useRedisPackage: true,
+    rejectIfRedisNotReady: true,
+  });
+  // The memory stands in for the whole: behind the timeout, a count that is late would be counted there twice.
+  const inTime = new RLWrapperTimeouts({ limiter, timeoutMs: redisTimeoutMs, insuranceLimiter: memory });
+  return { limiter: inTime, owner };
+}
+
+const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+
+const jwt = {
+  BANK_SUBSCRIPTION_KEY: 'operator-key',
+  IDENTITY: 'jwt',
+  IDENTITY_JWKS_URL: 'https://login.example/.well-known/jwks.json',
+  IDENTITY_ISSUER: 'https://login.example/',
+  IDENTITY_AUDIENCE: 'bankql',
+};
+
+test('tokens need a key, the issuer’s keys, the issuer and the audience; the rest has defaults', () => {
+  expect(readConfig({ ...jwt, HOST: '0.0.0.0' }).identity).toEqual({
+    subscriptionKey: 'operator-key',
+    jwksUrl: 'https://login.example/.well-known/jwks.json',
+    issuer: 'https://login.example/',
+    audience: 'bankql',
+    algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
+    providerClaim: 'iss',
+    authIdClaim: 'sub',
+  });
+  expect(readConfig({ ...jwt, IDENTITY_ALGORITHMS: 'ES384, RS512' }).identity?.algorithms).toEqual([
+    'ES384',
+    'RS512',
+  ]);
+  expect(readConfig({ ...jwt, IDENTITY_JWKS_URL: 'http://127.0.0.1:8080/keys' }).identity).not.toBeNull();
+  expect(readConfig({}).identity).toBeNull();
+  expect(readConfig({ IDENTITY: 'headers' }).identity).toBeNull();
+});
+
+test.each<[string, Record<string, string>]>([
+  ['BANK_SUBSCRIPTION_KEY= cannot be used: IDENTITY=jwt needs', { ...jwt, BANK_SUBSCRIPTION_KEY: '' }],
+  ['IDENTITY_JWKS_URL= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_JWKS_URL: '' }],
+  ['IDENTITY_ISSUER= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_ISSUER: '' }],
+  ['IDENTITY_AUDIENCE= cannot be used: IDENTITY=jwt needs', { ...jwt, IDENTITY_AUDIENCE: '' }],
+  [
+    'IDENTITY_JWKS_URL=http://login.example/keys ',
+    { ...jwt, IDENTITY_JWKS_URL: 'http://login.example/keys' },
+  ],
+  ['IDENTITY_JWKS_URL=ftp://127.0.0.1/keys ', { ...jwt, IDENTITY_JWKS_URL: 'ftp://127.0.0.1/keys' }],
+  ['IDENTITY_JWKS_URL=keys ', { ...jwt, IDENTITY_JWKS_URL: 'keys' }],
+  ['IDENTITY_JWKS_URL=https://…@login.example', { ...jwt, IDENTITY_JWKS_URL: 'https://me:pw@login.example' }],
+  ['IDENTITY_ALGORITHMS=HS256 cannot be used', { ...jwt, IDENTITY_ALGORITHMS: 'RS256 HS256' }],
+  ['IDENTITY_ALGORITHMS=none cannot be used', { ...jwt, IDENTITY_ALGORITHMS: 'none' }],
+  ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
+  [
+    'IDENTITY_JWKS_URL=https://…@login.example cannot be used: it needs IDENTITY=jwt',
+    { ...jwt, IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
+  ],
+  ['IDENTITY=jws cannot be used', { ...jwt, IDENTITY: 'jws' }],
+  ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
+  ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
+  ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
+  ['RATE_LIMIT_PER_KEY=1/86401 cannot be used', { RATE_LIMIT_PER_KEY: '1/86401' }],
+  ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
+])('refused at the start: %s', (message, environment) => {
+  const read = () => readConfig(environment);
+  expect(read).toThrow(message);
+  expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
+});
+
+test('limits of calls and documents are off unless set; without texts there is no GraphiQL', () => {
+  const config = readConfig({});
+  expect([config.rateLimits, config.persisted]).toEqual([{ perCaller: null, perKey: null }, null]);
+  expect(readConfig({ RATE_LIMIT: '300/60', RATE_LIMIT_PER_KEY: '5000/60' }).rateLimits).toEqual({
+    perCaller: { calls: 300, seconds: 60 },
+    perKey: { calls: 5000, seconds: 60 },
+  });
+  const persisted = readConfig({ PERSISTED_DOCUMENTS: 'manifest.json', PERSISTED_ONLY: '1' });
+  expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
+  expect(persisted.graphiql).toBe(false);
+  expect(readConfig({ PERSISTED_DOCUMENTS: 'manifest.json' }).graphiql).toBe(true);
+});

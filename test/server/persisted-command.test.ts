@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { post, runProcess, startProcess } from '../support/process.ts';
+
+let folder = '';
+let out = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bankql-persist-'));
+  out = join(folder, 'manifest.json');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function persist(files: Record<string, string>, environment = {}) {
+  for (const [file, text] of Object.entries(files)) {
+    const path = join(folder, 'app', file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+  return runProcess(environment, ['persist', '--out', out, join(folder, 'app')]);
+}
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+test('a folder becomes a manifest: each operation with the fragments it uses, whichever file they are in', async () => {
+  const { code, output } = await persist({
+    'screens/branches.graphql': 'query Branches { bank { ...Z } }   # what the first screen shows',
+    'screens/both.graphql': 'query One { bank { bankId } } query Two { bank { ...A } }',
+    'fragments.graphql':
+      'fragment Z on Bank { ...A branches { nodes { ...B } } } fragment A on Bank { bankId } fragment B on Branch { name ...B2 } fragment B2 on Branch { branchId } fragment Unused on Bank { bankId }',
+    'notes.txt': 'not a query',
+  });
+  expect([code, output]).toEqual([0, expect.stringMatching(/3 documents are in .*manifest\.json\.\n$/)]);
+  const manifest: Record<string, string> = JSON.parse(await readFile(out, 'utf8'));
+  const texts = Object.values(manifest);
+  expect(Object.keys(manifest)).toEqual(texts.map(sha256));
+  expect(texts.map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([
+    'query One { bank { bankId } }',
+    'query Two { bank { ...A } } fragment A on Bank { bankId }',
+    'query Branches { bank { ...Z } } fragment A on Bank { bankId } fragment B on Branch { name ...B2 } fragment B2 on Branch { branchId } fragment Z on Bank { ...A branches { nodes { ...B } } }',
+  ]);
+  for (const [index, name] of ['One', 'Two', 'Branches'].entries())
+    expect(output).toContain(`${sha256(texts[index] ?? '')}  ${name}  `);
+});
+
+test('what it makes is what the server takes', async () => {
+  await persist({ 'a.graphql': 'query Bank { bank { bankId } }' });
+  const [id = ''] = Object.keys(JSON.parse(await readFile(out, 'utf8')));
+  await using bankql = await startProcess({ PERSISTED_DOCUMENTS: out, PERSISTED_ONLY: '1' });
+  expect(bankql.output()).not.toContain('GraphiQL');
+  const answer = await fetch(`${bankql.url}/graphql?documentId=${id}`);
+  expect(await answer.json()).toEqual({ data: { bank: { bankId: 'SNDBCY2N' } } });
+  expect(await post(bankql.url, '{ bank { bankId } }', {})).toMatchObject({
+    errors: [{ extensions: { code: 'PERSISTED_DOCUMENT_REQUIRED' } }],
+  });
+});
+
+const pay = (name: string) =>
+  `${name}: makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${name}" }) { trackId }`;
+
+test('documents that cannot be served are named with their reasons, all of them, and nothing is written', async () => {
+  const { code, output } = await persist(
+    {
+      'ok.graphql': 'query Ok { bank { bankId } }',
+      'syntax.graphql': 'query Broken { bank {',
+      'unknown.graphql': 'query Unknown { bnk }',
+      'spread.graphql': 'query Spread { bank { ...Nowhere } }',
+      'deep.graphql': 'query Deep { bank { branches { nodes { bank { bankId } } } } }',
+      'pay.graphql': `mutation Pay { ${pay('a')} ${pay('b')} }`,
+      'nameless.graphql': '{ bank { bankId } }',
+      'schema.graphql': 'type Query { a: Int }',
+      'twice.graphql': 'query Ok { bank { bankId } }',
+    },
+    { LIMIT_DEPTH: '4' },
+  );
+  expect(code).toBe(1);
+  const lines = output.split('\n');
+  for (const line of [
+    'syntax.graphql: Syntax Error: Expected Name, found <EOF>.',
+    expect.stringMatching(/^unknown\.graphql: Cannot query field "bnk" on type "Query"\./),
+    'spread.graphql: Unknown fragment "Nowhere".',
+    'deep.graphql: The operation holds 5 levels of fields, and may hold 4; ask for less at a time.',
+    expect.stringMatching(/^pay\.graphql: An operation may hold one payment, and this one holds 2/),
+    'nameless.graphql: an operation has no name',
+    'schema.graphql: it holds something else than operations and fragments',
+    'twice.graphql: Ok is the name of another one in ok.graphql',
+    expect.stringMatching(/^8 refused; .*manifest\.json is not written\.$/),
+  ])
+    expect(lines).toContainEqual(line);
+  await expect(readFile(out)).rejects.toThrow('ENOENT');
+});
+
+test.each<[string, string[], string]>([
+  ['no folder', ['--out', 'x.json'], 'Name one folder'],
+  ['no file to write', ['.'], 'Name one folder'],
+  ['an unknown option', ['--to', 'x.json', '.'], "Unknown option '--to'"],
+  ['a folder that is not there', ['--out', 'x.json', '/nowhere-at-all'], 'cannot be read: ENOENT'],
+  ['a folder without documents', ['--out', 'x.json', 'bin'], 'holds no .graphql file'],
+])('%s: one line says what to do', async (_what, args, why) => {
+  const { code, output } = await runProcess({}, ['persist', ...args]);
+  expect(code).toBe(1);
+  expect(output).toContain(why);
+  expect(output.trimEnd()).not.toContain('\n');
+});

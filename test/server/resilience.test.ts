@@ -1,0 +1,394 @@
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Drift } from '../../src/bank/answer.ts';
+import { createTestBankql, credentials, type TestBankql, type TestOptions } from '../support/bankql.ts';
+import { failuresOf } from '../support/facade.ts';
+import {
+  type Act,
+  answer,
+  byLine,
+  type FaultyBank,
+  hang,
+  later,
+  lineOf,
+  reply,
+  startFaultyBank,
+} from '../support/faulty-bank.ts';
+
+let bank: FaultyBank;
+const open: TestBankql[] = [];
+beforeEach(async () => {
+  bank = await startFaultyBank();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((bankql) => bankql[Symbol.asyncDispose]()));
+  await bank.close();
+});
+
+function bankqlWith(options: Omit<TestOptions, 'bankUrl'> = {}): TestBankql {
+  const bankql = createTestBankql({ bankUrl: bank.url, ...options });
+  open.push(bankql);
+  return bankql;
+}
+
+/** The request lines so far, as "GET customers/slow": without the way to them. */
+const lines = () =>
+  bank.requests.map((request) => lineOf(request).replace('/v1/api/banks/BANK/', '').replace(' HTTP/1.1', ''));
+
+const branches = reply(200, '{"branches":[{"acceptsDeposits":true,"id":"b"}]}');
+const customer = reply(200, '{"email":"a@b"}');
+const putCustomer = `putCustomer(input: { customerId: "c", customer: { legalName: "C" } })`;
+const pay = `makeTransaction(input: {
+  accountId: "a", to: { accountId: "b" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "k" })`;
+
+describe('an operation’s time', () => {
+  const limits = { timeoutMs: 250, restCalls: 1000 };
+
+  test('cuts what is late, and the rest is answered', async () => {
+    bank.behave(byLine(bank, { branches }));
+    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 10_000 } });
+    const started = performance.now();
+    const result = await bankql.ask(
+      '{ bank { slow: customer(customerId: "slow") { email } branches { totalCount } } }',
+    );
+    const elapsedMs = performance.now() - started;
+    expect(result.data).toEqual({ bank: { slow: null, branches: { totalCount: 1 } } });
+    expect(failuresOf(result)).toEqual(['bank.slow BANK_TIMEOUT']);
+    expect(result.errors?.[0]?.extensions).toMatchObject({ operation: 'getCustomer', retryable: true });
+    expect(elapsedMs).toBeGreaterThan(limits.timeoutMs - 20);
+    expect(elapsedMs).toBeLessThan(limits.timeoutMs + 300);
+    // The late call is given up; what is left is the one that is kept alive.
+    await expect.poll(bank.open).toBe(1);
+  });
+
+  test('is one for all levels of a query: what comes after its end is not asked for', async () => {
+    const owners = Array.from({ length: 3 }, (_, nth) => `"o${nth}"`).join();
+    const account = `{"accounts":[{"id":"a","label":"l","balance":{"amount":1},"owners":[${owners}]}]}`;
+    bank.behave(byLine(bank, { '/accounts/a/': later(150, reply(200, account)), customers: hang }));
+    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 10_000 } });
+    const started = performance.now();
+    const result = await bankql.ask('{ bank { account(accountId: "a") { label owners { email } } } }');
+    expect(performance.now() - started).toBeLessThan(limits.timeoutMs + 300);
+    expect(result.data).toEqual({ bank: { account: { label: 'l', owners: [null, null, null] } } });
+    expect(new Set(result.errors?.map(({ extensions }) => extensions.code))).toEqual(
+      new Set(['BANK_TIMEOUT']),
+    );
+  });
+
+  test.each([
+    ['a write', putCustomer, 'customers', '{"legal_name":"C"}'],
+    ['a payment', pay, 'make-transaction', '{}'],
+  ])('does not cut %s, only what is read after it', async (_, field, path, body) => {
+    bank.behave(byLine(bank, { [path]: later(limits.timeoutMs + 100, reply(200, body)), branches }));
+    const bankql = bankqlWith({ limits, bankOptions: { timeoutMs: 10_000, paymentTimeoutMs: 10_000 } });
+    const rest =
+      field === pay
+        ? 'trackId from { account { label } }'
+        : 'trackId customer { legalName bank { branches { totalCount } } }';
+    const result = await bankql.ask(`mutation { done: ${field} { ${rest} } }`);
+    expect(result.data).toMatchObject({ done: { trackId: expect.any(String) } });
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_TIMEOUT']);
+    expect(bank.requests).toHaveLength(1);
+  });
+});
+
+describe('an operation’s calls', () => {
+  test('are as many as it may make; what is over says so, and the rest stands', async () => {
+    bank.behave(byLine(bank, { customers: customer }));
+    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 3 } });
+    const fields = [1, 2, 3, 4, 5].map((nth) => `c${nth}: customer(customerId: "c${nth}") { email }`);
+    const result = await bankql.ask(`{ bank { ${fields.join(' ')} } }`);
+    const good = { email: 'a@b' };
+    expect(result.data).toEqual({ bank: { c1: good, c2: good, c3: good, c4: null, c5: null } });
+    expect(failuresOf(result)).toEqual(['bank.c4 CALL_BUDGET_EXCEEDED', 'bank.c5 CALL_BUDGET_EXCEEDED']);
+    expect(result.errors?.[0]).toMatchObject({
+      message: expect.stringContaining('3 REST calls'),
+      extensions: { operation: 'getCustomer', retryable: false },
+    });
+    expect(bank.requests).toHaveLength(3);
+    // The next operation starts anew.
+    expect(failuresOf(await bankql.ask('{ bank { customer(customerId: "c") { email } } }'))).toEqual([]);
+  });
+
+  test('do not count what is asked for twice', async () => {
+    bank.behave(byLine(bank, { customers: customer }));
+    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 1 } });
+    const result = await bankql.ask(
+      '{ bank { a: customer(customerId: "c") { email } b: customer(customerId: "c") { email } } }',
+    );
+    expect(failuresOf(result)).toEqual([]);
+    expect(bank.requests).toHaveLength(1);
+  });
+
+  test('hold back a write that is over, unsent, and never a payment', async () => {
+    bank.behave(byLine(bank, { customers: customer, 'make-transaction': reply(200, '{}') }));
+    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 1 } });
+    const result = await bankql.ask(`mutation {
+      first: ${putCustomer} { trackId }
+      second: ${putCustomer} { trackId }
+      paid: ${pay} { replayed from { account { label } } }
+    }`);
+    expect(result.data).toEqual({
+      first: { trackId: expect.any(String) },
+      second: null,
+      paid: { replayed: false, from: { account: null } },
+    });
+    expect(failuresOf(result)).toEqual([
+      'paid.from.account CALL_BUDGET_EXCEEDED',
+      'second CALL_BUDGET_EXCEEDED',
+    ]);
+    expect(lines()).toEqual(['PUT customers/c', 'POST accounts/a/make-transaction']);
+  });
+});
+
+describe('a client that leaves', () => {
+  /** bankql over a real socket, asked by a client that can leave. */
+  async function served(options: Omit<TestOptions, 'bankUrl'> = {}) {
+    const bankql = bankqlWith(options);
+    const server = createServer(bankql.listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const ask = (query: string, signal?: AbortSignal): Promise<unknown> =>
+      fetch(`http://127.0.0.1:${port}/graphql`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...credentials },
+        body: JSON.stringify({ query }),
+        ...(signal === undefined ? {} : { signal }),
+      }).then(
+        (response) => response.json(),
+        () => 'left',
+      );
+    return {
+      bankql,
+      ask,
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  }
+
+  test('gives up all its reads at once', async () => {
+    bank.behave(hang);
+    await using server = await served({ bankOptions: { timeoutMs: 10_000 } });
+    const leaving = new AbortController();
+    const asked = server.ask(
+      '{ bank { a: customer(customerId: "a") { email } b: customer(customerId: "b") { email } branches { totalCount } } }',
+      leaving.signal,
+    );
+    await expect.poll(() => bank.requests.length).toBe(3);
+    const left = performance.now();
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await expect.poll(bank.open, { interval: 5 }).toBe(0);
+    expect(performance.now() - left).toBeLessThan(100 + 300);
+  });
+
+  test('starts no further reads', async () => {
+    const held: Socket[] = [];
+    bank.behave(
+      byLine(bank, {
+        '/accounts/a/': reply(200, '{"accounts":[{"id":"a","balance":{"amount":1},"owners":["o1","o2"]}]}'),
+        'customers/o1': (socket) => void held.push(socket),
+        'customers/o2': later(150, customer),
+      }),
+    );
+    await using server = await served({ bankOptions: { timeoutMs: 10_000 } });
+    const leaving = new AbortController();
+    const asked = server.ask(
+      '{ bank { account(accountId: "a") { owners { email banks { branches { totalCount } } } } } }',
+      leaving.signal,
+    );
+    await expect.poll(() => held.length).toBe(1);
+    leaving.abort();
+    await asked;
+    await delay(250);
+    expect(lines()).toHaveLength(3);
+  });
+
+  test.each([
+    ['a write', putCustomer, 'PUT customers/c'],
+    ['a payment', pay, 'POST accounts/a/make-transaction'],
+  ])('does not give up %s', async (_, field, line) => {
+    const held: Socket[] = [];
+    bank.behave((socket) => void held.push(socket));
+    await using server = await served({ bankOptions: { timeoutMs: 10_000, paymentTimeoutMs: 10_000 } });
+    const leaving = new AbortController();
+    const rest =
+      field === pay ? 'from { account { label } }' : 'customer { bank { branches { totalCount } } }';
+    const asked = server.ask(`mutation { done: ${field} { trackId ${rest} } }`, leaving.signal);
+    await expect.poll(() => held.length).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await delay(200);
+    expect(bank.open()).toBe(1);
+    expect(lines()).toEqual([line]);
+    for (const socket of held) socket.write(answer(200, '{}'));
+    await expect
+      .poll(() => server.bankql.log.filter((text) => text.includes('"status":200')))
+      .toHaveLength(1);
+    // Nor is anything read that nobody waits for.
+    await delay(100);
+    expect(lines()).toEqual([line]);
+    if (field === pay)
+      await expect.poll(() => server.bankql.audit.map(({ state }) => state)).toEqual(['PENDING', 'DONE']);
+  });
+
+  test('fails no other that waits for the same, and the bank is asked once', async () => {
+    const held: Socket[] = [];
+    bank.behave((socket) => void held.push(socket));
+    await using server = await served({ bankOptions: { timeoutMs: 10_000 } });
+    const query = '{ bank { customer(customerId: "c") { email } } }';
+    const leaving = new AbortController();
+    const first = server.ask(query, leaving.signal);
+    await expect.poll(() => held.length).toBe(1);
+    const second = server.ask(query);
+    // It has to have joined: there is nothing at the bank to see of that.
+    await delay(100);
+    leaving.abort();
+    expect(await first).toBe('left');
+    await delay(100);
+    expect(bank.open()).toBe(1);
+    for (const socket of held) socket.write(answer(200, '{"email":"a@b"}'));
+    expect(await second).toEqual({ data: { bank: { customer: { email: 'a@b' } } } });
+    expect(bank.requests).toHaveLength(1);
+  });
+});
+
+describe('while the bank is away', () => {
+  const noticed = z.object({
+    data: z.unknown(),
+    errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).optional(),
+    extensions: z
+      .object({ stale: z.array(z.object({ operation: z.string(), ageSeconds: z.number() })) })
+      .optional(),
+  });
+  const ask = async (bankql: TestBankql, query: string) => {
+    const response = await bankql.fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...credentials },
+        body: JSON.stringify({ query }),
+      }),
+    );
+    return noticed.parse(await response.json());
+  };
+  const query = '{ bank { branches { totalCount } } }';
+  const data = { bank: { branches: { totalCount: 1 } } };
+
+  test.each<readonly [string, Act | null]>([
+    ['503', reply(503, '{}')],
+    ['silence', hang],
+    ['refused connections', null],
+  ])('(%s) public data of before stands in, and the answer says how old it is', async (_, act) => {
+    bank.behave(branches);
+    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1, timeoutMs: 300 } });
+    expect(await ask(bankql, query)).toEqual({ data });
+    await delay(600);
+    if (act === null) await bank.close();
+    else bank.behave(act);
+    const stale = await ask(bankql, query);
+    expect(stale.data).toEqual(data);
+    expect(stale.errors).toBeUndefined();
+    expect(stale.extensions?.stale).toEqual([{ operation: 'getBranches', ageSeconds: expect.any(Number) }]);
+    expect(stale.extensions?.stale[0]?.ageSeconds).toBeGreaterThanOrEqual(1);
+    expect(stale.extensions?.stale[0]?.ageSeconds).toBeLessThan(10);
+    if (act === null) await bank.listen();
+    bank.behave(branches);
+    expect(await ask(bankql, query)).toEqual({ data });
+  });
+
+  test('(an open breaker) too, and nothing is sent', async () => {
+    bank.behave(branches);
+    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1, breakerThreshold: 0.5 } });
+    await ask(bankql, query);
+    bank.behave(reply(503, '{}'));
+    for (let call = 0; call < 40; call++) await ask(bankql, query);
+    const { length } = bank.requests;
+    expect(length).toBeLessThan(40);
+    const stale = await ask(bankql, query);
+    expect(stale).toMatchObject({ data, extensions: { stale: [{ operation: 'getBranches' }] } });
+    expect(bank.requests).toHaveLength(length);
+  });
+
+  test('what is a caller’s own fails, beside what is public', async () => {
+    bank.behave(byLine(bank, { branches, customers: customer }));
+    const both = '{ bank { customer(customerId: "c") { email } branches { totalCount } } }';
+    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
+    await ask(bankql, both);
+    await delay(5);
+    bank.behave(reply(503, '{}'));
+    const result = await ask(bankql, both);
+    expect(result.data).toEqual({ bank: { customer: null, branches: { totalCount: 1 } } });
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_UNAVAILABLE']);
+    expect(result.extensions?.stale).toHaveLength(1);
+  });
+
+  test('a mutation is told nothing of before', async () => {
+    bank.behave(byLine(bank, { branches, customers: reply(200, '{"bank_id":["BANK"]}') }));
+    const bankql = bankqlWith({ bankOptions: { publicCacheTtlMs: 1 } });
+    await ask(bankql, query);
+    await delay(5);
+    bank.behave(byLine(bank, { branches: reply(503, '{}'), customers: reply(200, '{"bank_id":["BANK"]}') }));
+    const result = await ask(
+      bankql,
+      `mutation { ${putCustomer} { customer { banks { branches { totalCount } } } } }`,
+    );
+    expect(result.data).toEqual({ putCustomer: { customer: { banks: [{ branches: null }] } } });
+    expect(result.extensions).toBeUndefined();
+  });
+});
+
+describe('a bank with habits', () => {
+  test('is understood, and what drifts is told by operation and field', async () => {
+    const drifts: Drift[] = [];
+    const bankql = bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
+    bank.behave(
+      byLine(bank, {
+        branches: reply(
+          200,
+          '{"branches":[{"acceptsDeposits":true,"location":{"latitude":"35.1","longitude":"-33"}}]}',
+        ),
+        '/accounts/a/': reply(
+          200,
+          '{"accounts":[{"id":"a","balance":{"amount":"9007199254740993.10"},"views_available":[{"id":"owner","short_name":"Owner"},"public"]}]}',
+        ),
+      }),
+    );
+    const result = await bankql.ask(`{ bank {
+      branches { nodes { location { latitude longitude } } }
+      account(accountId: "a") { balance { amount } viewsAvailable }
+    } }`);
+    expect(result).toEqual({
+      data: {
+        bank: {
+          branches: { nodes: [{ location: { latitude: 35.1, longitude: -33 } }] },
+          account: { balance: { amount: '9007199254740993.10' }, viewsAvailable: ['owner', 'public'] },
+        },
+      },
+    });
+    expect(drifts.map(({ operation, field }) => `${operation} ${field}`).toSorted()).toEqual([
+      'getAccountsScope amount',
+      'getAccountsScope views_available',
+      'getBranches location.latitude',
+      'getBranches location.longitude',
+    ]);
+  });
+
+  test('is not understood where a number is none: that field fails, and is no client’s mistake', async () => {
+    const drifts: Drift[] = [];
+    const bankql = bankqlWith({ bankOptions: { onDrift: (drift) => drifts.push(drift) } });
+    bank.behave(
+      reply(200, '{"branches":[{"acceptsDeposits":true,"name":"n","location":{"latitude":"1e999"}}]}'),
+    );
+    const result = await bankql.ask('{ bank { branches { nodes { name location { latitude } } } } }');
+    expect(result.data).toEqual({
+      bank: { branches: { nodes: [{ name: 'n', location: { latitude: null } }] } },
+    });
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_BAD_RESPONSE']);
+    expect(drifts).toEqual([]);
+  });
+});

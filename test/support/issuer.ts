@@ -1,0 +1,74 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+
+/** A key pair of an issuer. */
+export interface IssuerKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+/** An issuer of tokens, with a server for its public keys. */
+export interface Issuer extends AsyncDisposable {
+  readonly jwksUrl: string;
+  /** The public keys that are answered; change them at will. */
+  keys: JWK[];
+  /** What the server does instead of answering the keys. */
+  behave: ((response: ServerResponse) => void) | null;
+  /** How many times the keys were asked for. */
+  readonly asked: () => number;
+}
+
+/** What tokens of the tests say, and bankql expects. */
+export const issuerName = 'https://login.example/';
+export const audience = 'bankql';
+
+export async function createKey(alg: string, kid: string): Promise<IssuerKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid } };
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/** The claims of a good token. Times are in seconds from now. */
+export const claims = (more: Readonly<Record<string, unknown>> = {}, exp = 300): JWTPayload => ({
+  iss: issuerName,
+  aud: audience,
+  sub: 'alice',
+  exp: now() + exp,
+  ...more,
+});
+
+export const inSeconds = (seconds: number) => now() + seconds;
+
+/** Signs a token. */
+export const sign = ({ kid, alg, privateKey }: IssuerKey, payload: JWTPayload = claims()): Promise<string> =>
+  new SignJWT(payload).setProtectedHeader({ alg, kid }).sign(privateKey);
+
+/** A part of a token that nobody signed. */
+export const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+export async function startIssuer(...keys: IssuerKey[]): Promise<Issuer> {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked++;
+    if (issuer.behave !== null) return issuer.behave(response);
+    response.setHeader('Content-Type', 'application/json');
+    response.end(JSON.stringify({ keys: issuer.keys }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const issuer: Issuer = {
+    jwksUrl: `http://127.0.0.1:${port}/keys`,
+    keys: keys.map(({ jwk }) => jwk),
+    behave: null,
+    asked: () => asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return issuer;
+}
