@@ -22,8 +22,11 @@ async function startBankql() {
   const { serve } = await import('./server/server.ts');
   const { startSandbox } = await import('./sandbox/server.ts');
   const logger = pino({ level: config.logLevel });
-  // Every payment leaves its line, whatever the level.
-  const audit = pino({ level: 'info' }).child({ audit: 'payment' });
+  // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
+  // be lost with the process.
+  const audit = pino({ level: 'info' }, pino.destination({ dest: 1, sync: true })).child({
+    audit: 'payment',
+  });
   const sandbox = config.bank === null ? await startSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const bank = createBankClient({
