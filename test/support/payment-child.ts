@@ -6,11 +6,11 @@ import { serve } from '../../src/server/server.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
- * bankql, put together as main.ts does it, with a lease and a clock of the test's choice, and with one more part: it
+ * bankql, put together as main.ts does it, with a lease of the test's choice and one more part: it
  * kills itself with SIGKILL at a named point of its first payment. Its only argument is ChildSettings as JSON.
  */
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
-const { bankUrl, stateUrl, killAt, leaseMs = 10_000, clockMs = 0, paymentTimeoutMs = 2000 } = settings;
+const { bankUrl, stateUrl, killAt, leaseMs = 10_000 } = settings;
 
 /** SIGKILL cannot be caught: nothing after this line runs. */
 async function reach(point: KillPoint): Promise<void> {
@@ -22,7 +22,7 @@ async function reach(point: KillPoint): Promise<void> {
 const client = createBankClient({
   baseUrl: bankUrl,
   timeoutMs: 2000,
-  paymentTimeoutMs,
+  paymentTimeoutMs: 2000,
   connectTimeoutMs: 500,
   connections: 64,
   maxBodyBytes: 1024 * 1024,
@@ -52,7 +52,6 @@ const payments = createPayments({
     },
   },
   leaseMs,
-  now: () => Date.now() + clockMs,
 });
 const server = await serve(
   {
