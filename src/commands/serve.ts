@@ -18,8 +18,12 @@ const leaseMarginMs = 10_000;
 export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
   const logger = pino({ level: config.logLevel });
-  // Every payment leaves its lines, whatever the level.
-  const telemetry = createTelemetry(logger, pino({ level: 'info' }).child({ audit: 'payment' }));
+  // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
+  // be lost with the process.
+  const telemetry = createTelemetry(
+    logger,
+    pino({ level: 'info' }, pino.destination({ dest: 1, sync: true })).child({ audit: 'payment' }),
+  );
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
@@ -58,6 +62,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     documentLimits: config.documentLimits,
     maxRequestBytes: config.maxRequestBytes,
     load: config.load,
+    callerHeaders: config.identity === null ? undefined : ['authorization'],
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,
     graphiqlHeaders: config.graphiql ? headers : undefined,

@@ -47,11 +47,11 @@ export function judge({ method, headers }: HttpRequest, { corsOrigins }: HttpPol
   if (corsOrigins.size > 0) answer.Vary = 'Origin';
   if (origin !== undefined && corsOrigins.has(origin)) {
     answer['Access-Control-Allow-Origin'] = origin;
-    answer['Access-Control-Expose-Headers'] = 'X-Request-Id, Retry-After';
+    answer['Access-Control-Expose-Headers'] = 'X-Request-Id, Retry-After, WWW-Authenticate';
     if (method === 'OPTIONS') {
       answer['Access-Control-Allow-Methods'] = 'GET, POST';
       answer['Access-Control-Allow-Headers'] =
-        'Content-Type, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id';
+        'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id';
       answer['Access-Control-Max-Age'] = '600';
     }
   }

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { callerOf, credentialHeaders } from '../bank/credentials.ts';
+import { credentialHeaders } from '../bank/credentials.ts';
 
 export interface LoadLimits {
   /** Requests that are under way at the same time, in all and of one caller. */
@@ -15,11 +16,18 @@ export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag';
 /** How often the event loop's lag is looked at, in milliseconds. */
 const lookEveryMs = 100;
 
+/** The headers that tell callers apart, where they bring their own credentials. */
+const credentials = Object.values(credentialHeaders).map((name) => name.toLowerCase());
+
+const hash = (values: readonly (string | string[] | undefined)[]) =>
+  createHash('sha256').update(JSON.stringify(values)).digest('base64');
+
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
- * `enter` answers the function to call when the request is over, or why it is not accepted.
+ * `enter` answers the function to call when the request is over, or why it is not accepted. `callerHeaders`, in lower
+ * case, are what tells callers apart before anybody has verified them.
  */
-export function createLoadGuard(limits: LoadLimits) {
+export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly string[] = credentials) {
   let isLate = false;
   let expected = performance.now() + lookEveryMs;
   const look = setInterval(() => {
@@ -37,12 +45,7 @@ export function createLoadGuard(limits: LoadLimits) {
     enter({ headers }: IncomingMessage): (() => void) | Shed {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';
-      const header = (name: string) => String(headers[name.toLowerCase()] ?? '');
-      const caller = callerOf({
-        subscriptionKey: header(credentialHeaders.subscriptionKey),
-        authProviderName: header(credentialHeaders.authProviderName),
-        authId: header(credentialHeaders.authId),
-      });
+      const caller = hash(callerHeaders.map((name) => headers[name]));
       const own = ofCaller.get(caller) ?? 0;
       if (own >= limits.inFlightPerCaller) return 'in flight of the caller';
       inFlight++;

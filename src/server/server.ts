@@ -9,6 +9,8 @@ export interface ServerOptions extends GraphQLOptions {
   readonly host: string;
   readonly port: number;
   readonly load: LoadLimits;
+  /** The headers that tell callers apart, in lower case; the three credentials where left out. */
+  readonly callerHeaders?: readonly string[] | undefined;
   readonly http: HttpPolicyOptions;
   /** Is told of every request that is not accepted; it must not throw. */
   readonly onShed?: (why: Shed) => void;
@@ -29,7 +31,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
   });
-  const load = createLoadGuard(options.load);
+  const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
     const { socket } = request;
     response.once('finish', () => {
@@ -46,7 +48,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (request.method === 'OPTIONS') return void response.writeHead(204).end();
     if (refusal !== null) return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
     // Health is told whatever the load.
-    if (request.url?.startsWith('/graphql')) {
+    if (!/^\/(health|ready)(\?|$)/.test(request.url ?? '')) {
       const entered = load.enter(request);
       if (typeof entered === 'string') {
         options.onShed?.(entered);

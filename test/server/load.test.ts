@@ -21,6 +21,17 @@ test('requests are bounded in all and for each caller, and leaving makes room', 
   load.close();
 });
 
+test('callers are told apart by the headers that say who they are', () => {
+  const load = createLoadGuard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 }, [
+    'authorization',
+  ]);
+  const bearer = (token: string) => ({ headers: { authorization: token } }) as unknown as IncomingMessage;
+  expect(load.enter(bearer('Bearer a'))).toBeTypeOf('function');
+  expect(load.enter(bearer('Bearer a'))).toBe('in flight of the caller');
+  expect(load.enter(bearer('Bearer b'))).toBeTypeOf('function');
+  load.close();
+});
+
 test('while the event loop is late nothing is accepted, and soon after it is again', async () => {
   const load = createLoadGuard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 200 });
   const until = performance.now() + 600;

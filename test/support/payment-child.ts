@@ -7,11 +7,11 @@ import { bankDefaults } from './bankql.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
- * bankql, put together as main.ts does it, with a lease and a clock of the test's choice, and with one more part: it
+ * bankql, put together as main.ts does it, with a lease of the test's choice and one more part: it
  * kills itself with SIGKILL at a named point of its first payment. Its only argument is ChildSettings as JSON.
  */
 const settings: ChildSettings = JSON.parse(process.argv[2] ?? '{}');
-const { bankUrl, stateUrl, killAt, leaseMs = 10_000, clockMs = 0, paymentTimeoutMs = 2000 } = settings;
+const { bankUrl, stateUrl, killAt, leaseMs = 10_000 } = settings;
 
 /** SIGKILL cannot be caught: nothing after this line runs. */
 async function reach(point: KillPoint): Promise<void> {
@@ -23,9 +23,8 @@ async function reach(point: KillPoint): Promise<void> {
 const client = createBankClient({
   ...bankDefaults,
   baseUrl: bankUrl,
-  paymentTimeoutMs,
   // A payment waits for a connection as long as it may: what is refused would be no history of payments.
-  connectionWaitMs: paymentTimeoutMs,
+  connectionWaitMs: bankDefaults.paymentTimeoutMs,
 });
 const opened = await openStore(stateUrl, { retentionMs: 86_400_000 });
 const payments = createPayments({
@@ -52,7 +51,6 @@ const payments = createPayments({
     },
   },
   leaseMs,
-  now: () => Date.now() + clockMs,
 });
 const server = await serve({
   host: '127.0.0.1',

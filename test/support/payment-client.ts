@@ -77,14 +77,18 @@ export interface PayOptions {
 export const payBody = (input: Payment, mutation: keyof typeof documents = 'makeTransaction'): string =>
   JSON.stringify({ query: documents[mutation], variables: { input } });
 
-/** Asks bankql for a payment, over HTTP. Errors: what `fetch` fails with, where no answer came. */
-export async function pay(url: string, input: Payment, options: PayOptions = {}): Promise<Told> {
-  const response = await fetch(`${url}/graphql`, {
+/** bankql at an address, or in this process. */
+export type Target = string | { fetch(request: Request): Promise<Response> };
+
+/** Asks bankql for a payment. Errors: what `fetch` fails with, where no answer came. */
+export async function pay(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
+  const request = new Request(`${typeof target === 'string' ? target : 'http://bankql.test'}/graphql`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...credentials, ...options.headers },
     body: payBody(input, options.mutation),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
+  const response = await (typeof target === 'string' ? fetch(request) : target.fetch(request));
   const { data, errors = [] } = answer.parse(await response.json());
   const [error] = errors;
   return {
@@ -98,9 +102,9 @@ export async function pay(url: string, input: Payment, options: PayOptions = {})
 }
 
 /** Asks again while the payment is under way. */
-export async function payToTheEnd(url: string, input: Payment, options: PayOptions = {}): Promise<Told> {
+export async function payToTheEnd(target: Target, input: Payment, options: PayOptions = {}): Promise<Told> {
   for (;;) {
-    const told = await pay(url, input, options);
+    const told = await pay(target, input, options);
     if (told.code !== 'IDEMPOTENCY_IN_PROGRESS') return told;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

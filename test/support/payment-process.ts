@@ -16,9 +16,6 @@ export interface ChildSettings {
   /** Where it kills itself; nowhere where it is left out. */
   readonly killAt?: KillPoint;
   readonly leaseMs?: number;
-  /** How far its clock is ahead. */
-  readonly clockMs?: number;
-  readonly paymentTimeoutMs?: number;
 }
 
 export interface PaymentProcess extends AsyncDisposable {

@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util';
+import { sharedStates } from '../support/payment-states.ts';
+import { judge } from './history-judge.ts';
+import { makePlan } from './history-plan.ts';
+import { runHistory } from './history-run.ts';
+
+/**
+ * `npm run check:payments -- [--operations N] [--store sqlite|redis|both] [--seed N]`: clients, faults and crashes at
+ * random, and afterwards proof that no payment was sent twice and nobody was told what is not so. Exit code 1 where
+ * that does not hold.
+ */
+const { values } = parseArgs({
+  options: {
+    operations: { type: 'string', default: '5000' },
+    store: { type: 'string', default: 'both' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+});
+const operations = Number(values.operations);
+const seed = Number(values.seed);
+const kinds = sharedStates.filter(
+  ({ name }) => values.store === 'both' || name.toLowerCase() === values.store,
+);
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+if (!Number.isInteger(operations) || operations < 1 || !Number.isInteger(seed) || kinds.length === 0) {
+  say(
+    'Give --operations and --seed as whole numbers, and --store as sqlite, redis (where it is installed) or both.',
+  );
+  process.exit(2);
+}
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => interrupted.abort(new Error(`${signal}: stopped`)));
+
+const plan = makePlan(seed, operations, { waitMs: 200, pauseMs: 3000 });
+let violated = 0;
+for (const kind of kinds) {
+  say(`${kind.name}: ${operations} operations, seed ${seed}`);
+  const history = await runHistory(plan, kind, interrupted.signal).catch((error: unknown) => {
+    if (!interrupted.signal.aborted) throw error;
+    say('Interrupted; all that was started has ended.');
+    process.exit(130);
+  });
+  const { counts, violations } = judge(history);
+  for (const [what, times] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+    say(`  ${String(times).padStart(6)}  ${what}`);
+  say(`  ${String(violations.length).padStart(6)}  VIOLATIONS, in ${history.seconds} s`);
+  for (const violation of violations.slice(0, 50)) say(`          ${violation}`);
+  violated += violations.length;
+}
+process.exit(violated > 0 ? 1 : 0);

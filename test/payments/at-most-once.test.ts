@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { type PayOptions, pay, payToTheEnd, type Told, transfer } from '../support/payment-client.ts';
+import { type State, sharedStates } from '../support/payment-states.ts';
+import { type BankqlProcess, startProcess } from '../support/process.ts';
+
+/** Two processes of bankql over one store, and a bank that counts. */
+describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
+  let bank: PaymentBank;
+  let state: State;
+  let replicas: readonly [BankqlProcess, BankqlProcess];
+  const made = new AsyncDisposableStack();
+  afterAll(() => made.disposeAsync());
+  beforeAll(async () => {
+    bank = made.use(await startPaymentBank());
+    state = made.use(await start());
+    const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url };
+    replicas = [made.use(await startProcess(environment)), made.use(await startProcess(environment))];
+  });
+
+  test.each([1, 2, 3])('200 calls at once with one key send one request (time %i)', async (time) => {
+    const key = `at-once-${time}`;
+    bank.decide = (payment) => later(100, accept(payment));
+    const told = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => pay(replicas[n % 2 === 0 ? 0 : 1].url, transfer(key))),
+    );
+    expect(bank.of(key)).toHaveLength(1);
+    const trackId = bank.of(key)[0]?.trackId;
+    const done = told.filter(({ code }) => code === 'DONE');
+    expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(new Set(told.map((each) => each.code))).toEqual(new Set(['DONE', 'IDEMPOTENCY_IN_PROGRESS']));
+    expect(new Set(told.map((each) => each.trackId))).toEqual(new Set([trackId]));
+    expect(new Set(done.map((each) => each.transactionId))).toEqual(new Set([`tx-${trackId}`]));
+  });
+
+  test('asking again five times, here and there, gives the first answer and sends nothing', async () => {
+    bank.decide = accept;
+    const first = await pay(replicas[0].url, transfer('again'));
+    expect(first).toMatchObject({ code: 'DONE', replayed: false });
+    for (const replica of [0, 1, 0, 1, 1] as const) {
+      expect(await pay(replicas[replica].url, transfer('again'))).toEqual({ ...first, replayed: true });
+    }
+    expect(bank.of('again')).toHaveLength(1);
+  });
+
+  const whole = transfer('other', {
+    from: { bankId: 'BANK', accountId: 'other' },
+    description: 'rent',
+    challengeType: 'SMS',
+  });
+  const others: readonly [string, object, PayOptions?][] = [
+    ['amount', { value: { amount: '12.51', currency: 'EUR' } }],
+    ['amount, written with another zero', { value: { amount: '12.500', currency: 'EUR' } }],
+    ['currency', { value: { amount: '12.50', currency: 'USD' } }],
+    ['account that is paid', { to: { bankId: 'TO-BANK', accountId: 'another' } }],
+    ['bank that is paid', { to: { bankId: 'ANOTHER', accountId: 'to' } }],
+    ['account in `from`', { from: { bankId: 'BANK', accountId: 'another' } }],
+    ['description', { description: 'Rent' }],
+    ['description, left out', { description: undefined }],
+    ['challenge type', { challengeType: 'MAIL' }],
+    ['account that pays', { accountId: 'another' }],
+    ['bank that pays', { bankId: 'ANOTHER' }],
+    ['subscription key', {}, { headers: { 'Ocp-Apim-Subscription-Key': 'another-key' } }],
+  ];
+
+  test.each(others)('the key is refused for another %s', async (what, change, options) => {
+    bank.decide = accept;
+    const idempotencyKey = `other ${what}`;
+    const first = await pay(replicas[0].url, { ...whole, idempotencyKey });
+    expect(first.code).toBe('DONE');
+    const sent = bank.payments.length;
+    for (const { url } of replicas) {
+      expect(await pay(url, { ...whole, ...change, idempotencyKey }, options)).toMatchObject({
+        code: 'IDEMPOTENCY_KEY_REUSED',
+        idempotencyKey,
+        // Nothing of the first payment is told to whoever does not know what it was.
+        trackId: null,
+        transactionId: null,
+      });
+    }
+    expect(await pay(replicas[1].url, { ...whole, idempotencyKey })).toEqual({ ...first, replayed: true });
+    expect(bank.payments).toHaveLength(sent);
+  });
+
+  test('the key is refused for another operation', async () => {
+    bank.decide = accept;
+    const request = transfer('operation', { viewId: 'owner', transactionRequestType: 'SEPA' });
+    expect((await pay(replicas[0].url, transfer('operation'))).code).toBe('DONE');
+    expect(await pay(replicas[1].url, request, { mutation: 'putTransactionRequest' })).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+    });
+    expect(bank.of('operation').map(({ method }) => method)).toEqual(['POST']);
+  });
+
+  test('what the defaults fill in may be written out: it is the same payment', async () => {
+    bank.decide = accept;
+    await pay(replicas[0].url, transfer('defaults'));
+    const written = transfer('defaults', { from: { bankId: 'BANK', accountId: 'defaults' } });
+    expect(await pay(replicas[1].url, written)).toMatchObject({ code: 'DONE', replayed: true });
+    expect(bank.of('defaults')).toHaveLength(1);
+  });
+
+  test('each caller has keys of their own', async () => {
+    bank.decide = accept;
+    const callers: readonly Record<string, string>[] = [
+      {},
+      { 'Auth-ID': 'somebody-else' },
+      { 'Auth-Provider-Name': 'another-provider' },
+    ];
+    const told: Told[] = [];
+    for (const headers of callers) told.push(await pay(replicas[0].url, transfer('callers'), { headers }));
+    expect(told.map(({ code, replayed }) => ({ code, replayed }))).toEqual(
+      callers.map(() => ({ code: 'DONE', replayed: false })),
+    );
+    expect(bank.of('callers').map(({ trackId }) => trackId)).toEqual(told.map(({ trackId }) => trackId));
+    for (const [n, headers] of callers.entries()) {
+      expect(await pay(replicas[1].url, transfer('callers'), { headers })).toEqual({
+        ...told[n],
+        replayed: true,
+      });
+    }
+    expect(bank.of('callers')).toHaveLength(3);
+  });
+
+  test('a replica does not send what another one has under way', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    bank.decide = (payment) => (socket) => {
+      arrived.resolve();
+      void released.promise.then(() => accept(payment)(socket));
+    };
+    const first = pay(replicas[0].url, transfer('under way'));
+    await arrived.promise;
+    const trackId = bank.of('under%20way')[0]?.trackId;
+    expect(await pay(replicas[1].url, transfer('under way'))).toMatchObject({
+      code: 'IDEMPOTENCY_IN_PROGRESS',
+      trackId,
+    });
+    released.resolve();
+    expect(await first).toMatchObject({ code: 'DONE', replayed: false, trackId });
+    expect(await payToTheEnd(replicas[1].url, transfer('under way'))).toMatchObject({
+      code: 'DONE',
+      replayed: true,
+      trackId,
+    });
+    expect(bank.of('under%20way')).toHaveLength(1);
+  });
+});

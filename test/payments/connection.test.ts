@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createTestBankql } from '../support/bankql.ts';
+import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { pay as askFor, transfer } from '../support/payment-client.ts';
+
+/** What the connection to the bank has to do with it. */
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function setUp(limits = {}) {
+  const bank = await startPaymentBank();
+  const bankql = createTestBankql({ bankUrl: bank.url, bankOptions: limits });
+  open.push(
+    async () => bankql[Symbol.asyncDispose](),
+    () => bank.close(),
+  );
+  return { bank, bankql };
+}
+
+type Bankql = Awaited<ReturnType<typeof setUp>>['bankql'];
+
+async function pay(bankql: Bankql, key: string): Promise<string> {
+  const { code, replayed } = await askFor(bankql, transfer(key));
+  return replayed ? 'REPLAYED' : code;
+}
+
+const read = (bankql: Bankql) => bankql.ask('{ bank { branches { nodes { id } } } }');
+
+/** Lines of the audit log on this key's account. */
+const auditOf = (bankql: Bankql, key: string) =>
+  bankql.audit.filter(({ accountId }) => accountId === key).map(({ state }) => state);
+
+describe('a payment has a connection of its own', () => {
+  test('none is kept for the next one, and none has carried a read', async () => {
+    const { bank, bankql } = await setUp();
+    for (let n = 0; n < 10; n++) {
+      expect((await read(bankql)).errors).toBeUndefined();
+      expect(await pay(bankql, `own-${n}`)).toBe('DONE');
+    }
+    expect(bank.payments.map(({ nth }) => nth)).toEqual(Array(10).fill(1));
+    expect(new Set(bank.payments.map(({ connection }) => connection)).size).toBe(10);
+    // Ten for ten payments, and one that all the reads were sent over.
+    expect(bank.connections()).toBe(11);
+  });
+
+  test('also when many are under way', async () => {
+    const { bank, bankql } = await setUp({ connections: 8 });
+    bank.decide = (payment) => later(5, accept(payment));
+    const told = await Promise.all(Array.from({ length: 60 }, (_, n) => pay(bankql, `many-${n}`)));
+    expect(new Set(told)).toEqual(new Set(['DONE']));
+    expect(bank.payments.map(({ nth }) => nth)).toEqual(Array(60).fill(1));
+    expect(bank.connections()).toBe(60);
+  });
+});
+
+describe('a payment that was not sent may be asked for again with its key', () => {
+  async function refusedAndThenSent(bank: PaymentBank, bankql: Bankql, key: string, code: string) {
+    expect(await pay(bankql, key)).toBe(code);
+    expect(bank.of(key)).toEqual([]);
+    expect(auditOf(bankql, key)).toEqual(['PENDING', 'NOT_SENT']);
+    return async () => {
+      expect(await pay(bankql, key)).toBe('DONE');
+      expect(await pay(bankql, key)).toBe('REPLAYED');
+      expect(bank.of(key)).toHaveLength(1);
+    };
+  }
+
+  test('where the bank takes no connections', async () => {
+    const { bank, bankql } = await setUp();
+    await bank.close();
+    const again = await refusedAndThenSent(bank, bankql, 'refused', 'BANK_UNAVAILABLE');
+    await bank.listen();
+    await again();
+  });
+
+  test('where it waited for a connection until its deadline', async () => {
+    const { bank, bankql } = await setUp({ connections: 1, paymentTimeoutMs: 600 });
+    const released = Promise.withResolvers<void>();
+    bank.decide = (payment) => (socket) => void released.promise.then(() => accept(payment)(socket));
+    const first = pay(bankql, 'first');
+    while (bank.payments.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    // Half a deadline later, so that the first one is still under way when the second one's time begins to run.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const waiting = pay(bankql, 'waiting');
+    expect(await first).toBe('OUTCOME_UNKNOWN');
+    bank.decide = accept;
+    // It got the connection that the first one left.
+    expect(await waiting).toBe('DONE');
+    expect(bank.of('waiting')).toHaveLength(1);
+  });
+
+  test('where all connections are taken, and nothing of it is sent later', async () => {
+    const { bank, bankql } = await setUp({ connections: 2, paymentTimeoutMs: 400 });
+    bank.decide = () => () => {};
+    const taken = [pay(bankql, 'taken-1'), pay(bankql, 'taken-2')];
+    const waiting = Array.from({ length: 10 }, (_, n) => pay(bankql, `waiting-${n}`));
+    expect(await Promise.all(taken)).toEqual(['OUTCOME_UNKNOWN', 'OUTCOME_UNKNOWN']);
+    bank.decide = accept;
+    for (const [n, told] of (await Promise.all(waiting)).entries()) {
+      const sent = bank.of(`waiting-${n}`).length;
+      // Whether one still got a connection is a matter of milliseconds; that the answer is true is not.
+      expect([told, sent]).toEqual(told === 'BANK_TIMEOUT' ? ['BANK_TIMEOUT', 0] : ['DONE', 1]);
+      if (sent === 0) expect(auditOf(bankql, `waiting-${n}`)).toEqual(['PENDING', 'NOT_SENT']);
+      expect(await pay(bankql, `waiting-${n}`)).toBe(sent === 0 ? 'DONE' : 'REPLAYED');
+      expect(bank.of(`waiting-${n}`)).toHaveLength(1);
+    }
+    expect(bank.payments).toHaveLength(12);
+  });
+});

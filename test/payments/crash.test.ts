@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/payments/open-store.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { pay, transfer } from '../support/payment-client.ts';
+import { killPoints, type PaymentProcess, startPaymentProcess } from '../support/payment-process.ts';
+import { type State, sharedStates } from '../support/payment-states.ts';
+
+const [beforePending, whenPending, whenAnswered, whenDone] = killPoints;
+const whenSent = 'when the bank has it';
+
+/** Where bankql is killed; how much of the payment the bank has then, and what is told of it afterwards. */
+const points = [
+  { point: beforePending, sent: 0, told: 'DONE', afterLease: 'DONE' },
+  { point: whenPending, sent: 0, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
+  { point: whenSent, sent: 1, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
+  { point: whenAnswered, sent: 1, told: 'IDEMPOTENCY_IN_PROGRESS', afterLease: 'OUTCOME_UNKNOWN' },
+  { point: whenDone, sent: 1, told: 'DONE', afterLease: 'DONE' },
+] as const;
+const leaseMs = 60_000;
+const keyOf = (point: string) => point.replaceAll(' ', '-');
+
+describe.each(sharedStates)('a payment whose process gets a SIGKILL, kept in $name', ({ start }) => {
+  let bank: PaymentBank;
+  let state: State;
+  /** Two that find the same store afterwards; the clock of the second one is past the lease. */
+  let next: PaymentProcess;
+  let muchLater: TestBankql;
+  /** The Track-IDs that had arrived when the last of the processes was dead. */
+  const arrived = new Map<string, string[]>();
+
+  const made = new AsyncDisposableStack();
+  afterAll(() => made.disposeAsync());
+  beforeAll(async () => {
+    bank = made.use(await startPaymentBank());
+    state = made.use(await start());
+    const settings = { bankUrl: bank.url, stateUrl: state.url, leaseMs };
+    let killWhenSent = async () => {};
+    bank.decide = (payment) =>
+      payment.account === keyOf(whenSent)
+        ? (socket) => void killWhenSent().then(() => accept(payment)(socket))
+        : accept(payment);
+    await Promise.all(
+      points.map(async ({ point }) => {
+        await using victim = await startPaymentProcess(
+          point === whenSent ? settings : { ...settings, killAt: point },
+        );
+        if (point === whenSent) killWhenSent = victim.kill;
+        const answer = await pay(victim.url, transfer(keyOf(point))).catch(() => 'no answer');
+        expect(answer).toBe('no answer');
+        expect(await victim.ended).toBe('SIGKILL');
+      }),
+    );
+    for (const { point } of points) {
+      const trackIds = bank.of(keyOf(point)).map(({ trackId }) => trackId);
+      arrived.set(point, trackIds);
+    }
+    bank.decide = accept;
+    next = made.use(await startPaymentProcess(settings));
+    const store = await openStore(state.url, { retentionMs: 86_400_000 });
+    made.defer(() => store.close());
+    muchLater = made.use(createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 2 * leaseMs }));
+  }, 60_000);
+
+  test.each(points)(
+    '$point: $sent sent; then it is $told, after the lease $afterLease',
+    async ({ point, sent, told, afterLease }) => {
+      const key = keyOf(point);
+      expect(arrived.get(point)).toHaveLength(sent);
+      const toldNext = await pay(next.url, transfer(key));
+      expect(toldNext.code).toBe(told);
+      const toldLater = await pay(muchLater, transfer(key));
+      expect(toldLater).toMatchObject({ code: afterLease, trackId: toldNext.trackId });
+      // Whose clock is right no longer matters: it stays what it became.
+      expect(await pay(next.url, transfer(key))).toEqual(toldLater);
+      // Only what was never stored may be sent now.
+      expect(bank.of(key)).toHaveLength(told === 'DONE' ? 1 : sent);
+      if (sent === 1) expect(bank.of(key)[0]?.trackId).toBe(toldNext.trackId);
+    },
+  );
+});

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { judge } from '../long/history-judge.ts';
+import { makePlan } from '../long/history-plan.ts';
+import { runHistory } from '../long/history-run.ts';
+import { sharedStates } from '../support/payment-states.ts';
+
+/** `npm run check:payments` is the longer one. */
+test.concurrent.each(sharedStates)(
+  'clients, faults and crashes at random leave no payment sent twice and no false answer, in $name',
+  async (kind) => {
+    const { counts, violations } = judge(
+      await runHistory(makePlan(1, 300, { waitMs: 120, pauseMs: 700 }), kind),
+    );
+    expect(violations).toEqual([]);
+    // Something happened at all.
+    expect(counts.get('record: DONE')).toBeGreaterThan(5);
+    expect(counts.get('record: UNKNOWN')).toBeGreaterThan(2);
+    expect(counts.get('event: SIGKILL and restart')).toBeGreaterThan(0);
+  },
+  60_000,
+);

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Act, answer, hang, reply, reset, write, writeThen } from '../support/faulty-bank.ts';
+import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { type Payment, type PayOptions, pay, type Told, transfer } from '../support/payment-client.ts';
+import { type State, sharedStates } from '../support/payment-states.ts';
+import { type BankqlProcess, startProcess } from '../support/process.ts';
+
+const deadlineMs = 300;
+const head = (lines: string) => `HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`;
+const json = 'Content-Type: application/json';
+
+/** What the bank may do after it read a payment, so that nobody can say whether it executed it. */
+const faults: readonly [string, Act][] = [
+  ['nothing', hang],
+  ['an answer that comes too late', later(2 * deadlineMs, reply(201, '{}'))],
+  ['a reset', reset],
+  ['an end of the connection', (socket) => void socket.end()],
+  ['headers and nothing more', write(head(`${json}\r\nContent-Length: 20`))],
+  ['headers and a reset', writeThen('reset', head(`${json}\r\nContent-Length: 20`))],
+  ['half an answer and a reset', writeThen('reset', `${head(`${json}\r\nContent-Length: 20`)}{"id":`)],
+  ['half an answer and the end', writeThen('end', `${head(`${json}\r\nContent-Length: 20`)}{"id":`)],
+  ['an answer without its length, cut off', writeThen('end', `${head(json)}{"id":`)],
+  [
+    'chunks without the last',
+    writeThen('end', `${head(`${json}\r\nTransfer-Encoding: chunked`)}2\r\n{}\r\n`),
+  ],
+  ['bytes that are no HTTP', writeThen('end', 'SSH-2.0-OpenSSH_9.2\r\n')],
+  ['an interim answer and nothing more', write('HTTP/1.1 102 Processing\r\n\r\n')],
+  ...[402, 408, 409, 410, 418, 425, 429, 500, 501, 502, 503, 504, 599].map((status): [string, Act] => [
+    `status ${status}`,
+    reply(status, '{"message":"no"}', { 'Retry-After': '0' }),
+  ]),
+  ...[301, 302, 303, 307, 308].map((status): [string, Act] => [
+    `a redirect (${status})`,
+    reply(status, '', { Location: '/v1/api/banks/BANK/accounts/elsewhere/make-transaction' }),
+  ]),
+  ['200 with garbage', reply(200, '{"id": tx-1')],
+  ['200 with a list', reply(200, '[]')],
+  ['200 with null', reply(200, 'null')],
+  ['200 with a page', reply(200, '<html>Done.</html>', { 'Content-Type': 'text/html' })],
+  ['200 with an object that is called a page', reply(200, '{}', { 'Content-Type': 'text/html' })],
+  ['200 with bytes that are not UTF-8', reply(200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))],
+  ['200 with an encoded body', reply(200, 'x', { 'Content-Encoding': 'gzip' })],
+  ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
+];
+
+/** Answers that say how it ended, and the code for it. */
+const answers: readonly (readonly [string, Act, string])[] = [
+  ['200 and nothing', reply(200, '', { 'Content-Type': '' }), 'DONE'],
+  ['200 with an object', reply(200, '{}'), 'DONE'],
+  ['202', reply(202, '{"status":"ACCEPTED"}'), 'DONE'],
+  ['204', write('HTTP/1.1 204 No Content\r\n\r\n'), 'DONE'],
+  ['an interim answer and 200', write('HTTP/1.1 102 Processing\r\n\r\n', answer(200, '{}')), 'DONE'],
+  ['status 401', reply(401, ''), 'UNAUTHENTICATED'],
+  ['status 403', reply(403, ''), 'FORBIDDEN'],
+  ['status 404', reply(404, ''), 'NOT_FOUND'],
+  ...[400, 405, 413, 415, 422].map(
+    (status) => [`status ${status}`, reply(status, '<h1>No</h1>'), 'BANK_REJECTED'] as const,
+  ),
+];
+
+const putAnswers: typeof answers = [
+  ['200 and nothing', reply(200, ''), 'OUTCOME_UNKNOWN'],
+  ['200 with another key', reply(200, '{"requests":[]}'), 'OUTCOME_UNKNOWN'],
+  ['200 with a list in no object', reply(200, '[]'), 'OUTCOME_UNKNOWN'],
+  ['status 503', reply(503, ''), 'OUTCOME_UNKNOWN'],
+  ['a reset', reset, 'OUTCOME_UNKNOWN'],
+  ['its requests', reply(200, '{"transaction-requests":[]}'), 'DONE'],
+  ['status 422', reply(422, ''), 'BANK_REJECTED'],
+];
+
+interface Case {
+  readonly key: string;
+  readonly name: string;
+  readonly act: Act;
+  readonly code: string;
+  readonly input: Payment;
+  readonly options: PayOptions;
+}
+
+const cases: readonly Case[] = [
+  ...[...faults.map(([name, act]) => [name, act, 'OUTCOME_UNKNOWN'] as const), ...answers].map(
+    ([name, act, code], n): Case => {
+      const key = `transfer-${n}`;
+      return { key, name, act, code, input: transfer(key), options: {} };
+    },
+  ),
+  ...putAnswers.map(([name, act, code], n): Case => {
+    const key = `request-${n}`;
+    const input = transfer(key, { viewId: 'owner', transactionRequestType: 'SEPA' });
+    return {
+      key,
+      name: `${name}, to a request`,
+      act,
+      code,
+      input,
+      options: { mutation: 'putTransactionRequest' },
+    };
+  }),
+];
+
+// One store will do: what any of them keeps is the same (see store-conformance.ts).
+describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name', ({ start }) => {
+  let bank: PaymentBank;
+  let state: State;
+  let first: BankqlProcess;
+  const environment = () => ({
+    BANK_BASE_URL: bank.url,
+    STATE_URL: state.url,
+    BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
+    BANK_MAX_BODY_BYTES: '4096',
+  });
+  const made = new AsyncDisposableStack();
+  afterAll(() => made.disposeAsync());
+  beforeAll(async () => {
+    bank = made.use(await startPaymentBank());
+    state = made.use(await start());
+    first = made.use(await startProcess(environment()));
+  });
+
+  const told = new Map<Case, Told>();
+
+  test.each(cases)('and answered with $name, is $code, now and when it is asked for again', async (each) => {
+    const { key, act, code, input, options } = each;
+    bank.decide = () => act;
+    const began = performance.now();
+    const first = await ask(input, options);
+    expect(performance.now() - began).toBeLessThan(deadlineMs + 1000);
+    expect(bank.of(key)).toHaveLength(1);
+    const trackId = bank.of(key)[0]?.trackId;
+    expect(first).toMatchObject({ code, replayed: false, trackId });
+    if (code === 'OUTCOME_UNKNOWN') expect(first.idempotencyKey).toBe(key);
+    bank.decide = accept;
+    const again = await ask(input, options);
+    expect(again).toMatchObject({ code, replayed: code === 'DONE', trackId, status: first.status });
+    expect(bank.of(key)).toHaveLength(1);
+    told.set(each, again);
+  });
+
+  test('is what it was after a restart, and nothing is sent', async () => {
+    expect(told.size).toBe(cases.length);
+    await first.stop('SIGKILL');
+    await using second = await startProcess(environment());
+    bank.decide = accept;
+    const sent = bank.payments.length;
+    for (const [{ input, options }, answer] of told) {
+      expect(await pay(second.url, input, options)).toEqual(answer);
+    }
+    expect(bank.payments).toHaveLength(sent);
+    expect(bank.of('elsewhere')).toEqual([]);
+  });
+
+  const ask = (input: Payment, options: PayOptions) => pay(first.url, input, options);
+});

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/payments/open-store.ts';
+import { createTestBankql, credentials } from '../support/bankql.ts';
+import { type Act, reply } from '../support/faulty-bank.ts';
+import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { pay, type Told, transfer } from '../support/payment-client.ts';
+import { type State, sharedStates } from '../support/payment-states.ts';
+import { type BankqlProcess, post, startProcess } from '../support/process.ts';
+
+const outages = sharedStates.flatMap(({ name, ways, start }) => ways.map((way) => ({ name, way, start })));
+
+describe.each(outages)('while $name is $way', ({ way, start }) => {
+  let bank: PaymentBank;
+  let state: State;
+  let bankql: BankqlProcess;
+  const made = new AsyncDisposableStack();
+  afterAll(() => made.disposeAsync());
+  beforeAll(async () => {
+    bank = made.use(await startPaymentBank());
+    state = made.use(await start());
+    bankql = made.use(await startProcess({ BANK_BASE_URL: bank.url, STATE_URL: state.url }));
+  });
+
+  /** Asks until the store is back, and then once. */
+  async function payWhenBack(url: string, key: string): Promise<Told> {
+    for (;;) {
+      const told = await pay(url, transfer(key));
+      if (told.code !== 'STATE_UNAVAILABLE') return told;
+    }
+  }
+
+  /** Asks until the payment has ended. */
+  async function payToTheEnd(url: string, key: string): Promise<Told> {
+    for (;;) {
+      const told = await payWhenBack(url, key);
+      if (told.code !== 'IDEMPOTENCY_IN_PROGRESS') return told;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** A bank that answers when the store is gone; the function that this gives puts the store back. */
+  function takeAwayBeforeTheAnswer(act: (payment: Arrived) => Act) {
+    const gone = Promise.withResolvers<() => Promise<void>>();
+    bank.decide = (payment) => (socket) => {
+      void state.takeAway(way).then((giveBack) => {
+        gone.resolve(giveBack);
+        act(payment)(socket);
+      }, gone.reject);
+    };
+    return async () => (await gone.promise)();
+  }
+
+  test('a payment is refused within a second, nothing is sent, and reads go on', async () => {
+    bank.decide = accept;
+    expect((await pay(bankql.url, transfer('earlier'))).code).toBe('DONE');
+    const giveBack = await state.takeAway(way);
+    const began = performance.now();
+    const told = await Promise.all([
+      pay(bankql.url, transfer('refused')),
+      pay(bankql.url, transfer('earlier')),
+      pay(bankql.url, transfer('refused too')),
+    ]);
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(told.map(({ code }) => code)).toEqual(Array(3).fill('STATE_UNAVAILABLE'));
+    const read = await post(
+      bankql.url,
+      '{ bank(bankId: "BANK") { branches { nodes { id } } } }',
+      credentials,
+    );
+    expect(read).toEqual({ data: { bank: { branches: { nodes: [] } } } });
+    expect(bank.of('refused')).toEqual([]);
+    await giveBack();
+    expect(bank.of('refused')).toEqual([]);
+    expect(await payToTheEnd(bankql.url, 'refused')).toMatchObject({ code: 'DONE', replayed: false });
+    expect(await payToTheEnd(bankql.url, 'earlier')).toMatchObject({ code: 'DONE', replayed: true });
+    expect(bank.of('refused')).toHaveLength(1);
+    expect(bank.of('earlier')).toHaveLength(1);
+  });
+
+  test('an answer of the bank is told, and recorded when it is back; nothing is sent again', async () => {
+    const giveBack = takeAwayBeforeTheAnswer(accept);
+    const told = await pay(bankql.url, transfer('between'));
+    const trackId = bank.of('between')[0]?.trackId;
+    expect(told).toMatchObject({ code: 'DONE', replayed: false, trackId });
+    bank.decide = accept;
+    expect((await pay(bankql.url, transfer('between'))).code).toBe('STATE_UNAVAILABLE');
+    await giveBack();
+    expect(await payToTheEnd(bankql.url, 'between')).toEqual({ ...told, replayed: true });
+    expect(bank.of('between')).toHaveLength(1);
+  });
+
+  test('a refusal of the bank is told, and recorded when it is back', async () => {
+    const giveBack = takeAwayBeforeTheAnswer(() => reply(422, ''));
+    const told = await pay(bankql.url, transfer('no'));
+    expect(told).toMatchObject({ code: 'BANK_REJECTED', status: 422, trackId: bank.of('no')[0]?.trackId });
+    bank.decide = accept;
+    await giveBack();
+    expect(await payToTheEnd(bankql.url, 'no')).toMatchObject({
+      code: 'BANK_REJECTED',
+      trackId: told.trackId,
+    });
+    expect(bank.of('no')).toHaveLength(1);
+  });
+
+  test('a process that ends before it could record an answer leaves an unknown outcome, never a second request', async () => {
+    const giveBack = takeAwayBeforeTheAnswer(accept);
+    const { code, trackId } = await pay(bankql.url, transfer('lost'));
+    expect(code).toBe('DONE');
+    await bankql.stop('SIGKILL');
+    await giveBack();
+    bank.decide = accept;
+    const store = await openStore(state.url, { retentionMs: 86_400_000 });
+    await using next = createTestBankql({ bankUrl: bank.url, store });
+    await using later = createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 60_000 });
+    const left = await pay(next, transfer('lost'));
+    // A store that was held up may have had the record's end on its way already.
+    expect(left).toMatchObject(
+      left.code === 'DONE' ? { replayed: true, trackId } : { code: 'IDEMPOTENCY_IN_PROGRESS', trackId },
+    );
+    for (const target of [later, next]) {
+      const code = left.code === 'DONE' ? 'DONE' : 'OUTCOME_UNKNOWN';
+      expect(await pay(target, transfer('lost'))).toMatchObject({ code, trackId });
+    }
+    await store.close();
+    expect(bank.of('lost')).toHaveLength(1);
+  });
+});
