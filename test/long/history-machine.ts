@@ -79,6 +79,8 @@ export async function startMachine(plan: Plan, { start, ways }: StateKind): Prom
   async function launch(): Promise<BankqlProcess> {
     const started = await startProcess({
       BANK_BASE_URL: bank.url,
+      // Every fault is to reach the bank: no breaker pauses payments in between.
+      BANK_BREAKER_THRESHOLD: '0',
       STATE_URL: state.url,
       BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
       LOG_LEVEL: 'error',

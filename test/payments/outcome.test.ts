@@ -106,6 +106,8 @@ describe.each(sharedStates.slice(0, 1))('a payment that was sent, kept in $name'
   let first: BankqlProcess;
   const environment = () => ({
     BANK_BASE_URL: bank.url,
+    // Every fault is to reach the bank: no breaker pauses payments in between.
+    BANK_BREAKER_THRESHOLD: '0',
     STATE_URL: state.url,
     BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
     BANK_MAX_BODY_BYTES: '4096',
