@@ -103,7 +103,7 @@ function meaningOf(issue: z.core.$ZodIssue, value: unknown): number | string | u
   if (issue.expected === 'number' && typeof value === 'string' && jsonNumber.test(value))
     return Number.isFinite(Number(value)) ? Number(value) : undefined;
   if (issue.expected === 'string' && issue.path.at(-2) === 'views_available' && isObject(value)) {
-    return typeof value['id'] === 'string' ? value['id'] : undefined;
+    return typeof value.id === 'string' ? value.id : undefined;
   }
   return undefined;
 }

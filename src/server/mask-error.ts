@@ -22,9 +22,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     return new GraphQLError(origin.message, { ...place, extensions: { ...origin.extensions, ...http } });
   }
   if (origin instanceof GraphQLError) {
-    const [code = 'BAD_USER_INPUT'] = [located?.extensions['code'], origin.extensions['code']].filter(
-      isErrorCode,
-    );
+    const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
     const http = httpOf(located ?? origin, code);
     return new GraphQLError(bounded((located ?? origin).message), {
       ...place,

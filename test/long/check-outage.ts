@@ -3,13 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startProcess } from '../support/process.ts';
+import { liveHeap } from './live-heap.ts';
 import { type Outage, outages, startOutageBank } from './outage-bank.ts';
 import { type Ask, startLoad } from './outage-load.ts';
 
 /**
  * `node test/long/check-outage.ts [--seconds N] [--rate N] [--kind closed|503|hang|all]`: bankql in its own process,
  * asked for so many reads a second while the bank goes away and comes back. Exit code 1 where the bank is asked more
- * than it may, where its breaker does not open, or where it takes too long until reads are answered again.
+ * than it may, where its breaker does not open, where it takes too long until reads are answered again, or where more
+ * than a tenth of the memory stays in use.
  */
 const { values } = parseArgs({
   options: {
@@ -31,7 +33,9 @@ if (!(seconds > 0) || !(rate > 0) || kinds.length === 0) {
 const mostCalls = 1.1;
 /** From the bank's return to the first good answer. */
 const longestRecoverySeconds = 35;
-const warmUpMs = 3000;
+const warmUpMs = 5000;
+/** The memory in use after the bank is back, to what it was before it went. */
+const mostMemory = 1.1;
 
 interface Measured {
   readonly kind: Outage;
@@ -44,6 +48,7 @@ interface Measured {
   readonly p99Ms: number;
   /** Null: not in the time that it may take. */
   readonly recoverySeconds: number | null;
+  /** What is in use once the garbage is collected. */
   readonly megabytes: readonly [before: number, after: number];
   readonly outcomes: Readonly<Record<string, number>>;
 }
@@ -51,6 +56,7 @@ interface Measured {
 async function measure(kind: Outage): Promise<Measured> {
   await using bank = await startOutageBank();
   const metricsPort = await freePort();
+  const inspectPort = await freePort();
   await using bankql = await startProcess({
     BANK_BASE_URL: bank.url,
     BANK_ID: 'BANK',
@@ -58,12 +64,14 @@ async function measure(kind: Outage): Promise<Measured> {
     METRICS_PORT: String(metricsPort),
     // Each call that fails is a warning.
     LOG_LEVEL: 'error',
+    NODE_OPTIONS: `--inspect=127.0.0.1:${inspectPort}`,
   });
   const end = () => void bankql.stop('SIGKILL').then(() => process.exit(130));
   process.once('SIGINT', end).once('SIGTERM', end);
 
   const load = startLoad(bankql.url, rate);
   await delay(warmUpMs);
+  const heapBefore = await liveHeap(inspectPort);
   const before = await readMetrics(metricsPort);
   const arrivedBefore = bank.arrived();
   const wentAt = performance.now();
@@ -74,9 +82,9 @@ async function measure(kind: Outage): Promise<Measured> {
   await bank.comeBack();
   const cameAt = performance.now();
   const recoverySeconds = await firstGood(load.asks, cameAt);
-  await delay(1000);
+  await delay(3000);
   await load.stop();
-  const { megabytes } = await readMetrics(metricsPort);
+  const heapAfter = await liveHeap(inspectPort);
   process.off('SIGINT', end).off('SIGTERM', end);
 
   const during = load.asks.filter(({ startedAt }) => startedAt >= wentAt && startedAt < cameAt);
@@ -99,7 +107,7 @@ async function measure(kind: Outage): Promise<Measured> {
     refused: refused.length,
     p99Ms: p99(refused),
     recoverySeconds,
-    megabytes: [before.megabytes, megabytes],
+    megabytes: [heapBefore, heapAfter],
     outcomes: Object.fromEntries(outcomes),
   };
 }
@@ -121,15 +129,14 @@ function p99(asks: readonly Ask[]): number {
   return milliseconds[Math.floor(milliseconds.length * 0.99)] ?? Number.NaN;
 }
 
-/** What bankql says of itself: its memory, and how many calls left it so far. */
+/** How many calls left bankql so far. */
 async function readMetrics(port: number) {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const memory = /^bankql_process_resident_memory_bytes (\S+)/m.exec(text)?.[1];
   const counts = text.matchAll(/^bankql_bank_call_seconds_count\{.*outcome="([^"]+)".*\} (\d+)/gm);
   let calls = 0;
   for (const [, outcome = '', count] of counts)
     if (outcome !== 'paused' && outcome !== 'overloaded') calls += Number(count);
-  return { megabytes: Number(memory) / 1024 ** 2, calls };
+  return { calls };
 }
 
 async function freePort(): Promise<number> {
@@ -140,13 +147,16 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function faultsOf({ ratio, openedAfterMs, recoverySeconds }: Measured): string[] {
+function faultsOf({ ratio, openedAfterMs, recoverySeconds, megabytes: [before, after] }: Measured): string[] {
   return [
     ...(ratio <= mostCalls ? [] : [`the bank was asked ${ratio.toFixed(2)} times for each read`]),
     ...(openedAfterMs === null ? ['the breaker did not open'] : []),
     ...(recoverySeconds !== null && recoverySeconds <= longestRecoverySeconds
       ? []
       : [`no good answer within ${longestRecoverySeconds} s of the bank's return`]),
+    ...(after <= before * mostMemory
+      ? []
+      : [`${after.toFixed(1)} MB stay in use after ${before.toFixed(1)} MB`]),
   ];
 }
 
@@ -159,7 +169,7 @@ const columns = [
   'refused',
   'p99, ms',
   'good after, s',
-  'RSS, MB',
+  'heap, MB',
 ];
 const rowOf = (measured: Measured): string[] => [
   measured.kind,
@@ -170,7 +180,7 @@ const rowOf = (measured: Measured): string[] => [
   String(measured.refused),
   measured.p99Ms.toFixed(1),
   measured.recoverySeconds?.toFixed(1) ?? 'never',
-  measured.megabytes.map((megabytes) => megabytes.toFixed(0)).join(' → '),
+  measured.megabytes.map((megabytes) => megabytes.toFixed(1)).join(' → '),
 ];
 const line = (cells: readonly string[]) => cells.map((cell) => cell.padStart(13)).join('');
 

@@ -49,6 +49,8 @@ export function startLoad(url: string, perSecond: number) {
   };
 }
 
+const query = 'query Customer($id: ID!) { bank { customer(customerId: $id) { email } } }';
+
 async function outcomeOf(url: string, nth: number): Promise<string> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -58,7 +60,7 @@ async function outcomeOf(url: string, nth: number): Promise<string> {
       'Auth-Provider-Name': 'provider',
       'Auth-ID': `caller-${nth % callers}`,
     },
-    body: JSON.stringify({ query: `{ bank { customer(customerId: "c-${nth}") { email } } }` }),
+    body: JSON.stringify({ query, variables: { id: `c-${nth}` } }),
   });
   const { errors = [] } = answer.parse(await response.json());
   const [error] = errors;
