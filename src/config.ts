@@ -17,6 +17,9 @@ export interface Config {
   readonly documentLimits: DocumentLimits;
   readonly maxRequestBytes: number;
   readonly corsOrigins: ReadonlySet<string>;
+  /** See HttpPolicyOptions. */
+  readonly onlyLocalNames: boolean;
+  readonly drainDelayMs: number;
   readonly load: LoadLimits;
   /** Null: no metrics are served. */
   readonly metricsPort: number | null;
@@ -165,6 +168,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     maxRequestBytes: integer('LIMIT_BODY_BYTES', 100_000, 1, 100_000_000),
     corsOrigins: readOrigins(value('CORS_ORIGINS')),
+    onlyLocalNames: key !== null && mode === null,
+    drainDelayMs: integer('DRAIN_DELAY_MS', 0, 0, 600_000),
     load: {
       inFlight: integer('MAX_IN_FLIGHT', 1000, 1, 1_000_000),
       inFlightPerCaller: integer('MAX_IN_FLIGHT_PER_CALLER', 100, 1, 1_000_000),
@@ -355,4 +360,4 @@ function readStateUrl(url: string | undefined, bank: Config['bank']): string {
 const isLoopback = (host: string) =>
   host === 'localhost' || host === '[::1]' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
-const withoutUserinfo = (address: string) => address.replace(/\/\/[^/@]*@/, '//…@');
+const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');

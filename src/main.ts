@@ -30,7 +30,7 @@ function serveUntilSignal(stop: () => Promise<void>): void {
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-    return `${error.message}: another process listens there; give another PORT or SANDBOX_PORT.`;
+    return `${error.message}: another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -42,12 +42,14 @@ export function parseAnswer(
 /**
  * An answer held against the operation's shape.
  *
- * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. Where a value breaks the contract, a BANK_BAD_RESPONSE
- *         error stands in its place: GraphQL reports it at the field that asks for it and leaves the siblings,
- *         and a field that nobody asks for fails nobody. Code that computes with a value calls `sound` first.
+ * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. Where a value breaks
+ *         the contract, a BANK_BAD_RESPONSE error stands in its place: GraphQL reports it at the field that asks for it
+ *         and leaves the siblings, and a field that nobody asks for fails nobody. Code that computes with a value calls
+ *         `sound` first.
  *         Two habits of real banks are taken for what they mean and reported as drift: a number written as a string,
  *         and an object with an `id` where a view's id is expected.
- * Errors: BANK_BAD_RESPONSE where there is no object, or no list under the envelope's key.
+ * Errors: BANK_BAD_RESPONSE where there is no object, or no list under the envelope's key, or where it is broken in so
+ *         many places that saying so would cost more than the answer is worth.
  */
 export function checkAnswer<T extends Operation>(
   operation: T,
@@ -59,12 +61,11 @@ export function checkAnswer<T extends Operation>(
   const { envelope } = operation;
   const value = envelope === null ? json : json[envelope];
   if (envelope !== null && !Array.isArray(value)) throw bad(`has no list under "${envelope}"`, details);
-  let isWhole = true;
-  const checked = shapeOf(operation).safeParse(value);
-  for (const issue of checked.error?.issues ?? []) {
+  let broken = 0;
+  for (const issue of issuesOf(operation, value, details)) {
     const meant = meaningOf(issue, valueAt(value, issue.path));
     if (meant !== undefined) onDrift?.({ operation: operation.id, field: fieldOf(issue.path) });
-    else isWhole = false;
+    else if (++broken > mostBroken) throw bad('breaks the contract in too many places', details);
     const where = issue.path.join('.');
     replaceAt(
       value,
@@ -73,7 +74,7 @@ export function checkAnswer<T extends Operation>(
     );
   }
   // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
-  return { answer: value as Answer<T>, isWhole };
+  return { answer: value as Answer<T>, isWhole: broken === 0 };
 }
 
 /**
@@ -83,6 +84,38 @@ export function checkAnswer<T extends Operation>(
 export function sound<T>(value: T): Exclude<T, Error> {
   if (value instanceof Error) throw value;
   return value as Exclude<T, Error>;
+}
+
+/** Values that break the contract, and entries of a list within a record, that an answer may have. */
+const mostBroken = 1000;
+const longestList = 10_000;
+/** Entries of a list that are checked at a time: an answer that is broken throughout is given up after a few. */
+const chunk = 100;
+
+/**
+ * Where a value breaks the contract, from the first entry of a list to the last.
+ * Errors: BANK_BAD_RESPONSE where a record holds a list that no record holds.
+ */
+function* issuesOf(operation: Operation, value: unknown, details: ErrorDetails): Iterable<z.core.$ZodIssue> {
+  const shape = shapeOf(operation);
+  const list = Array.isArray(value) ? value : [value];
+  for (const record of list) {
+    if (
+      isObject(record) &&
+      Object.values(record).some((field) => Array.isArray(field) && field.length > longestList)
+    )
+      throw bad(`holds a list of more than ${longestList} entries in a record`, details);
+  }
+  if (!Array.isArray(value)) {
+    yield* shape.safeParse(value).error?.issues ?? [];
+    return;
+  }
+  for (let start = 0; start < list.length; start += chunk) {
+    for (const issue of shape.safeParse(list.slice(start, start + chunk)).error?.issues ?? []) {
+      const [index, ...rest] = issue.path;
+      yield { ...issue, path: [Number(index) + start, ...rest] };
+    }
+  }
 }
 
 const shapes = new WeakMap<Operation, z.ZodType>();

@@ -79,6 +79,8 @@ export function bankText(reply: WireReply, secrets: readonly string[]): string {
     // Not JSON: markup is of no use to anybody; plain text is.
     if (text.trimStart().startsWith('<')) return '';
   }
+  // Much more than could be shown is not looked at.
+  text = text.slice(0, 20 * longestText);
   // Longest first: one may begin like another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     text = text.replaceAll(secret, '[redacted]');

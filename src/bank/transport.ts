@@ -127,6 +127,7 @@ function exchange(
     };
     const cancel = () => fail('cancelled', 'the caller left');
     const timer = setTimeout(() => fail('timeout', `no whole answer within ${timeoutMs} ms`), timeoutMs);
+    if (timeoutMs <= 0) return fail('timeout', 'no time was left to send it');
     if (signal?.aborted) return cancel();
     signal?.addEventListener('abort', cancel);
 

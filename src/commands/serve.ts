@@ -17,13 +17,11 @@ const leaseMarginMs = 10_000;
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
 export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
-  const logger = pino({ level: config.logLevel });
+  const logger = pino({ level: config.logLevel }, standardOutput(false));
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const telemetry = createTelemetry(
-    logger,
-    pino({ level: 'info' }, pino.destination({ dest: 1, sync: true })).child({ audit: 'payment' }),
-  );
+  const audit = pino({ level: 'info' }, standardOutput(true)).child({ audit: 'payment' });
+  const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
@@ -38,6 +36,10 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     onShared: telemetry.onShared,
   });
   const bank = limitBank(client, rateLimiter);
+  if (config.bank !== null && config.state.url === 'memory:')
+    logger.warn(
+      'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
+    );
   const store = await openStore(config.state.url, config.state).catch((cause: Error) => {
     throw new StartError(cause.message, { cause });
   });
@@ -51,7 +53,8 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
-    http: { corsOrigins: config.corsOrigins },
+    http: { corsOrigins: config.corsOrigins, onlyLocalNames: config.onlyLocalNames },
+    drainDelayMs: config.drainDelayMs,
     bank,
     payments,
     rateLimiter,
@@ -107,6 +110,13 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
     throw new StartError(cause.message, { cause });
   });
   return { documents, only: persisted.only };
+}
+
+/** Where logs go. A reader that is gone, or a full disk, must not end the process. */
+function standardOutput(sync: boolean) {
+  const output = pino.destination({ dest: 1, sync });
+  output.on('error', () => {});
+  return output;
 }
 
 /** What is served, where, over which bank, and a first query to paste. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkAnswer, parseAnswer } from '../bank/answer.ts';
 import type { CallInput, PreparedCall } from '../bank/call.ts';
@@ -10,6 +9,7 @@ import { TransportFailure, type WireReply } from '../bank/transport.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import type { AccountRefBody, MoneyBody } from '../contract/shapes.ts';
+import { type AuditEntry, auditEntry, isOf, payerOf, pendingRecord, recordId } from './payment-record.ts';
 import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 
 /** An operation that moves money, or asks for it. */
@@ -35,24 +35,13 @@ export interface Paid<T extends PaymentOperation> {
   readonly answer: Answer<T> | null;
 }
 
-/**
- * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
- * leaves a line whatever happens then. Holds no credential and no idempotency key.
- */
-export type AuditEntry = Omit<
-  PaymentRecord,
-  'answer' | 'fingerprint' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
-> & {
-  readonly state: PaymentRecord['state'] | 'NOT_SENT';
-};
-
 export interface PaymentsOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
   /** How long a PENDING record is believed to be under way; longer than a payment's deadline. */
   readonly leaseMs: number;
   readonly now?: () => number;
-  /** Is told of every change of a payment's state; it must not throw. */
+  /** Is told of every change of a payment's state. Where it throws before anything is sent, nothing is. */
   readonly audit?: (entry: AuditEntry) => void;
 }
 
@@ -99,6 +88,30 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     }
   }
 
+  /** No line, no payment. Errors: STATE_UNAVAILABLE, where the line cannot be written; the key is free again. */
+  async function announce(record: PaymentRecord): Promise<void> {
+    try {
+      audit?.(auditEntry(record, 'PENDING'));
+    } catch (cause) {
+      await write(() => store.reopen(record.id, record.trackId));
+      throw new BankqlError(
+        'STATE_UNAVAILABLE',
+        'Payments are refused while they cannot be logged; nothing was sent.',
+        {},
+        { cause },
+      );
+    }
+  }
+
+  /** What was sent is recorded whatever becomes of the log. */
+  function tell(entry: AuditEntry): void {
+    try {
+      audit?.(entry);
+    } catch {
+      // A full disk must not turn a payment's end into an unknown one.
+    }
+  }
+
   /**
    * This process slept for so long that others may take it for dead. Who asked meanwhile was told that the payment may
    * have been sent, and may have paid in another way: it is not sent any more.
@@ -106,7 +119,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
   async function tooLate(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
     const nobodyAsked = await kept(() => store.reopen(record.id, record.trackId));
     if (!nobodyAsked) return outcomeUnknown(record, idempotencyKey, null);
-    audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+    tell(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
     return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation: record.operation,
       trackId: record.trackId,
@@ -118,15 +131,16 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     const { idempotencyKey, input } = intent;
     checkKey(idempotencyKey);
     const call = bank.prepare(operation, input);
-    const record = newRecord(call, intent, now(), leaseMs);
+    const payer = payerOf(input.credentials);
+    const record = pendingRecord({ call, payer, ...intent }, now(), leaseMs);
     const earlier = await kept(() => store.begin(record, now()));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
-    audit?.(auditEntry(record, 'PENDING'));
+    await announce(record);
     if (now() >= record.leaseUntil) throw await tooLate(record, idempotencyKey);
 
     const conclude = (outcome: PaymentOutcome) => {
       const updatedAt = now();
-      audit?.(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
+      tell(auditEntry({ ...record, ...outcome, updatedAt }, outcome.state));
       return write(() => store.finish(record.id, record.trackId, outcome, updatedAt));
     };
 
@@ -136,7 +150,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     } catch (error) {
       if (!(error instanceof TransportFailure)) throw error;
       if (!error.sent) {
-        audit?.(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+        tell(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
         await write(() => store.reopen(record.id, record.trackId));
         throw failureOf(call, error);
       }
@@ -171,7 +185,10 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
 
     async find(credentials, idempotencyKey) {
       checkKey(idempotencyKey);
-      return kept(() => store.find(recordId(callerOf(credentials), idempotencyKey), now()));
+      const payer = payerOf(credentials);
+      const record = await kept(() => store.find(recordId(payer, idempotencyKey), now()));
+      // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
+      return record !== null && isOf(payer, record) ? record : null;
     },
   };
 }
@@ -213,45 +230,6 @@ function replay<T extends PaymentOperation>(
     case 'UNKNOWN':
       throw outcomeUnknown(earlier, idempotencyKey, earlier.status);
   }
-}
-
-function newRecord(
-  call: PreparedCall<PaymentOperation>,
-  intent: Intent<PaymentOperation>,
-  now: number,
-  leaseMs: number,
-): PaymentRecord {
-  const { operation, request, credentials, trackId } = call;
-  if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
-  const caller = callerOf(credentials);
-  return {
-    id: recordId(caller, intent.idempotencyKey),
-    caller: hash(caller),
-    fingerprint: hash([
-      operation.id,
-      request.method,
-      request.path,
-      request.body,
-      credentials.subscriptionKey,
-    ]),
-    state: 'PENDING',
-    operation: operation.id,
-    bankId: intent.from.bankId,
-    accountId: intent.from.accountId,
-    toBankId: intent.to.bank_id ?? null,
-    toAccountId: intent.to.account_id ?? null,
-    currency: intent.value?.currency ?? null,
-    amount: intent.value?.amount ?? null,
-    trackId,
-    createdAt: now,
-    updatedAt: now,
-    leaseUntil: now + leaseMs,
-    answer: null,
-    code: null,
-    status: null,
-    message: null,
-    settledBy: null,
-  };
 }
 
 /** The text of an answer that says "done"; null where it is empty; undefined where it does not say so. */
@@ -301,24 +279,6 @@ function checkKey(idempotencyKey: string): void {
   }
 }
 
-/** Who pays. Errors: MISSING_CREDENTIALS. */
-function callerOf({ authProviderName, authId }: Credentials): readonly [string, string] {
-  if (authProviderName === null || authId === null) {
-    throw new BankqlError(
-      'MISSING_CREDENTIALS',
-      'A payment belongs to a caller: it needs the request headers Auth-Provider-Name and Auth-ID.',
-    );
-  }
-  return [authProviderName, authId];
-}
-
-const recordId = (caller: readonly [string, string], idempotencyKey: string) =>
-  hash([...caller, idempotencyKey]);
-
-/** SHA-256 of the values, told apart from each other by JSON. */
-const hash = (values: readonly (string | null)[]) =>
-  createHash('sha256').update(JSON.stringify(values)).digest('hex');
-
 /** A store's failure before anything was sent. */
 async function kept<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -346,9 +306,4 @@ async function writeLater(change: () => Promise<boolean>): Promise<void> {
     );
     if (written) return;
   }
-}
-
-function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { answer, fingerprint, leaseUntil, message, settledBy, ...entry } = record;
-  return { ...entry, state };
 }

@@ -23,7 +23,7 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly id: string;
   /** SHA-256, in hex, of the caller alone, so that an operator can group payments. */
   readonly caller: string;
-  /** SHA-256, in hex, of all that goes over the wire and of the subscription key. */
+  /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
   readonly fingerprint: string;
   readonly state: PaymentState;
   /** The REST operation's id. */

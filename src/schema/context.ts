@@ -65,6 +65,14 @@ export class Reader {
     return this.#loaders;
   }
 
+  /**
+   * Whether calls may be made before it is known that they are needed: what hangs on a record that turns out to be absent
+   * must not use up the calls of what is there.
+   */
+  get hasRoomAhead(): boolean {
+    return this.#calls * 2 < this.#options.limits.restCalls;
+  }
+
   /** What was read before may have changed: from here on all is read again, and shared with nobody. */
   forget(): void {
     this.#hasWritten = true;

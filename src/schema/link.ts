@@ -92,7 +92,7 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
       const reading = read(ids, context);
       for (const { field, nodes } of selected) {
         const ahead = factsOf(field.extensions)?.ahead;
-        if (ahead === undefined) continue;
+        if (ahead === undefined || !context.reader.hasRoomAhead) continue;
         const selection = {
           ...info,
           fieldName: field.name,

@@ -4,11 +4,18 @@ import type { IncomingHttpHeaders } from 'node:http';
 export interface HttpPolicyOptions {
   /** The origins whose pages may call; exact. */
   readonly corsOrigins: ReadonlySet<string>;
+  /**
+   * Only names of this machine are answered to. Where the operator's key is used for whoever can connect, a page whose
+   * name is made to lead to this machine must not.
+   */
+  readonly onlyLocalNames: boolean;
 }
 
 /** What a server is told of a request before its body is read. */
 export interface HttpRequest {
   readonly method: string;
+  /** The request line's target. */
+  readonly target: string;
   readonly headers: IncomingHttpHeaders;
 }
 
@@ -37,7 +44,8 @@ const requestId = /^[\w.:-]{1,128}$/;
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
-export function judge({ method, headers }: HttpRequest, { corsOrigins }: HttpPolicyOptions): Verdict {
+export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: HttpPolicyOptions): Verdict {
+  const { method, headers } = request;
   const given = headers['x-request-id'];
   const answer: Record<string, string> = {
     ...always,
@@ -55,10 +63,16 @@ export function judge({ method, headers }: HttpRequest, { corsOrigins }: HttpPol
       answer['Access-Control-Max-Age'] = '600';
     }
   }
-  return { headers: answer, refusal: refusalOf(method, headers) };
+  return { headers: answer, refusal: refusalOf(request, onlyLocalNames) };
 }
 
-function refusalOf(method: string, headers: IncomingHttpHeaders): Verdict['refusal'] {
+const localName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+function refusalOf({ method, target, headers }: HttpRequest, onlyLocalNames: boolean): Verdict['refusal'] {
+  const url = URL.parse(`http://${headers.host ?? 'localhost'}${target}`);
+  if (url === null) return { status: 400, message: 'The Host header, or the address, is none.' };
+  if (onlyLocalNames && !localName.test(url.hostname))
+    return { status: 421, message: 'This server answers to names of its own machine only.' };
   if (method !== 'POST') return null;
   const type = headers['content-type'];
   // A page of another origin can send anything else without asking first.

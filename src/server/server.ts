@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../bank/error.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
 import { type HttpPolicyOptions, judge } from './http-policy.ts';
@@ -12,6 +13,8 @@ export interface ServerOptions extends GraphQLOptions {
   /** The headers that tell callers apart, in lower case; the three credentials where left out. */
   readonly callerHeaders?: readonly string[] | undefined;
   readonly http: HttpPolicyOptions;
+  /** How long /ready says so before the server stops to listen, in milliseconds. */
+  readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
   readonly onShed?: (why: Shed) => void;
 }
@@ -41,7 +44,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     // A connection that is kept alive would go on being served after close().
     if (draining) response.setHeader('Connection', 'close');
     const { headers, refusal } = judge(
-      { method: request.method ?? '', headers: request.headers },
+      { method: request.method ?? '', target: request.url ?? '', headers: request.headers },
       options.http,
     );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -68,6 +71,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     },
     async close() {
       draining = true;
+      await delay(options.drainDelayMs ?? 0);
       await listening.close();
       load.close();
     },
@@ -85,6 +89,8 @@ function refuse(response: ServerResponse, status: number, message: string, code:
 const slowestRequestMs = 10_000;
 /** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
 const keepAliveMs = 65_000;
+/** A client that does not read its answer holds the process no longer than this. */
+const longestDrainMs = 30_000;
 
 /**
  * An HTTP server that listens.
@@ -103,8 +109,25 @@ export async function listen(
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
     },
-    listener,
+    (request, response) => {
+      const { socket } = request;
+      sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+      response.once('close', () => {
+        const underWay = (sockets.get(socket) ?? 1) - 1;
+        if (sockets.has(socket)) sockets.set(socket, underWay);
+        if (closing && underWay === 0) socket.destroySoon();
+      });
+      listener(request, response);
+    },
   );
+  // Node takes a connection for idle once its answer is handed over, also while it is still being written.
+  const sockets = new Map<Socket, number>();
+  let closing = false;
+  server.closeIdleConnections = () => {};
+  server.on('connection', (socket) => {
+    sockets.set(socket, 0);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -114,12 +137,13 @@ export async function listen(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     close: () =>
       new Promise((resolve) => {
-        // A connection that is kept alive becomes idle when its answer is out, and is closed then.
-        const sweep = setInterval(() => server.closeIdleConnections(), 50);
+        closing = true;
+        const last = setTimeout(() => server.closeAllConnections(), longestDrainMs);
         server.close(() => {
-          clearInterval(sweep);
+          clearTimeout(last);
           resolve();
         });
+        for (const [socket, underWay] of sockets) if (underWay === 0) socket.destroy();
       }),
   };
 }

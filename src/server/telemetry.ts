@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Drift } from '../bank/answer.ts';
 import type { CallReport } from '../bank/attempts.ts';
-import type { AuditEntry } from '../payments/payments.ts';
+import type { AuditEntry } from '../payments/payment-record.ts';
 import type { Shed } from './load.ts';
 
 /**
@@ -59,7 +59,9 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       const { operation, status, failure, reason, milliseconds } = call;
       calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
       const isTrouble = failure !== null || (status ?? 0) >= 500;
-      logger[isTrouble && reason !== 'cancelled' ? 'warn' : 'debug'](call, 'bank call');
+      // Those of an open breaker come at the rate of requests; that it opened is one line.
+      const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
+      logger[isNews ? 'warn' : 'debug'](call, 'bank call');
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
       shared.inc({ operation, how });

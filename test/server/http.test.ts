@@ -6,7 +6,9 @@ import { type Served, startServed } from '../support/served.ts';
 
 let served: Served;
 beforeAll(async () => {
-  served = await startServed({ http: { corsOrigins: new Set(['https://app.example']) } });
+  served = await startServed({
+    http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
+  });
 });
 beforeEach(() => {
   served.bank.calls.length = 0;

@@ -52,7 +52,7 @@ describe('over a socket', () => {
     server = await serve({
       ...testOptions({ bankUrl: bank.url }),
       host: '127.0.0.1',
-      http: { corsOrigins: new Set() },
+      http: { corsOrigins: new Set(), onlyLocalNames: false },
       port: 0,
       load: { inFlight: 2, inFlightPerCaller: 1, eventLoopLagMs: 10_000 },
       onShed: (why) => shed.push(why),

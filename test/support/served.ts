@@ -17,7 +17,7 @@ export async function startServed(
   const server = await serve({
     host: '127.0.0.1',
     port: 0,
-    http: { corsOrigins: new Set() },
+    http: { corsOrigins: new Set(), onlyLocalNames: false },
     load: { inFlight: 1000, inFlightPerCaller: 1000, eventLoopLagMs: 10_000 },
     ...testOptions({ ...options, bankUrl: bank.url }),
   });

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
+import { createPayments } from '../../src/payments/payments.ts';
+import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+import { startServed } from '../support/served.ts';
+
+/** What a fresh pair of eyes found: each was a fault once. */
+
+const statusFor = async (url: string, host: string, setHost = true) => {
+  const { hostname, port } = new URL(url);
+  const outgoing = httpRequest({
+    host: hostname,
+    port,
+    path: '/graphql?query={__typename}',
+    headers: setHost ? { Host: host } : {},
+  });
+  outgoing.end();
+  const [incoming] = await once(outgoing, 'response');
+  return { status: incoming.statusCode, text: (await incoming.toArray()).join('') };
+};
+
+test.each(['a b', '[', 'x:999999'])(
+  'a Host that is none (%s) is refused, and no stack is told',
+  async (host) => {
+    await using served = await startServed();
+    const { status, text } = await statusFor(served.url, host);
+    expect(status).toBe(400);
+    expect(text).not.toMatch(/node_modules|TypeError/);
+  },
+);
+
+test('where the operator’s key serves whoever connects, only names of this machine are answered to', async () => {
+  await using served = await startServed({ http: { corsOrigins: new Set(), onlyLocalNames: true } });
+  expect((await statusFor(served.url, 'evil.example:4000')).status).toBe(421);
+  for (const host of ['localhost:4000', '127.0.0.1', '[::1]:4000'])
+    expect((await statusFor(served.url, host)).status).toBe(200);
+});
+
+test('an answer that is still being written when the server stops arrives whole', async () => {
+  await using served = await startServed({ bankOptions: { maxBodyBytes: 20_000_000 } });
+  const name = 'x'.repeat(1000);
+  served.bank.otherwise({
+    body: { branches: Array.from({ length: 8000 }, () => ({ acceptsDeposits: true, name })) },
+  });
+  const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+  const body = JSON.stringify({ query: '{ bank { branches { nodes { name } } } }' });
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\nOcp-Apim-Subscription-Key: k\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await once(socket, 'readable');
+  const stopped = served.server.close();
+  await delay(200);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  await once(socket, 'close');
+  const answer = Buffer.concat(chunks).toString();
+  const length = Number(/content-length: (\d+)/i.exec(answer)?.[1]);
+  expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(length);
+  expect(length).toBeGreaterThan(8_000_000);
+  await stopped;
+});
+
+test('/ready says so before the server stops to listen', async () => {
+  await using served = await startServed({ drainDelayMs: 300 });
+  const stopped = served.server.close();
+  expect((await fetch(`${served.server.url}/ready`)).status).toBe(503);
+  await stopped;
+  await expect(fetch(`${served.server.url}/ready`)).rejects.toThrow();
+});
+
+describe('a list that is broken throughout', () => {
+  test.each([
+    ['entries that are no objects', { branches: Array.from({ length: 300_000 }, () => 1) }],
+    [
+      'entries with a broken value each',
+      { branches: Array.from({ length: 50_000 }, () => ({ acceptsDeposits: 1 })) },
+    ],
+    [
+      'a list without end in a record',
+      { branches: [{ acceptsDeposits: true, lobby: {}, name: 'n', more: Array(20_000).fill(1) }] },
+    ],
+  ])('is given up before it costs more than it is worth: %s', async (_what, body) => {
+    await using bank = await startRecordingBank();
+    await using bankql = createTestBankql({ bankUrl: bank.url, bankOptions: { maxBodyBytes: 20_000_000 } });
+    bank.otherwise({ body });
+    const result = await bankql.ask('{ bank { branches { totalCount } } }');
+    expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BANK_BAD_RESPONSE']);
+    expect(JSON.stringify(result).length).toBeLessThan(1000);
+  });
+});
+
+describe('a payment', () => {
+  const pay =
+    'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { replayed } }';
+  const find = '{ payment(idempotencyKey: "k") { state } }';
+
+  test('is shown to its caller with the same subscription key alone', async () => {
+    await using bank = await startRecordingBank();
+    await using bankql = createTestBankql({ bankUrl: bank.url });
+    bank.otherwise({ body: {} });
+    await bankql.ask(pay);
+    expect((await bankql.ask(find)).data).toEqual({ payment: { state: 'DONE' } });
+    const other = { ...credentials, 'Ocp-Apim-Subscription-Key': 'garbage' };
+    expect((await bankql.ask(find, undefined, other)).data).toEqual({ payment: null });
+    const { 'Ocp-Apim-Subscription-Key': _key, ...without } = credentials;
+    expect((await bankql.ask(find, undefined, without)).errors?.[0]?.extensions.code).toBe(
+      'MISSING_CREDENTIALS',
+    );
+  });
+
+  const withLog = async (failing: (state: string) => boolean) => {
+    const bank = (await startRecordingBank()).otherwise({ body: { id: 'tx' } });
+    const { bank: client } = testOptions({ bankUrl: bank.url });
+    const payments = createPayments({
+      bank: client,
+      store: createMemoryStore({ retentionMs: 1e9 }),
+      leaseMs: 10_000,
+      audit: ({ state }) => {
+        if (failing(state)) throw new Error('ENOSPC');
+      },
+    });
+    return { bank, bankql: createTestBankql({ bankUrl: bank.url, payments }) };
+  };
+
+  test('that cannot be logged before it is sent is not sent, and its key is free', async () => {
+    let full = true;
+    const { bank, bankql } = await withLog((state) => full && state === 'PENDING');
+    expect((await bankql.ask(pay)).errors?.[0]?.extensions.code).toBe('STATE_UNAVAILABLE');
+    expect(bank.calls).toEqual([]);
+    full = false;
+    expect((await bankql.ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+    await bank.close();
+  });
+
+  test('that cannot be logged after it was sent ends as it ended', async () => {
+    const { bank, bankql } = await withLog((state) => state === 'DONE');
+    expect((await bankql.ask(pay)).data).toEqual({ makeTransaction: { replayed: false } });
+    expect((await bankql.ask(find)).data).toEqual({ payment: { state: 'DONE' } });
+    expect(bank.calls).toHaveLength(1);
+    await bank.close();
+  });
+});
