@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { badUserInput } from '../bank/error.ts';
 import { accountLink } from './account.ts';
 import { bankLink } from './bank.ts';
 import { branchLink } from './branch.ts';
@@ -52,12 +53,18 @@ builder.queryField('node', (t) =>
   }),
 );
 
+/** How many ids `nodes` takes: each costs an error where it is none, whatever limits there are. */
+const mostNodes = 100;
+
 builder.queryField('nodes', (t) =>
   t.field({
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
     description: 'Nodes by their global ids, in that order; each is read, and fails, on its own.',
     args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
-    resolve: (_root, { ids }, context, info) => ids.map((id) => nodeOf(id, context, info)),
+    resolve: (_root, { ids }, context, info) => {
+      if (ids.length > mostNodes) throw badUserInput(`Ask for at most ${mostNodes} nodes at a time.`);
+      return ids.map((id) => nodeOf(id, context, info));
+    },
   }),
 );

@@ -16,6 +16,7 @@ import type { RateLimiter } from './rate-limit.ts';
 import { type Identify, type NodeContext, useCaller } from './use-caller.ts';
 import { usePersistedDocuments } from './use-persisted-documents.ts';
 import { useStaleNotice } from './use-stale-notice.ts';
+import { useStrictJson } from './use-strict-json.ts';
 
 export interface GraphQLOptions extends DocumentRules {
   /** Both with `rateLimiter` around them, where there is one: see rate-limit-bank.ts. */
@@ -80,6 +81,7 @@ export function createGraphQL(options: GraphQLOptions) {
       useReadinessCheck({ endpoint: '/ready', check: () => options.isReady?.() ?? true }),
       useCaller({ identify, callers, rateLimiter, unexpected }),
       ...(persisted === null ? [] : [usePersistedDocuments(persisted.documents, persisted.only)]),
+      useStrictJson(),
       ...documentRules(options),
       useStaleNotice(),
     ],

@@ -1,4 +1,11 @@
-import { type DocumentNode, GraphQLError, parse, validate } from 'graphql';
+import {
+  type DocumentNode,
+  GraphQLError,
+  getOperationAST,
+  getVariableValues,
+  parse,
+  validate,
+} from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type Size, sizesOf } from './document-size.ts';
 import { bounded } from './mask-error.ts';
@@ -50,8 +57,25 @@ export function useDocumentLimits(
           ),
       );
     },
-    onExecute: ({ args }) => {
+    onExecute: ({ args, setResultAndStopExecution }) => {
       Object.assign(args, { hideSuggestions });
+      // The executor lists up to 50 errors, each of which repeats the whole value.
+      const { variableDefinitions = [] } = getOperationAST(args.document, args.operationName) ?? {};
+      const { errors: [wrong] = [] } = getVariableValues(
+        args.schema,
+        variableDefinitions,
+        args.variableValues ?? {},
+        {
+          maxErrors: 1,
+          hideSuggestions,
+        },
+      );
+      if (wrong === undefined) return;
+      const extensions = { code: 'BAD_USER_INPUT', retryable: false, http: { status: 400, spec: false } };
+      const { nodes } = wrong;
+      setResultAndStopExecution({
+        errors: [new GraphQLError(bounded(wrong.message), { nodes, extensions })],
+      });
     },
   };
 }

@@ -1,0 +1,179 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import DataLoader from 'dataloader';
+import {
+  buildSchema,
+  GraphQLList,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+  parse,
+  validate,
+} from 'graphql';
+import { createYoga } from 'graphql-yoga';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startFacade } from './support/facade.ts';
+
+/**
+ * What bankql leans on in its libraries: an upgrade that changes one fails here. undici's part is in
+ * dependency-undici.test.ts.
+ */
+
+describe('yoga, as bankql sets it up and with nothing in front of it', () => {
+  const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body,
+    });
+  const query = JSON.stringify({ query: '{ __typename }' });
+  const mutation = 'mutation { putProduct(input: { product: { id: "p" } }) { trackId } }';
+  const form = new FormData();
+  form.set('operations', query);
+  form.set('map', '{}');
+
+  test.each<[string, () => Request, number]>([
+    ['a query', () => post(query), 200],
+    ['a batch', () => post(`[${query}]`), 400],
+    ['100,001 bytes', () => post(query.padEnd(100_001)), 413],
+    [
+      'a mutation by GET',
+      () => new Request(`http://bankql.test/graphql?query=${encodeURIComponent(mutation)}`),
+      405,
+    ],
+    ['an upload', () => new Request('http://bankql.test/graphql', { method: 'POST', body: form }), 415],
+  ])('%s', async (_what, request, status) => {
+    await using facade = await startFacade();
+    expect((await facade.bankql.fetch(request())).status).toBe(status);
+    expect(facade.bank.calls).toEqual([]);
+  });
+
+  test('lets in no other origin', async () => {
+    await using facade = await startFacade();
+    const { headers } = await facade.bankql.fetch(post(query, { Origin: 'https://evil.example' }));
+    expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  test('an error that nobody expected says nothing, and is logged', async () => {
+    await using facade = await startFacade({
+      identify: () => {
+        throw new Error('the cause');
+      },
+    });
+    const answer = await facade.bankql.fetch(post(query));
+    expect(await answer.text()).not.toContain('the cause');
+    expect(answer.status).toBe(500);
+    expect(facade.bankql.log.join('')).toContain('the cause');
+  });
+
+  test('a connection without `first` gives all of 150 entries', async () => {
+    await using facade = await startFacade();
+    const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true }));
+    facade.bank.otherwise({ body: { branches } });
+    const all = await facade.ask('{ bank { branches { totalCount edges { cursor } nodes { branchId } } } }');
+    expect(all).toEqual({
+      data: {
+        bank: {
+          branches: {
+            totalCount: 150,
+            edges: expect.objectContaining({ length: 150 }),
+            nodes: branches.map(({ id }) => ({ branchId: id })),
+          },
+        },
+      },
+    });
+  });
+});
+
+test('yoga’s executor: an Error as a value, or in a list, is a null with an error in its place', async () => {
+  const broken = () => new Error('broken');
+  const yoga = createYoga({
+    logging: false,
+    maskedErrors: false,
+    schema: new GraphQLSchema({
+      query: new GraphQLObjectType({
+        name: 'Query',
+        fields: {
+          value: { type: GraphQLString, resolve: broken },
+          list: { type: new GraphQLList(GraphQLString), resolve: () => ['a', broken(), 'c'] },
+        },
+      }),
+    }),
+  });
+  const answer = await yoga.fetch('http://bankql.test/graphql?query={value,list}');
+  expect(await answer.json()).toEqual({
+    data: { value: null, list: ['a', null, 'c'] },
+    errors: [
+      expect.objectContaining({ message: 'broken', path: ['value'] }),
+      expect.objectContaining({ message: 'broken', path: ['list', 1] }),
+    ],
+  });
+});
+
+describe('graphql', () => {
+  const schema = buildSchema('type Query { bank: String }');
+
+  test('stops at `maxTokens`, in the words that use-document-limits.ts knows it by', () => {
+    expect(() => parse('{ bank }', { maxTokens: 3 })).not.toThrow();
+    expect(() => parse('{ bank bank }', { maxTokens: 3 })).toThrow('Parsing aborted');
+  });
+
+  test('suggests names, unless `hideSuggestions` is on', () => {
+    const messages = (hideSuggestions: boolean) =>
+      validate(schema, parse('{ bnk }'), undefined, { hideSuggestions }).map(({ message }) => message);
+    expect(messages(false).join()).toContain('Did you mean');
+    expect(messages(true).join()).not.toContain('Did you mean');
+  });
+
+  test('stops at `maxErrors`, with one error more that says so', () => {
+    const document = parse(`{ ${Array.from({ length: 100 }, (_, n) => `a${n}`).join(' ')} }`);
+    expect(validate(schema, document, undefined, { maxErrors: 1 })).toHaveLength(2);
+  });
+});
+
+test('pino: a destination that is `sync` has written a line when the call is over; the audit log is one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-pino-'));
+  const dest = join(folder, 'audit.log');
+  const logger = pino(pino.destination({ dest, sync: true }));
+  for (const state of ['PENDING', 'DONE']) {
+    logger.info({ state });
+    expect(readFileSync(dest, 'utf8')).toContain(`"state":"${state}"}\n`);
+  }
+  rmSync(folder, { recursive: true });
+  const serve = readFileSync(join(import.meta.dirname, '../src/commands/serve.ts'), 'utf8');
+  expect(serve).toContain("pino.destination({ dest: 1, sync: true })).child({ audit: 'payment' })");
+});
+
+test('dataloader: keys of one turn go together, those of promises that were resolved in it too, each once', async () => {
+  const batches: (readonly string[])[] = [];
+  const loader = new DataLoader<string, string>(async (keys) => {
+    batches.push(keys);
+    return keys;
+  });
+  await Promise.all([
+    loader.load('a'),
+    loader.load('b'),
+    Promise.resolve()
+      .then(() => {})
+      .then(() => loader.load('c')),
+    loader.load('a'),
+  ]);
+  expect(batches).toEqual([['a', 'b', 'c']]);
+});
+
+test('zod: `safeParse` leaves its input as it is, sound or not', () => {
+  const shape = z.object({ id: z.string(), list: z.array(z.object({ n: z.number() })) });
+  for (const input of [
+    { id: 'x', more: 1, list: [{ n: 1, more: 2 }] },
+    { id: 1, list: [{ n: 'x' }, null] },
+  ]) {
+    const before = structuredClone(input);
+    const list = input.list;
+    shape.safeParse(Object.freeze(input));
+    expect(input).toEqual(before);
+    expect(input.list).toBe(list);
+  }
+});

@@ -1,0 +1,244 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestBankql } from '../support/bankql.ts';
+import { exact } from '../support/facade.ts';
+import { type Served, startServed } from '../support/served.ts';
+
+/** What a body can do besides its document: variables, names, bytes. Documents: use-document-limits.test.ts. */
+
+let served: Served;
+const prototype = Object.getOwnPropertyNames(Object.prototype).sort();
+beforeAll(async () => {
+  served = await startServed({ limits: { timeoutMs: 20_000, restCalls: 50 } });
+});
+beforeEach(() => {
+  served.bank.calls.length = 0;
+  const account = { id: 'a', balance: { amount: exact('1.00') } };
+  served.bank.otherwise({ body: { accounts: [account], branches: [{ acceptsDeposits: true, id: 'b' }] } });
+});
+afterAll(async () => {
+  expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(prototype);
+  expect((await fetch(`${served.server.url}/health`)).status).toBe(200);
+  await served[Symbol.asyncDispose]();
+});
+
+const key = { 'Ocp-Apim-Subscription-Key': 'k', 'Auth-Provider-Name': 'p', 'Auth-ID': 'a' };
+const send = (body: string | Buffer, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(served.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/graphql-response+json',
+      ...key,
+      ...headers,
+    },
+    body: Buffer.from(body),
+  });
+
+const account = 'query ($v: ID!) { bank { account(accountId: $v) { label } } }';
+const put = 'mutation ($v: AccountInput!) { putAccount(input: { accountId: "a", account: $v }) { trackId } }';
+const pay = 'mutation ($v: MakeTransactionInput!) { makeTransaction(input: $v) { trackId } }';
+const nodes = 'query ($v: [ID!]!) { nodes(ids: $v) { id } }';
+/** A body whose variable `v` is this JSON text, which no value could be written as. */
+const withText = (query: string, v: string) => `{"query":${JSON.stringify(query)},"variables":{"v":${v}}}`;
+const withValue = (query: string, v: unknown) => JSON.stringify({ query, variables: { v } });
+const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
+const many = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+const bytes = (before: string, invalid: readonly number[], after: string) =>
+  Buffer.concat([Buffer.from(before), Buffer.from(invalid), Buffer.from(after)]);
+const payment = (value: string) =>
+  `{"accountId":"a","to":{"accountId":"b"},"value":${value},"idempotencyKey":"duplicate"}`;
+const [before, after] = ['{"balance":{"amount":"1"},"label":"a', '"}'];
+
+describe('refused with one error, under 1 kB, before any call', () => {
+  test.each<[string, string | Buffer, string]>([
+    ['a list 49,000 levels deep', withText(account, deep('[', ']', 49_000)), 'BAD_USER_INPUT'],
+    [
+      'an object 16,000 levels deep',
+      withText(account, deep('{"a":', '}', 16_000).replace(':}', ':1}')),
+      'BAD_USER_INPUT',
+    ],
+    [
+      'a deep list as an amount',
+      withText(put, `{"balance":{"amount":${deep('[', ']', 40_000)}}}`),
+      'BAD_USER_INPUT',
+    ],
+    [
+      'an amount of 90,000 digits',
+      withValue(put, { balance: { amount: '9'.repeat(90_000) } }),
+      'BAD_USER_INPUT',
+    ],
+    [
+      'a deep list that nobody asked for',
+      `{"query":"{ __typename }","variables":{"deep":${deep('[', ']', 40_000)}}}`,
+      'BAD_USER_INPUT',
+    ],
+    ['a text of 100,000 bytes', withValue(account, 'x'.repeat(100_000)), 'BAD_USER_INPUT'],
+    [
+      '7,000 fields that are none',
+      withValue(put, { balance: {}, ...Object.fromEntries(many(7000, (n) => [`k${n}`, 1])) }),
+      'BAD_USER_INPUT',
+    ],
+    [
+      '20,000 values that are wrong',
+      withValue(put, { balance: {}, ownerIds: many(20_000, () => ({})) }),
+      'BAD_USER_INPUT',
+    ],
+    ['__proto__ in a variable', withText(put, '{"balance":{},"__proto__":{"label":"x"}}'), 'BAD_USER_INPUT'],
+    [
+      'constructor in a variable',
+      withText(put, '{"balance":{},"constructor":{"prototype":{}}}'),
+      'BAD_USER_INPUT',
+    ],
+    [
+      '__proto__ in place of a field',
+      withText(put, '{"__proto__":{"balance":{"amount":"1"}}}'),
+      'BAD_USER_INPUT',
+    ],
+    [
+      '__proto__ in place of the variables',
+      `{"query":${JSON.stringify(account)},"variables":{"__proto__":{"v":"a"}}}`,
+      'BAD_USER_INPUT',
+    ],
+    [
+      '__proto__ in a literal',
+      JSON.stringify({
+        query: put
+          .replace('$v }', '{ balance: {}, __proto__: { label: "x" } } }')
+          .replace('($v: AccountInput!)', ''),
+      }),
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    ['__proto__ in the body', '{"query":"{__typename}","__proto__":{"operationName":"x"}}', 'BAD_USER_INPUT'],
+    ['__proto__ alone', '{"__proto__":{"query":"{__typename}"}}', 'BAD_USER_INPUT'],
+    ['variables that are a text', '{"query":"{__typename}","variables":"{}"}', 'BAD_USER_INPUT'],
+    [
+      'extensions that are a deep list',
+      `{"query":"{__typename}","extensions":${deep('[', ']', 49_000)}}`,
+      'BAD_USER_INPUT',
+    ],
+    ['a byte order mark', '\ufeff{"query":"{__typename}"}', 'BAD_USER_INPUT'],
+    ['UTF-16', Buffer.from('{"query":"{__typename}"}', 'utf16le'), 'BAD_USER_INPUT'],
+    [
+      'invalid UTF-8 in an id',
+      bytes('{"query":"{ bank { account(accountId: \\"a', [0xff], '\\") { label } } }"}'),
+      'BAD_USER_INPUT',
+    ],
+    [
+      'a slash in overlong UTF-8',
+      bytes(withText(put, before).slice(0, -2), [0xc0, 0xaf], `${after}}}`),
+      'BAD_USER_INPUT',
+    ],
+    ['Latin-1', bytes(withText(put, before).slice(0, -2), [0xe9], `${after}}}`), 'BAD_USER_INPUT'],
+    [
+      'half a character in an id of the document',
+      JSON.stringify({ query: '{ bank { account(accountId: "\\uD800") { label } } }' }),
+      'GRAPHQL_PARSE_FAILED',
+    ],
+    [
+      'two queries',
+      '{"query":"{ __typename }","query":"{ bank { branches { totalCount } } }"}',
+      'BAD_USER_INPUT',
+    ],
+    [
+      'a variable that stands twice',
+      `{"query":${JSON.stringify(account)},"variables":{"v":"a","\\u0076":"b"}}`,
+      'BAD_USER_INPUT',
+    ],
+    [
+      'an amount that stands twice in a payment',
+      withText(pay, payment('{"amount":"1","amount":"2"}')),
+      'BAD_USER_INPUT',
+    ],
+    [
+      '3,000 times the same field with fields below',
+      JSON.stringify({ query: `{ bank { ${many(3000, () => 'messages { totalCount }').join(' ')} } }` }),
+      'LIMIT_EXCEEDED',
+    ],
+    [
+      'an operation that is not there',
+      '{"query":"query A { bank { branches { totalCount } } }","operationName":"B"}',
+      'BAD_USER_INPUT',
+    ],
+    [
+      'an operation named __proto__',
+      '{"query":"query A { bank { branches { totalCount } } }","operationName":"__proto__"}',
+      'BAD_USER_INPUT',
+    ],
+    [
+      'two operations, none of them named',
+      '{"query":"query A { bank { branches { totalCount } } } query B { __typename }"}',
+      'BAD_USER_INPUT',
+    ],
+    ['a subscription', '{"query":"subscription { bank { bankId } }"}', 'GRAPHQL_VALIDATION_FAILED'],
+  ])('%s', async (_what, body, code) => {
+    const answer = await send(body);
+    const text = await answer.text();
+    expect(served.bank.calls).toEqual([]);
+    expect([400, 413], text.slice(0, 1000)).toContain(answer.status);
+    expect(JSON.parse(text)).toEqual({
+      errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
+    });
+    expect(text.length).toBeLessThan(1024);
+  });
+
+  test.each(['variables=%7B', 'variables=[[', 'extensions=x'])('a URL with %s', async (parameter) => {
+    const answer = await fetch(`${served.url}?query={__typename}&${parameter}`, { headers: key });
+    expect(await answer.json()).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+    });
+    expect(answer.status).toBe(400);
+  });
+});
+
+test.each<[string, string, string, string[]]>([
+  ['half a character in an id', account, '"\\ud800"', ['bank', 'account']],
+  ['an id of 90,000 characters', account, JSON.stringify('x'.repeat(90_000)), ['bank', 'account']],
+  // With an error for each the answer would be two hundred times as long as the request.
+  ['1,000 ids at once', nodes, JSON.stringify(many(1000, () => '')), ['nodes']],
+])('%s: refused at its field, with one error', async (_what, query, value, path) => {
+  const text = await (await send(withText(query, value))).text();
+  expect(text.length).toBeLessThan(1024);
+  expect(JSON.parse(text).errors).toMatchObject([{ path, extensions: { code: 'BAD_USER_INPUT' } }]);
+  expect(served.bank.calls).toEqual([]);
+});
+
+test('variables that the operation does not have change nothing, whatever their names', async () => {
+  const variables = '{"__proto__":{"a":1},"constructor":{"prototype":{"a":1}}}';
+  const answer = await send(`{"query":"{ __typename }","variables":${variables}}`);
+  expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
+  expect(Reflect.get({}, 'a')).toBeUndefined();
+});
+
+test('`first: 1000000000` gives what there is, for one call; what is no Int is refused', async () => {
+  const branches = (first: string) =>
+    send(JSON.stringify({ query: `{ bank { branches(first: ${first}) { nodes { branchId } } } }` }));
+  const { data } = await (await branches('1000000000')).json();
+  expect(data).toEqual({ bank: { branches: { nodes: [{ branchId: 'b' }] } } });
+  expect(served.bank.calls).toHaveLength(1);
+  expect((await branches('10000000000')).status).toBe(400);
+});
+
+test('1,000 nodes cost no more calls than an operation may make', async () => {
+  const idOf = (n: number) => Buffer.from(JSON.stringify(['Customer', `c${n}`])).toString('base64url');
+  const query = 'query ($v: [ID!]!) { nodes(ids: $v) { ... on Customer { email } } }';
+  await (await send(withValue(query, many(1000, idOf)))).text();
+  expect(served.bank.calls.length).toBeLessThanOrEqual(50);
+});
+
+test('2,000 documents that nobody asked for before leave no more in memory than 200 do', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  await using bankql = createTestBankql({ bankUrl: served.bank.url });
+  const rest = 'x'.repeat(45_000);
+  const ask = async (from: number, to: number) => {
+    for (let n = from; n < to; n++) await bankql.ask(`{ a${n}: __typename } # ${n} ${rest}`);
+    collect();
+    return process.memoryUsage().heapUsed / 1e6;
+  };
+  const early = await ask(0, 200);
+  // 80 MB of text, kept several times over where nothing bounds it.
+  expect((await ask(200, 2000)) - early).toBeLessThan(20);
+});
