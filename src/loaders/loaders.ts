@@ -56,8 +56,9 @@ const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
  *
  * Shape:  the operation's answer, as contract/ has it.
  * Errors: those of `read`. A failure is kept as an answer is: it is one call for all who ask.
+ * `schedule` decides when what was asked for is read; at the end of the turn where it is left out.
  */
-export function createLoaders(read: ReadOperation) {
+export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => void) => void) {
   const loader = <T extends Operation & { readonly kind: 'read' }, Key>(
     operation: T,
     ids: (key: Key) => PathIds<T>,
@@ -66,7 +67,10 @@ export function createLoaders(read: ReadOperation) {
     new DataLoader<Key, Answer<T>, string>(
       (keys) =>
         Promise.all(keys.map((key) => read(operation, { ids: ids(key), body: body?.(key) }).catch(asError))),
-      { cacheKeyFn: (key) => JSON.stringify([ids(key), body?.(key)]) },
+      {
+        cacheKeyFn: (key) => JSON.stringify([ids(key), body?.(key)]),
+        ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
+      },
     );
 
   return {

@@ -271,7 +271,8 @@ const outcomeUnknown = (record: PaymentRecord, idempotencyKey: string, status: n
     },
   );
 
-function checkKey(idempotencyKey: string): void {
+/** Errors: BAD_USER_INPUT for an idempotency key that is none; nothing is sent for it. */
+export function checkKey(idempotencyKey: string): void {
   if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
     throw badUserInput(
       'idempotencyKey has to be 1 to 255 printable ASCII characters, chosen anew for each intended payment.',

@@ -3,6 +3,7 @@ import { checkBankId, checkId } from '../bank/path.ts';
 import type { AccountRef as AccountName, AccountRefBody } from '../contract/shapes.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
+import { facts, type Planning } from './field-facts.ts';
 import { present } from './values.ts';
 
 /** An account as another record names it, with what stands for the parts that it leaves out. */
@@ -34,6 +35,12 @@ NamedAccountRef.implement({
       description:
         'Seen through the view of the record that names it, unless another is given; null where the record names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: 'Another view.' }) },
+      extensions: facts({
+        plan: (parent: NamedAccount, args: { viewId?: string | null }, planning: Planning) => {
+          const ids = accountOf(parent, args.viewId);
+          return ids === null ? null : accountLink.leadTo(ids, planning);
+        },
+      }),
       resolve: (parent, args, context, info) => {
         const ids = accountOf(parent, args.viewId);
         return ids === null ? null : accountLink.follow(ids, context, info);

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { sound } from '../bank/answer.ts';
 import { checkBankId, checkId } from '../bank/path.ts';
 import { type Account, getAccountsScope } from '../contract/account.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
-import { BankRef } from './bank.ts';
+import type { BankIds, ViewIds } from '../loaders/loaders.ts';
+import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import type { Context } from './context.ts';
+import type { Asking } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
 import {
   createLink,
@@ -48,7 +48,7 @@ export const accountLink = createLink({
 });
 
 /** The entry with the account's id, or the only entry where it has none. */
-async function readAccount(ids: ViewIds, { reader }: Context): Promise<Account> {
+async function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
   const accounts = await reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
   const [only] = accounts;
   if (accounts.length === 1 && only !== undefined && !sound(sound(only).id)) return only;
@@ -79,8 +79,10 @@ builder.node(AccountRef, {
       type: BankRef,
       nullable: false,
       description: 'The bank through which the account is read. Costs no REST call.',
-      extensions: fromIds,
-      resolve: ({ bankId }) => ({ bankId }),
+      ...linkFromIds(
+        () => bankLink,
+        ({ bankId }: BankIds) => ({ bankId }),
+      ),
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },

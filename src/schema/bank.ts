@@ -12,9 +12,9 @@ import {
 } from './branch.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import { bankIdOr, type Context, viewIdOr } from './context.ts';
+import { type Asking, bankIdOr, viewIdOr } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
-import { createLink, linkFromIds } from './link.ts';
+import { createLink, fromIds, fromPath, linkFromIds } from './link.ts';
 import { idOf } from './list-entry.ts';
 import { MessageConnection, MessageRef } from './message.ts';
 import { ProductConnection, ProductFilter, type ProductNode, ProductRef, productLink } from './product.ts';
@@ -50,7 +50,7 @@ interface Filter {
 const viewOf = (
   { bankId }: BankIds,
   { accountId, viewId }: AccountArguments,
-  { defaults }: Context,
+  { defaults }: Asking,
 ): ViewIds => ({
   bankId,
   accountId: checkId('accountId', accountId),
@@ -62,9 +62,9 @@ const queryOf = ({ id, name }: Filter) => present({ id, name });
 export const BankRef = builder.objectRef<BankIds>('Bank');
 builder.node(BankRef, {
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
-  id: { resolve: bankLink.keyOf },
+  id: { resolve: bankLink.keyOf, extensions: fromIds },
   fields: (t) => ({
-    bankId: t.exposeID('bankId', { nullable: false, description: "The bank's code." }),
+    bankId: t.exposeID('bankId', fromPath("The bank's code.")),
     customer: t.field({
       type: CustomerRef,
       nullable: true,
@@ -211,6 +211,11 @@ builder.queryField('bank', (t) =>
     description:
       'A bank by its Swift bank code; the configured bank where none is given. Costs no REST call.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one where left out." }) },
-    resolve: (_root, { bankId }, { defaults }) => ({ bankId: bankIdOr(defaults, bankId) }),
+    ...linkFromIds(
+      () => bankLink,
+      (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
+        bankId: bankIdOr(defaults, bankId),
+      }),
+    ),
   }),
 );

@@ -10,12 +10,14 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { BankRef } from './bank.ts';
+import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type Reader } from './context.ts';
-import { createLink, fromIds, fromPath, type Linked, recordOf } from './link.ts';
+import { type Asking, bankIdOr } from './context.ts';
+import { known } from './field-facts.ts';
+import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, type Place, position } from './list-entry.ts';
 import { optionally, present } from './values.ts';
+import { writing } from './write.ts';
 
 interface BranchIds extends BankIds, Place<BranchQuery> {
   /** Null where the bank gave none: then it is the one at `index` of the list. */
@@ -26,7 +28,7 @@ export type BranchNode = Linked<BranchIds, Branch>;
 /** The branches of a bank: all, or those that a query asks for. */
 export const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
-  { loaders }: Reader,
+  { loaders }: Asking['reader'],
 ): Promise<Branch[]> =>
   query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
 
@@ -103,8 +105,10 @@ builder.node(BranchRef, {
       type: BankRef,
       nullable: false,
       description: 'The bank through which the branch is read. Costs no REST call.',
-      extensions: fromIds,
-      resolve: ({ bankId }) => ({ bankId }),
+      ...linkFromIds(
+        () => bankLink,
+        ({ bankId }: BankIds) => ({ bankId }),
+      ),
     }),
     bankName: t.string({
       nullable: true,
@@ -233,6 +237,7 @@ const PutBranchPayload = builder
         type: BranchRef,
         nullable: true,
         description: 'The branch as the bank answered it.',
+        extensions: known(({ branch }: { branch: BranchNode }) => branch),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -244,15 +249,15 @@ builder.mutationField('putBranch', (t) =>
     nullable: true,
     description: 'REST: putBranchID.',
     args: { input: t.arg({ type: PutBranchInput, required: true, description: 'What to put, and where.' }) },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const bankId = bankIdOr(defaults, input.bankId);
-      const branchId = checkId('branchId', input.branchId);
-      const { answer, trackId } = await reader.write(
-        putBranchID,
-        { BANK_ID: bankId, BRANCH_ID: branchId },
-        branchBody(input.branch),
-      );
-      return { branch: { bankId, branchId, index: 0, query: null, record: answer }, trackId };
-    },
+    ...writing(
+      putBranchID,
+      ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => ({
+        ids: { BANK_ID: bankIdOr(defaults, input.bankId), BRANCH_ID: checkId('branchId', input.branchId) },
+        body: branchBody(input.branch),
+      }),
+      ({ ids: { BANK_ID: bankId, BRANCH_ID: branchId } }, record) => ({
+        branch: { bankId, branchId, index: 0, query: null, record },
+      }),
+    ),
   }),
 );

@@ -1,6 +1,7 @@
 import { sound } from '../bank/answer.ts';
 import { badUserInput } from '../bank/error.ts';
-import type { Context } from './context.ts';
+import type { Asking, Context } from './context.ts';
+import { askAhead, type Planning } from './field-facts.ts';
 import { fromIdsAhead } from './link.ts';
 
 interface PageArguments {
@@ -76,10 +77,10 @@ function connectionOf<Item, Node>(
 
 /**
  * A connection field over a list that its parent's ids (and the field's arguments) name.
- * Spread it into `t.connection`: it brings `resolve`, and the facts that links look at.
+ * Spread it into `t.connection`: it brings `resolve`, and the facts that links and plans look at.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
-  load: (parent: Parent, args: Args, context: Context) => Promise<readonly Item[]>,
+  load: (parent: Parent, args: Args, context: Asking) => Promise<readonly Item[]>,
   toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
 ) {
   const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) => {
@@ -88,11 +89,16 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
       toNode(parent, record, index, args, context),
     );
   };
-  const ahead = (parent: Parent, args: Args & PageArguments, context: Context) => {
+  const ahead = (parent: Parent, args: Args & PageArguments, context: Asking) => {
     checkPage(args);
     return load(parent, args, context);
   };
-  return { resolve, extensions: fromIdsAhead(ahead) };
+  const plan = (parent: Parent, args: Args & PageArguments, planning: Planning) => {
+    askAhead(() => ahead(parent, args, planning));
+    // What hangs on entries counts nothing: there may be none.
+    return null;
+  };
+  return { resolve, extensions: fromIdsAhead(ahead, plan) };
 }
 
 /** An entry's object; the error that stands in its place, or that making it throws, where it broke the contract. */

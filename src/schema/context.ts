@@ -15,6 +15,12 @@ export interface Context {
   readonly defaults: Defaults;
 }
 
+/** What reads ask of a context. */
+export interface Asking {
+  readonly reader: Pick<Reader, 'loaders'>;
+  readonly defaults: Defaults;
+}
+
 /** What stands for an argument that was left out. */
 export interface Defaults {
   /** The configured bank; null where none is configured. */
@@ -26,7 +32,10 @@ export interface Defaults {
 export interface OperationLimits {
   /** How long its reads may take together, in milliseconds: what is late then is BANK_TIMEOUT, the rest is answered. */
   readonly timeoutMs: number;
-  /** How many REST calls it may make; what is over is CALL_BUDGET_EXCEEDED. A payment is never held back. */
+  /**
+   * How many REST calls it may make. One that needs more at least (plan.ts) is refused before it runs; what is over
+   * while it runs is CALL_BUDGET_EXCEEDED. A payment is never counted.
+   */
   readonly restCalls: number;
 }
 

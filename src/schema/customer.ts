@@ -1,11 +1,20 @@
 import { z } from 'zod';
 import { checkBankId, checkId } from '../bank/path.ts';
 import { type Customer, type CustomerBody, putCustomerID } from '../contract/customer.ts';
-import type { CustomerIds } from '../loaders/loaders.ts';
+import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
-import { createLink, fromIds, fromPath, type Linked, linksFromRecord, recordOf } from './link.ts';
+import { known } from './field-facts.ts';
+import {
+  createLink,
+  fromIds,
+  fromPath,
+  type Linked,
+  linkFromIds,
+  linksFromRecord,
+  recordOf,
+} from './link.ts';
 import {
   KeyValueInput,
   KeyValueRef,
@@ -15,6 +24,7 @@ import {
   optionally,
   present,
 } from './values.ts';
+import { writing } from './write.ts';
 
 export type CustomerNode = Linked<CustomerIds, Customer>;
 
@@ -41,8 +51,10 @@ builder.node(CustomerRef, {
       type: BankRef,
       nullable: false,
       description: 'The bank through which the customer is read. Costs no REST call.',
-      extensions: fromIds,
-      resolve: ({ bankId }) => ({ bankId }),
+      ...linkFromIds(
+        () => bankLink,
+        ({ bankId }: BankIds) => ({ bankId }),
+      ),
     }),
     customerNumber: t.string({
       nullable: true,
@@ -157,6 +169,7 @@ const PutCustomerPayload = builder
         type: CustomerRef,
         nullable: true,
         description: 'The customer as the bank answered it.',
+        extensions: known(({ customer }: { customer: CustomerNode }) => customer),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -170,15 +183,18 @@ builder.mutationField('putCustomer', (t) =>
     args: {
       input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
     },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const bankId = bankIdOr(defaults, input.bankId);
-      const { customerId } = input;
-      const { answer, trackId } = await reader.write(
-        putCustomerID,
-        { BANK_ID: bankId, CUSTOMER_ID: checkId('customerId', customerId) },
-        customerBody(input.customer),
-      );
-      return { customer: { bankId, customerId, record: answer }, trackId };
-    },
+    ...writing(
+      putCustomerID,
+      ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => ({
+        ids: {
+          BANK_ID: bankIdOr(defaults, input.bankId),
+          CUSTOMER_ID: checkId('customerId', input.customerId),
+        },
+        body: customerBody(input.customer),
+      }),
+      ({ ids: { BANK_ID: bankId, CUSTOMER_ID: customerId } }, record) => ({
+        customer: { bankId, customerId, record },
+      }),
+    ),
   }),
 );

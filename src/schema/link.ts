@@ -1,7 +1,8 @@
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { sound } from '../bank/answer.ts';
-import type { Context } from './context.ts';
+import type { Asking, Context } from './context.ts';
+import { askAhead, facts, factsOf, type Lead, type Planning } from './field-facts.ts';
 import { forged } from './global-id.ts';
 import { argumentsOf, selectedFields } from './look-ahead.ts';
 
@@ -24,25 +25,18 @@ type Resolve<Parent, Args, Result> = (
   info: GraphQLResolveInfo,
 ) => Result | Promise<Result>;
 
-/** What a field says of itself, for links to look at (GraphQL field extensions). */
-interface FieldFacts {
-  /** The parent's ids answer this field: it needs no record of the parent. */
-  readonly fromIds: true;
-  /** Asks for what the field will read, if its parent's ids are all that it takes. */
-  readonly ahead?: (parent: never, args: never, context: Context, info: GraphQLResolveInfo) => unknown;
-}
-
 /** The extensions of a field that its parent's ids answer. */
-export const fromIds = { bankql: { fromIds: true } satisfies FieldFacts };
+export const fromIds = facts({ fromIds: true });
 
 /** The options of an id field that the path of the record's request answers. */
 export const fromPath = (description: string) =>
   ({ nullable: false, description, extensions: fromIds }) as const;
 
-/** A field that its parent's ids answer, at the price of calls of its own, which `ahead` asks for. */
-export const fromIdsAhead = <Parent, Args>(ahead: Resolve<Parent, Args, unknown>) => ({
-  bankql: { fromIds: true, ahead } satisfies FieldFacts,
-});
+/** A field that its parent's ids answer, at the price of calls of its own, which `ahead` and `plan` ask for. */
+export const fromIdsAhead = <Parent, Args>(
+  ahead: Resolve<Parent, Args, unknown>,
+  plan: (parent: Parent, args: Args, planning: Planning) => Lead | null,
+) => facts({ fromIds: true, ahead, plan });
 
 /** How one node type is named, linked to and read. */
 export interface LinkOptions<Ids extends object, Item, Key extends readonly unknown[]> {
@@ -54,7 +48,7 @@ export interface LinkOptions<Ids extends object, Item, Key extends readonly unkn
   readonly toKey: (linked: Linked<Ids, Item>) => Key;
   readonly toIds: (key: Key) => Ids;
   /** Reads the record that the ids name. Errors: those of the operation behind it. */
-  readonly read: (ids: Ids, context: Context) => Promise<Item>;
+  readonly read: (ids: Ids, context: Asking) => Promise<Item>;
 }
 
 export interface Link<Ids extends object, Item> {
@@ -69,6 +63,8 @@ export interface Link<Ids extends object, Item> {
     context: Context,
     info: GraphQLResolveInfo,
   ): Linked<Ids, Item> | Promise<Linked<Ids, Item>>;
+  /** The linked object as a plan sees it. */
+  leadTo(ids: Ids, planning: Planning): Lead;
 }
 
 export function createLink<Ids extends object, Item, Key extends readonly unknown[]>(
@@ -88,10 +84,10 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
       const type = info.schema.getType(name);
       if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
       const selected = selectedFields(info, type);
-      if (selected.every(({ field }) => factsOf(field.extensions) !== null)) return ids;
+      if (selected.every(({ field }) => factsOf(field).fromIds)) return ids;
       const reading = read(ids, context);
       for (const { field, nodes } of selected) {
-        const ahead = factsOf(field.extensions)?.ahead;
+        const ahead = factsOf(field).ahead;
         if (ahead === undefined || !context.reader.hasRoomAhead) continue;
         const selection = {
           ...info,
@@ -106,26 +102,9 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
       }
       return reading.then((record) => ({ ...ids, record }));
     },
+    leadTo: (ids, planning) => ({ type: name, parent: ids, read: () => read(ids, planning) }),
   };
 }
-
-/** Asks early; the answer waits in its loader, and a failure comes back where the field itself is resolved. */
-function askAhead(ask: () => unknown): void {
-  const ignore = () => {};
-  try {
-    Promise.resolve(ask()).catch(ignore);
-  } catch {
-    ignore();
-  }
-}
-
-function factsOf(extensions: Readonly<Record<string | symbol, unknown>>): FieldFacts | null {
-  const facts = extensions['bankql'];
-  return isFacts(facts) ? facts : null;
-}
-
-const isFacts = (facts: unknown): facts is FieldFacts =>
-  typeof facts === 'object' && facts !== null && 'fromIds' in facts;
 
 /** The record of a linked object, of which a selected field needs it. */
 export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
@@ -135,15 +114,17 @@ export function recordOf<Item>(linked: { readonly record?: Item | undefined }): 
 
 /**
  * A field that leads from a parent's ids to another object, or to none.
- * Spread it into a Pothos field: it brings `resolve`, and the facts that links look at.
+ * Spread it into a Pothos field: it brings `resolve`, and the facts that links and plans look at.
  */
 export function linkFromIds<Parent, Args, Ids extends object, Item>(
   link: () => Link<Ids, Item>,
-  ids: (parent: Parent, args: Args, context: Context) => Ids,
+  ids: (parent: Parent, args: Args, context: Asking) => Ids,
 ) {
   const resolve: Resolve<Parent, Args, Linked<Ids, Item>> = (parent, args, context, info) =>
     link().follow(ids(parent, args, context), context, info);
-  return { resolve, extensions: fromIdsAhead(resolve) };
+  const plan = (parent: Parent, args: Args, planning: Planning) =>
+    link().leadTo(ids(parent, args, planning), planning);
+  return { resolve, extensions: fromIdsAhead(resolve, plan) };
 }
 
 /** A field that leads from a parent's record to another object, or to none where the record names none. */

@@ -9,8 +9,10 @@ import {
   typeFromAST,
 } from 'graphql';
 
-/** What looking ahead needs of a resolver's `info`. */
-export type Selection = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues' | 'fieldNodes'>;
+/** What looking ahead needs of a resolver's `info`; for the root, the operation stands for the fields. */
+export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
+  readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
+}
 
 /** A field that the operation selects, with all the nodes that select it under one name of the answer. */
 export interface SelectedField {

@@ -1,9 +1,11 @@
 import { checkId } from '../bank/path.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
+import { checkKey } from '../payments/payments.ts';
 import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
-import { checkPaid, idempotencyKeyDescription, payment, receiptOf } from './payment.ts';
+import { bankIdOr, type Defaults } from './context.ts';
+import { known } from './field-facts.ts';
+import { checkPaid, idempotencyKeyDescription, paying, receiptOf } from './payment.ts';
 import { AmountInput, amountBody, present } from './values.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
@@ -27,6 +29,28 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
 });
+
+type TransferInput = typeof MakeTransactionInput.$inferInput;
+
+/** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
+function transferOf(input: TransferInput, defaults: Defaults) {
+  const bankId = bankIdOr(defaults, input.bankId);
+  const accountId = checkId('accountId', input.accountId);
+  const { viewId } = defaults;
+  checkPaid(input.value.amount);
+  const body = present({
+    description: input.description,
+    challenge_type: input.challengeType,
+    from: { bank_id: bankId, account_id: accountId, ...accountRefBody(input.from ?? {}) },
+    to: accountRefBody(input.to),
+    value: amountBody(input.value),
+  });
+  const parties = {
+    from: { named: body.from, bankId, viewId },
+    to: { named: body.to, bankId, viewId },
+  };
+  return { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, parties };
+}
 
 interface Transfer {
   readonly trackId: string;
@@ -58,12 +82,14 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
       type: NamedAccountRef,
       nullable: false,
       description: 'Read after the transfer, so that its balance is the new one.',
+      extensions: known(({ from }: Transfer) => from),
       resolve: ({ from }) => from,
     }),
     to: t.field({
       type: NamedAccountRef,
       nullable: false,
       description: 'Read after the transfer, so that its balance is the new one.',
+      extensions: known(({ to }: Transfer) => to),
       resolve: ({ to }) => to,
     }),
   }),
@@ -74,35 +100,26 @@ builder.mutationField('makeTransaction', (t) =>
     type: MakeTransactionPayload,
     nullable: true,
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
-    extensions: payment,
+    extensions: paying((_root, { input }: { input: TransferInput }, planning) => {
+      const { ids, body, parties } = transferOf(input, planning.defaults);
+      checkKey(input.idempotencyKey);
+      planning.send(postMakeTransaction, { ids, body });
+      return { parent: parties };
+    }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
-      const bankId = bankIdOr(defaults, input.bankId);
-      const accountId = checkId('accountId', input.accountId);
-      const viewId = defaults.viewId;
-      checkPaid(input.value.amount);
-      const body = present({
-        description: input.description,
-        challenge_type: input.challengeType,
-        from: { bank_id: bankId, account_id: accountId, ...accountRefBody(input.from ?? {}) },
-        to: accountRefBody(input.to),
-        value: amountBody(input.value),
-      });
+      const { ids, body, parties } = transferOf(input, defaults);
       try {
         const paid = await payments.pay(postMakeTransaction, {
-          input: { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, credentials },
+          input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
-          from: { bankId, accountId },
+          from: { bankId: ids.BANK_ID, accountId: ids.ACCOUNT_ID },
           to: body.to,
           value: body.value,
         });
-        return {
-          ...paid,
-          from: { named: body.from, bankId, viewId },
-          to: { named: body.to, bankId, viewId },
-        };
+        return { ...paid, ...parties };
       } finally {
         reader.forget();
       }

@@ -2,6 +2,7 @@ import { checkId } from '../bank/path.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
+import { writing } from './write.ts';
 
 export const MessageRef = builder.objectRef<Message>('Message');
 MessageRef.implement({
@@ -34,7 +35,7 @@ const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
 });
 
 const PutCustomerMessagePayload = builder
-  .objectRef<{ message: Message; trackId: string }>('PutCustomerMessagePayload')
+  .objectRef<{ message: Message | undefined; trackId: string }>('PutCustomerMessagePayload')
   .implement({
     description: "The bank's answer to the customer message PUT.",
     fields: (t) => ({
@@ -59,20 +60,20 @@ builder.mutationField('putCustomerMessage', (t) =>
         description: 'The message, and to whom.',
       }),
     },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const { answer, trackId } = await reader.write(
-        putCustomerMessage,
-        {
+    ...writing(
+      putCustomerMessage,
+      ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
+        ids: {
           BANK_ID: bankIdOr(defaults, input.bankId),
           CUSTOMER_ID: checkId('customerId', input.customerId),
         },
-        {
+        body: {
           message: input.message,
           from_department: input.fromDepartment,
           from_person: input.fromPerson,
         },
-      );
-      return { message: answer, trackId };
-    },
+      }),
+      (_call, message) => ({ message }),
+    ),
   }),
 );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type MetadataEntry, type MetadataQuery, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import type { Context } from './context.ts';
+import type { Asking } from './context.ts';
 import { createLink, fromIds, type Linked, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
 import { NameBoxRef } from './values.ts';
@@ -14,7 +14,7 @@ interface MetadataIds extends Place<MetadataQuery> {
 }
 export type MetadataNode = Linked<MetadataIds, MetadataEntry>;
 
-const loadMetadata = (query: MetadataQuery, { reader }: Context) =>
+const loadMetadata = (query: MetadataQuery, { reader }: Asking) =>
   reader.loaders.postMetadata.load({ query });
 
 /** Metadata entries by the query that gives them, and their id there. Read through postMetadata. */

@@ -6,6 +6,7 @@ import { branchLink } from './branch.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { customerLink } from './customer.ts';
+import { attempt, facts, type Lead, type Planning } from './field-facts.ts';
 import { decodeGlobalId, forged } from './global-id.ts';
 import type { Link } from './link.ts';
 import { metadataLink } from './metadata.ts';
@@ -13,18 +14,24 @@ import { otherAccountLink } from './other-account.ts';
 import { productLink } from './product.ts';
 import { transactionLink } from './transaction.ts';
 
-/** Follows a global id's key to its node, and says of which type it is. */
-type Follow = (key: unknown, context: Context, info: GraphQLResolveInfo) => Promise<object>;
+interface NodeType {
+  /** Follows a global id's key to its node, and says of which type it is. */
+  readonly follow: (key: unknown, context: Context, info: GraphQLResolveInfo) => Promise<object>;
+  readonly leadTo: (key: unknown, planning: Planning) => Lead;
+}
 
-const byName = <Ids extends object, Item>(link: Link<Ids, Item>): [string, Follow] => [
+const byName = <Ids extends object, Item>(link: Link<Ids, Item>): [string, NodeType] => [
   link.name,
-  async (key, context, info) => ({
-    ...(await link.follow(link.idsOf(key), context, info)),
-    __typename: link.name,
-  }),
+  {
+    follow: async (key, context, info) => ({
+      ...(await link.follow(link.idsOf(key), context, info)),
+      __typename: link.name,
+    }),
+    leadTo: (key, planning) => link.leadTo(link.idsOf(key), planning),
+  },
 ];
 
-const follow = new Map([
+const nodeTypes = new Map([
   byName(bankLink),
   byName(customerLink),
   byName(accountLink),
@@ -35,11 +42,22 @@ const follow = new Map([
   byName(metadataLink),
 ]);
 
-async function nodeOf(id: string, context: Context, info: GraphQLResolveInfo): Promise<object> {
+/** Errors: BAD_USER_INPUT where it is no global id. */
+function typeAndKey(id: string): { readonly type: NodeType; readonly key: unknown } {
   const { typename, key } = decodeGlobalId(id);
-  const followKey = follow.get(typename);
-  if (followKey === undefined) throw forged();
-  return followKey(key, context, info);
+  const type = nodeTypes.get(typename);
+  if (type === undefined) throw forged();
+  return { type, key };
+}
+
+async function nodeOf(id: string, context: Context, info: GraphQLResolveInfo): Promise<object> {
+  const { type, key } = typeAndKey(id);
+  return type.follow(key, context, info);
+}
+
+function leadTo(id: string, planning: Planning): Lead {
+  const { type, key } = typeAndKey(id);
+  return type.leadTo(key, planning);
 }
 
 builder.queryField('node', (t) =>
@@ -49,6 +67,9 @@ builder.queryField('node', (t) =>
     description:
       'A node by its global id. Costs the REST call of its type, where the id does not answer what is selected.',
     args: { id: t.arg.id({ required: true, description: 'An `id` as it was answered.' }) },
+    extensions: facts({
+      plan: (_root: object, { id }: { id: string }, planning: Planning) => leadTo(id, planning),
+    }),
     resolve: (_root, { id }, context, info) => nodeOf(id, context, info),
   }),
 );
@@ -62,6 +83,10 @@ builder.queryField('nodes', (t) =>
     nullable: { list: false, items: true },
     description: 'Nodes by their global ids, in that order; each is read, and fails, on its own.',
     args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
+    extensions: facts({
+      plan: (_root: object, { ids }: { ids: readonly string[] }, planning: Planning) =>
+        ids.length > mostNodes ? null : ids.flatMap((id) => attempt(() => leadTo(id, planning)) ?? []),
+    }),
     resolve: (_root, { ids }, context, info) => {
       if (ids.length > mostNodes) throw badUserInput(`Ask for at most ${mostNodes} nodes at a time.`);
       return ids.map((id) => nodeOf(id, context, info));

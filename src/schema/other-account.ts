@@ -8,7 +8,7 @@ import {
 import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
-import type { Reader } from './context.ts';
+import type { Asking } from './context.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
 import { optionally, present } from './values.ts';
@@ -39,15 +39,18 @@ const queryOf = ({ filter }: OtherAccountFilterInput): OtherAccountQuery | null 
 const load = (
   { bankId, accountId, viewId }: ViewIds,
   query: OtherAccountQuery | null,
-  { loaders }: Reader,
+  { loaders }: Asking['reader'],
 ): Promise<OtherAccount[]> => {
   const ids = { bankId, accountId, viewId };
   return query === null ? loaders.otherAccounts.load(ids) : loaders.postOtherAccounts.load({ ...ids, query });
 };
 
 /** The counterparties that a field with this filter lists. */
-export const loadOtherAccounts = (account: ViewIds, filter: OtherAccountFilterInput, reader: Reader) =>
-  load(account, queryOf(filter), reader);
+export const loadOtherAccounts = (
+  account: ViewIds,
+  filter: OtherAccountFilterInput,
+  reader: Asking['reader'],
+) => load(account, queryOf(filter), reader);
 
 /** An entry of that list. */
 export const otherAccountEntry = (

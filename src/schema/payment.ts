@@ -4,17 +4,18 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import { isPositive } from './decimal.ts';
+import { facts, factsOf, type Lead, type Planning } from './field-facts.ts';
 import { MoneyRef } from './values.ts';
 
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
 
-/** The extensions of a mutation field that makes a payment. */
-export const payment = { bankql: { payment: true } } as const;
+/** The extensions of a mutation field that makes a payment; `plan` as in field-facts.ts. */
+export const paying = <Args>(plan: (root: object, args: Args, planning: Planning) => Lead | null) =>
+  facts({ payment: true, plan });
 
 /** Whether a field makes a payment. */
-export const isPayment = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
-  extensions['bankql'] === payment.bankql;
+export const isPayment = (field: GraphQLField<unknown, unknown>): boolean => factsOf(field).payment === true;
 
 /** Errors: BAD_USER_INPUT for an amount that would move nothing, or move it back. */
 export function checkPaid(amount: string | undefined): void {

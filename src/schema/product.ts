@@ -10,12 +10,14 @@ import {
   putProduct,
 } from '../contract/product.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { BankRef } from './bank.ts';
+import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type Context } from './context.ts';
-import { createLink, fromIds, fromPath, type Linked, recordOf } from './link.ts';
+import { type Asking, bankIdOr } from './context.ts';
+import { known } from './field-facts.ts';
+import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, idOf, notFound, type Place, position } from './list-entry.ts';
 import { present } from './values.ts';
+import { writing } from './write.ts';
 
 interface ProductIds extends BankIds, Place<ProductQuery> {
   /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */
@@ -41,7 +43,7 @@ export const productLink = createLink({
   read: readProduct,
 });
 
-async function readProduct(ids: ProductIds, { reader: { loaders } }: Context): Promise<Product> {
+async function readProduct(ids: ProductIds, { reader: { loaders } }: Asking): Promise<Product> {
   const { bankId, productId, query } = ids;
   if (productId !== null) return loaders.product.load({ bankId, productId });
   if (query === null) throw notFound(postProducts);
@@ -65,8 +67,10 @@ builder.node(ProductRef, {
       type: BankRef,
       nullable: false,
       description: 'The bank through which the product is read. Costs no REST call.',
-      extensions: fromIds,
-      resolve: ({ bankId }) => ({ bankId }),
+      ...linkFromIds(
+        () => bankLink,
+        ({ bankId }: BankIds) => ({ bankId }),
+      ),
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
@@ -166,6 +170,7 @@ const PutProductPayload = builder
         type: ProductRef,
         nullable: true,
         description: 'The product as the bank answered it.',
+        extensions: known(({ product }: { product: ProductNode }) => product),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -177,12 +182,15 @@ builder.mutationField('putProduct', (t) =>
     nullable: true,
     description: 'REST: putProduct.',
     args: { input: t.arg({ type: PutProductInput, required: true, description: 'What to put, and where.' }) },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const bankId = bankIdOr(defaults, input.bankId);
-      const body = productBody(input.product, bankId);
-      const { answer, trackId } = await reader.write(putProduct, { BANK_ID: bankId }, body);
-      const productId = idOf(answer) ?? body.id ?? null;
-      return { product: { bankId, productId, index: 0, query: null, record: answer }, trackId };
-    },
+    ...writing(
+      putProduct,
+      ({ input }: { input: typeof PutProductInput.$inferInput }, defaults) => {
+        const bankId = bankIdOr(defaults, input.bankId);
+        return { ids: { BANK_ID: bankId }, body: productBody(input.product, bankId) };
+      },
+      ({ ids: { BANK_ID: bankId }, body }, record) => ({
+        product: { bankId, productId: idOf(record ?? {}) ?? body.id ?? null, index: 0, query: null, record },
+      }),
+    ),
   }),
 );

@@ -6,6 +6,7 @@ import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { linkFromIds } from './link.ts';
 import { MoneyInput, moneyBody, present } from './values.ts';
+import { writing } from './write.ts';
 
 const AccountInput = builder.inputType('AccountInput', {
   description: 'What putAccountID sends. What is left out is not sent.',
@@ -75,18 +76,20 @@ builder.mutationField('putAccount', (t) =>
     nullable: true,
     description: 'REST: putAccountID.',
     args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const account = {
-        bankId: bankIdOr(defaults, input.bankId),
-        accountId: checkId('accountId', input.accountId),
+    ...writing(
+      putAccountID,
+      ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => ({
+        ids: {
+          BANK_ID: bankIdOr(defaults, input.bankId),
+          ACCOUNT_ID: checkId('accountId', input.accountId),
+        },
+        body: accountBody(input.account),
+        // REST does not receive it, but a wrong one is refused before anything is written.
         viewId: viewIdOr(defaults, input.viewId),
-      };
-      const { trackId } = await reader.write(
-        putAccountID,
-        { BANK_ID: account.bankId, ACCOUNT_ID: account.accountId },
-        accountBody(input.account),
-      );
-      return { account, trackId };
-    },
+      }),
+      ({ ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, viewId }) => ({
+        account: { bankId, accountId, viewId },
+      }),
+    ),
   }),
 );

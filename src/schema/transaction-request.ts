@@ -3,11 +3,12 @@ import { checkBankId, checkId } from '../bank/path.ts';
 import type { AccountRef as AccountName } from '../contract/shapes.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import { checkKey } from '../payments/payments.ts';
 import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, viewIdOr } from './context.ts';
+import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { linksFromRecord } from './link.ts';
-import { checkPaid, idempotencyKeyDescription, payment } from './payment.ts';
+import { checkPaid, idempotencyKeyDescription, paying } from './payment.ts';
 import { TransactionRef, transactionLink } from './transaction.ts';
 import { MoneyInput, MoneyRef, moneyBody, optionally, present } from './values.ts';
 
@@ -130,6 +131,34 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
   }),
 });
 
+type RequestInput = typeof PutTransactionRequestInput.$inferInput;
+
+/** What a request sends, and for which account. Errors: BAD_USER_INPUT. */
+function requestOf(input: RequestInput, defaults: Defaults) {
+  const ids = {
+    bankId: bankIdOr(defaults, input.bankId),
+    accountId: checkId('accountId', input.accountId),
+    viewId: viewIdOr(defaults, input.viewId),
+  };
+  const value = optionally(input.value, moneyBody);
+  checkPaid(value?.amount);
+  const call = {
+    ids: {
+      BANK_ID: ids.bankId,
+      ACCOUNT_ID: ids.accountId,
+      VIEW_ID: ids.viewId,
+      TYPE: checkId('transactionRequestType', input.transactionRequestType),
+    },
+    body: present({
+      description: input.description,
+      challenge_type: input.challengeType,
+      to: accountRefBody(input.to),
+      value,
+    }),
+  };
+  return { ids, call };
+}
+
 interface RequestPaid {
   readonly requests: readonly (TransactionRequest | Error)[];
   readonly ids: ViewIds;
@@ -163,40 +192,24 @@ builder.mutationField('putTransactionRequest', (t) =>
     nullable: true,
     description:
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
-    extensions: payment,
+    extensions: paying((_root, { input }: { input: RequestInput }, planning) => {
+      const { call } = requestOf(input, planning.defaults);
+      checkKey(input.idempotencyKey);
+      planning.send(putTransactionsRequestAccount, call);
+      return null;
+    }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
     resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
-      const ids = {
-        bankId: bankIdOr(defaults, input.bankId),
-        accountId: checkId('accountId', input.accountId),
-        viewId: viewIdOr(defaults, input.viewId),
-      };
-      const to = accountRefBody(input.to);
-      const value = optionally(input.value, moneyBody);
-      checkPaid(value?.amount);
+      const { ids, call } = requestOf(input, defaults);
       try {
         const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
-          input: {
-            ids: {
-              BANK_ID: ids.bankId,
-              ACCOUNT_ID: ids.accountId,
-              VIEW_ID: ids.viewId,
-              TYPE: checkId('transactionRequestType', input.transactionRequestType),
-            },
-            body: present({
-              description: input.description,
-              challenge_type: input.challengeType,
-              to,
-              value,
-            }),
-            credentials,
-          },
+          input: { ...call, credentials },
           idempotencyKey: input.idempotencyKey,
           from: ids,
-          to,
-          value,
+          to: call.body.to,
+          value: call.body.value,
         });
         return { requests: answer ?? [], ids, trackId, replayed };
       } finally {

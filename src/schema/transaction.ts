@@ -6,6 +6,7 @@ import type { TransactionIds } from '../loaders/loaders.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
+import { known } from './field-facts.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, linkFromRecord, recordOf } from './link.ts';
 import { OtherAccountRef, otherAccountLink } from './other-account.ts';
 import {
@@ -18,6 +19,7 @@ import {
 } from './transaction-details.ts';
 import { optionally, present } from './values.ts';
 import { checkView, viewKey } from './view.ts';
+import { writing } from './write.ts';
 
 export type TransactionNode = Linked<TransactionIds, Transaction>;
 
@@ -158,6 +160,7 @@ const PutTransactionMetadataPayload = builder
         type: TransactionRef,
         nullable: true,
         description: 'The transaction as the bank answered it.',
+        extensions: known(({ transaction }: { transaction: TransactionNode }) => transaction),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -175,25 +178,27 @@ builder.mutationField('putTransactionMetadata', (t) =>
         description: 'What to put, and where.',
       }),
     },
-    resolve: async (_root, { input }, { reader, defaults }) => {
-      const ids: TransactionIds = {
-        bankId: bankIdOr(defaults, input.bankId),
-        accountId: checkId('accountId', input.accountId),
-        viewId: viewIdOr(defaults, input.viewId),
-        transactionId: checkId('transactionId', input.transactionId),
-      };
-      const { answer, trackId } = await reader.write(
-        putTransactions,
-        {
-          BANK_ID: ids.bankId,
-          ACCOUNT_ID: ids.accountId,
-          VIEW_ID: ids.viewId,
-          TRANSACTION_ID: ids.transactionId,
+    ...writing(
+      putTransactions,
+      ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => ({
+        ids: {
+          BANK_ID: bankIdOr(defaults, input.bankId),
+          ACCOUNT_ID: checkId('accountId', input.accountId),
+          VIEW_ID: viewIdOr(defaults, input.viewId),
+          TRANSACTION_ID: checkId('transactionId', input.transactionId),
           TYPE: checkId('metadataType', input.metadataType),
         },
-        transactionBody(input.transaction),
-      );
-      return { transaction: { ...ids, record: answer }, trackId };
-    },
+        body: transactionBody(input.transaction),
+      }),
+      ({ ids }, record) => ({
+        transaction: {
+          bankId: ids.BANK_ID,
+          accountId: ids.ACCOUNT_ID,
+          viewId: ids.VIEW_ID,
+          transactionId: ids.TRANSACTION_ID,
+          record,
+        },
+      }),
+    ),
   }),
 );

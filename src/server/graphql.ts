@@ -13,6 +13,7 @@ import { graphiqlOptions } from './graphiql.ts';
 import { maskError } from './mask-error.ts';
 import type { PersistedDocuments } from './persisted-manifest.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { useCallPlan } from './use-call-plan.ts';
 import { type Identify, type NodeContext, useCaller } from './use-caller.ts';
 import { usePersistedDocuments } from './use-persisted-documents.ts';
 import { useStaleNotice } from './use-stale-notice.ts';
@@ -83,6 +84,7 @@ export function createGraphQL(options: GraphQLOptions) {
       ...(persisted === null ? [] : [usePersistedDocuments(persisted.documents, persisted.only)]),
       useStrictJson(),
       ...documentRules(options),
+      useCallPlan({ defaults, limits }),
       useStaleNotice(),
     ],
     context: ({ request }): Context => {

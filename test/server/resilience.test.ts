@@ -96,14 +96,22 @@ describe('an operation’s time', () => {
 });
 
 describe('an operation’s calls', () => {
+  // Only the account tells how many owners it has: what could be told before would be refused before.
+  const account = reply(
+    200,
+    '{"accounts":[{"id":"a","balance":{"amount":1},"owners":["o1","o2","o3","o4"]}]}',
+  );
+
   test('are as many as it may make; what is over says so, and the rest stands', async () => {
-    bank.behave(byLine(bank, { customers: customer }));
+    bank.behave(byLine(bank, { '/accounts/a/': account, customers: customer }));
     const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 3 } });
-    const fields = [1, 2, 3, 4, 5].map((nth) => `c${nth}: customer(customerId: "c${nth}") { email }`);
-    const result = await bankql.ask(`{ bank { ${fields.join(' ')} } }`);
+    const result = await bankql.ask('{ bank { account(accountId: "a") { owners { email } } } }');
     const good = { email: 'a@b' };
-    expect(result.data).toEqual({ bank: { c1: good, c2: good, c3: good, c4: null, c5: null } });
-    expect(failuresOf(result)).toEqual(['bank.c4 CALL_BUDGET_EXCEEDED', 'bank.c5 CALL_BUDGET_EXCEEDED']);
+    expect(result.data).toEqual({ bank: { account: { owners: [good, good, null, null] } } });
+    expect(failuresOf(result)).toEqual([
+      'bank.account.owners.2 CALL_BUDGET_EXCEEDED',
+      'bank.account.owners.3 CALL_BUDGET_EXCEEDED',
+    ]);
     expect(result.errors?.[0]).toMatchObject({
       message: expect.stringContaining('3 REST calls'),
       extensions: { operation: 'getCustomer', retryable: false },
@@ -124,23 +132,41 @@ describe('an operation’s calls', () => {
   });
 
   test('hold back a write that is over, unsent, and never a payment', async () => {
-    bank.behave(byLine(bank, { customers: customer, 'make-transaction': reply(200, '{}') }));
-    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 1 } });
+    bank.behave(
+      byLine(bank, {
+        '/owner/views': account,
+        customers: customer,
+        'make-transaction': reply(200, '{}'),
+        '/accounts/a': reply(200, '{"balance":{}}'),
+      }),
+    );
+    const bankql = bankqlWith({ limits: { timeoutMs: 5000, restCalls: 4 } });
     const result = await bankql.ask(`mutation {
-      first: ${putCustomer} { trackId }
+      first: putAccount(input: { accountId: "a", account: { balance: {} } }) {
+        account { owners { customerId email } }
+      }
       second: ${putCustomer} { trackId }
       paid: ${pay} { replayed from { account { label } } }
     }`);
+    const good = (customerId: string) => ({ customerId, email: 'a@b' });
     expect(result.data).toEqual({
-      first: { trackId: expect.any(String) },
+      first: { account: { owners: [good('o1'), good('o2'), null, null] } },
       second: null,
       paid: { replayed: false, from: { account: null } },
     });
     expect(failuresOf(result)).toEqual([
+      'first.account.owners.2 CALL_BUDGET_EXCEEDED',
+      'first.account.owners.3 CALL_BUDGET_EXCEEDED',
       'paid.from.account CALL_BUDGET_EXCEEDED',
       'second CALL_BUDGET_EXCEEDED',
     ]);
-    expect(lines()).toEqual(['PUT customers/c', 'POST accounts/a/make-transaction']);
+    expect(lines().sort()).toEqual([
+      'GET accounts/a/owner/views',
+      'GET customers/o1',
+      'GET customers/o2',
+      'POST accounts/a/make-transaction',
+      'PUT accounts/a',
+    ]);
   });
 });
 
