@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Served, startServed } from '../support/served.ts';
+
+let served: Served;
+beforeAll(async () => {
+  served = await startServed();
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const head = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
+
+test.concurrent.each([
+  ['headers', `${head}X-Slow: `],
+  ['a body', `${head}Content-Length: 1000\r\n\r\n{"query":"`],
+])(
+  'a client that sends %s byte by byte is cut off within 11 s',
+  async (_what, start) => {
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    const began = performance.now();
+    socket.write(start);
+    const drip = setInterval(() => socket.write('x'), 500);
+    socket.on('error', () => {});
+    socket.resume();
+    await once(socket, 'close');
+    clearInterval(drip);
+    expect(performance.now() - began).toBeLessThan(11_500);
+    expect(served.bank.calls).toEqual([]);
+  },
+  20_000,
+);
