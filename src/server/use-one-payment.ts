@@ -40,7 +40,7 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
       context.reportError(
         new GraphQLError(
           `An operation may hold one payment, and this one holds ${payments.size}: send each on its own, with a key of its own.`,
-          { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED' } },
+          { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED', http: { status: 400, spec: false } } },
         ),
       );
     },

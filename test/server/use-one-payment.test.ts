@@ -41,6 +41,17 @@ test.each([
   expect((await bankql.ask('{ payment(idempotencyKey: "1") { state } }')).data).toEqual({ payment: null });
 });
 
+test('the refusal is a 400, whatever the client accepts', async () => {
+  const answer = await bankql.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify({ query: `mutation { a: ${pay('1')} b: ${pay('2')} }` }),
+    }),
+  );
+  expect(answer.status).toBe(400);
+});
+
 test('one payment beside other mutations is made, whatever becomes of the others', async () => {
   bank.on('PUT /v1/api/banks/BANK/products', { status: 500, body: 'down' });
   const result = await bankql.ask(`mutation { before: putProduct(input: { product: {} }) { trackId }
