@@ -44,11 +44,15 @@ function parseBody(bytes: ArrayBuffer): GraphQLParams {
 
 /** No input of the schema is half as deep. */
 const mostLevels = 32;
+/** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
+const mostParts = 4000;
 
-/** What JSON.parse would let pass: JSON that is too deep, or an object with two members of one name. */
+/** What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. */
 function faultOf(text: string): string | null {
   const open: (Set<string> | null)[] = [];
+  let parts = 0;
   for (const [token, name, colon] of text.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")\s*(:?)/g)) {
+    if (++parts > mostParts) return `has more than ${mostParts} parts`;
     if (token === '{') open.push(new Set());
     else if (token === '[') open.push(null);
     else if (name === undefined) open.pop();
