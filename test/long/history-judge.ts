@@ -124,7 +124,11 @@ function against(
   } else if (code === 'IDEMPOTENCY_IN_PROGRESS') {
     must(isOfRecord || request === undefined, `the record is of ${record?.trackId}`);
     must(phase !== 'after the lease', 'its lease has ended');
-  } else if (code === 'BANK_UNAVAILABLE' || code === 'BANK_TIMEOUT') {
+  } else if (
+    code === 'BANK_UNAVAILABLE' ||
+    code === 'BANK_TIMEOUT' ||
+    (code === 'OVERLOADED' && trackId !== null)
+  ) {
     must(request === undefined, `the bank received it, and did: ${request?.name}`);
     must(trackId !== null && notSent.has(trackId), 'its key was not made free again');
   } else if (code === 'IDEMPOTENCY_KEY_REUSED') {
@@ -134,6 +138,9 @@ function against(
     );
   } else if (code === 'STATE_UNAVAILABLE') {
     must(phase === 'history', 'the store is there');
+  } else if (code === 'OVERLOADED') {
+    // Refused at the door, by a process that was just asleep: it says nothing of the payment.
+    must(phase === 'history', 'nothing holds the process up');
   } else must(false, 'which is no answer to a payment');
   return broken;
 }
@@ -151,7 +158,7 @@ function inOrder({ clients }: Case): string[] {
     for (const after of clients) {
       if (after.began < end.ended || after.told === null || end.told === null) continue;
       const { code, trackId, replayed } = after.told;
-      if (code === 'STATE_UNAVAILABLE' || code === 'IDEMPOTENCY_KEY_REUSED') continue;
+      if (['STATE_UNAVAILABLE', 'IDEMPOTENCY_KEY_REUSED', 'OVERLOADED'].includes(code)) continue;
       const what = `told ${end.told.code} ${end.told.trackId}, and later ${code} ${trackId}`;
       if (trackId !== end.told.trackId) broken.push(what);
       else if (code === 'DONE' && !replayed) broken.push(`${what}, as if for the first time`);
