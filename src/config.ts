@@ -2,6 +2,7 @@ import type { BankOptions } from './bank/client.ts';
 import { checkCredential, credentialHeaders } from './bank/credentials.ts';
 import { checkId } from './bank/path.ts';
 import type { OperationLimits } from './schema/context.ts';
+import { isLoopback } from './server/http-policy.ts';
 import { algorithms, type IdentityOptions } from './server/identity-options.ts';
 import type { LoadLimits } from './server/load.ts';
 import type { RateLimit } from './server/rate-limit.ts';
@@ -356,8 +357,5 @@ function readStateUrl(url: string | undefined, bank: Config['bank']): string {
     'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db or redis://host: without them a payment could be sent twice.',
   );
 }
-
-const isLoopback = (host: string) =>
-  host === 'localhost' || host === '[::1]' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
 const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');

@@ -1,9 +1,15 @@
-import { type BreakerOptions, createBreakers, saysAway } from './breaker.ts';
+import { type BreakerOptions, createBreakers } from './breaker.ts';
 import { again, type PreparedCall } from './call.ts';
 import { callerOf, secretsOf } from './credentials.ts';
 import { bankText } from './failure.ts';
 import { createRetryBudget, retryWaitMs } from './retry.ts';
-import { createTransport, TransportFailure, type TransportOptions, type WireReply } from './transport.ts';
+import {
+  createTransport,
+  saysAway,
+  TransportFailure,
+  type TransportOptions,
+  type WireReply,
+} from './transport.ts';
 import { createTurnstile } from './turnstile.ts';
 
 export interface AttemptOptions extends TransportOptions {

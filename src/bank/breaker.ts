@@ -7,7 +7,7 @@ import {
   type IBreaker,
 } from 'cockatiel';
 import type { Operation } from '../contract/operation.ts';
-import { TransportFailure, type WireReply } from './transport.ts';
+import { saysAway, TransportFailure, type WireReply } from './transport.ts';
 
 export interface BreakerOptions {
   /** The share of failed calls that opens an operation's breaker, between 0 and 1; 0 for no breaker. */
@@ -57,11 +57,6 @@ class RecentCalls implements IBreaker {
     return next;
   }
 }
-
-/** Answers with which a proxy in front of the bank says that the bank is away. */
-const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
-
-export const saysAway = ({ status }: WireReply): boolean => awayStatuses.has(status);
 
 /** Carries such an answer through the breaker, which counts what is thrown. */
 class Away extends Error {

@@ -2,7 +2,6 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { checkAnswer, type Drift, parseAnswer } from './answer.ts';
 import { type CallReport, createAttempts } from './attempts.ts';
 import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
-import type { BankqlError } from './error.ts';
 import { failureOf, refusalOf } from './failure.ts';
 import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
 import { TransportFailure, type WireReply } from './transport.ts';
@@ -151,5 +150,5 @@ export function createBankClient(options: BankOptions): BankClient {
 }
 
 /** A failure of the transport in the caller's terms. */
-const explained = (call: PreparedCall, error: unknown): BankqlError | unknown =>
+const explained = (call: PreparedCall, error: unknown): unknown =>
   error instanceof TransportFailure ? failureOf(call, error) : error;

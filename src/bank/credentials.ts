@@ -68,7 +68,8 @@ export const secretsOf = (credentials: Credentials): string[] =>
     (value): value is string => typeof value === 'string' && value.length >= 4,
   );
 
-const hash = (values: readonly (string | null)[]) =>
+/** SHA-256 of the values, told apart from each other by JSON: what tells callers apart holds no credential. */
+export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
   createHash('sha256').update(JSON.stringify(values)).digest('base64');
 
 /** A function of a request's credentials, computed once for each request. */

@@ -1,7 +1,7 @@
 import { detailsOf, type PreparedCall } from './call.ts';
 import { secretsOf } from './credentials.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from './error.ts';
-import type { TransportFailure, WireReply } from './transport.ts';
+import { saysAway, type TransportFailure, type WireReply } from './transport.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const longestText = 500;
@@ -47,7 +47,7 @@ export function refusalOf(call: PreparedCall, reply: WireReply): BankqlError {
     });
   if (status >= 400 && status < 500)
     return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
-  if (status === 502 || status === 503 || status === 504) {
+  if (saysAway(reply)) {
     return kind === 'read'
       ? error('BANK_UNAVAILABLE', `The bank is not available for ${operation} (status ${status}).`)
       : error('OUTCOME_UNKNOWN', unknownOutcome(operation));

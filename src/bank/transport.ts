@@ -15,6 +15,11 @@ export interface WireReply {
   readonly body: Buffer;
 }
 
+/** Answers with which a proxy in front of the bank says that the bank is away. */
+const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export const saysAway = ({ status }: WireReply): boolean => awayStatuses.has(status);
+
 /**
  * No whole answer came.
  * - `unavailable`: no connection, or the connection broke.

@@ -12,7 +12,6 @@ export const message = z.object({
 export type Message = z.infer<typeof message>;
 
 export const messageBody = z.strictObject({ message: text, from_department: text, from_person: text });
-export type MessageBody = z.infer<typeof messageBody>;
 
 export const getMessagesOwner = operation({
   id: 'getMessagesOwner',

@@ -22,7 +22,6 @@ export const transactionRequestBody = z.strictObject({
   to: accountRefBody,
   value: moneyBody.optional(),
 });
-export type TransactionRequestBody = z.infer<typeof transactionRequestBody>;
 
 export const getTransactionsRequest = operation({
   id: 'getTransactionsRequest',

@@ -81,7 +81,6 @@ export const makeTransactionBody = z.strictObject({
   to: accountRefBody,
   value: moneyBody.optional(),
 });
-export type MakeTransactionBody = z.infer<typeof makeTransactionBody>;
 
 export const getTransaction = operation({
   id: 'getTransaction',

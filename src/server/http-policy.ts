@@ -66,12 +66,13 @@ export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: Htt
   return { headers: answer, refusal: refusalOf(request, onlyLocalNames) };
 }
 
-const localName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** Whether a host's name, as a URL or a socket has it, is this machine's own. */
+export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
 function refusalOf({ method, target, headers }: HttpRequest, onlyLocalNames: boolean): Verdict['refusal'] {
   const url = URL.parse(`http://${headers.host ?? 'localhost'}${target}`);
   if (url === null) return { status: 400, message: 'The Host header, or the address, is none.' };
-  if (onlyLocalNames && !localName.test(url.hostname))
+  if (onlyLocalNames && !isLoopback(url.hostname))
     return { status: 421, message: 'This server answers to names of its own machine only.' };
   if (method !== 'POST') return null;
   const type = headers['content-type'];

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { credentialHeaders } from '../bank/credentials.ts';
+import { credentialHeaders, hash } from '../bank/credentials.ts';
 
 export interface LoadLimits {
   /** Requests that are under way at the same time, in all and of one caller. */
@@ -18,9 +17,6 @@ const lookEveryMs = 100;
 
 /** The headers that tell callers apart, where they bring their own credentials. */
 const credentials = Object.values(credentialHeaders).map((name) => name.toLowerCase());
-
-const hash = (values: readonly (string | string[] | undefined)[]) =>
-  createHash('sha256').update(JSON.stringify(values)).digest('base64');
 
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
