@@ -3,5 +3,32 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it.
   ssr: { resolve: { conditions: ['module-sync', 'node', 'import', 'default'] } },
-  test: { include: ['test/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 20_000 },
+  test: {
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    projects: [
+      { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'] } },
+      // The same tests once more: what is about HTTP through yoga's door alone, what is about the schema by graphql's
+      // own executor.
+      {
+        extends: true,
+        test: {
+          name: 'yoga door',
+          env: { BANKQL_DOOR: 'yoga' },
+          include: [
+            'test/server/{audit,credentials,fuzz,graphql-cop,hostile-*,http,identity,isolation,load,rate-limit,server,slow-*}.test.ts',
+            'test/engine/persisted.test.ts',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'graphql executor',
+          env: { BANKQL_EXECUTOR: 'graphql' },
+          include: ['test/schema/*.test.ts'],
+        },
+      },
+    ],
+  },
 });

@@ -6,7 +6,7 @@ import { isLoopback } from './server/http-policy.ts';
 import { algorithms, type IdentityOptions } from './server/identity-options.ts';
 import type { LoadLimits } from './server/load.ts';
 import type { RateLimit } from './server/rate-limit.ts';
-import type { DocumentLimits } from './server/use-document-limits.ts';
+import type { DocumentLimits } from './engine/document-limits.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {

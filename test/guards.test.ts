@@ -18,18 +18,31 @@ const layers: Record<string, readonly string[]> = {
   bank: ['contract'],
   loaders: ['contract', 'bank'],
   payments: ['contract', 'bank'],
-  schema: ['contract', 'bank', 'loaders', 'payments'],
-  server: ['contract', 'bank', 'loaders', 'payments', 'schema'],
+  executor: [],
+  schema: ['contract', 'bank', 'loaders', 'payments', 'executor'],
+  engine: ['contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],
+  server: ['contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
   sandbox: ['contract'],
   doctor: ['contract', 'bank'],
-  'config.ts': ['bank', 'schema', 'server'],
-  commands: ['contract', 'bank', 'loaders', 'payments', 'schema', 'server', 'sandbox', 'doctor', 'config.ts'],
+  'config.ts': ['bank', 'schema', 'engine', 'server'],
+  commands: [
+    'contract',
+    'bank',
+    'loaders',
+    'payments',
+    'schema',
+    'engine',
+    'server',
+    'sandbox',
+    'doctor',
+    'config.ts',
+  ],
   'main.ts': ['commands', 'config.ts'],
 };
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← server ← commands ← main; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← commands ← main; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const { file, text } of sources) {
     for (const [, target = ''] of text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)) {

@@ -1,5 +1,5 @@
 import { readConfig, StartError } from '../config.ts';
-import { PersistOptionError, runPersist } from '../server/persisted-command.ts';
+import { PersistOptionError, runPersist } from '../engine/persisted-command.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `bankql persist`: makes a manifest of documents. Gives the exit code. */

@@ -3,7 +3,7 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig, StartError } from '../config.ts';
 import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
-import { loadPersistedDocuments } from '../server/persisted-manifest.ts';
+import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
 import { listen, serve } from '../server/server.ts';

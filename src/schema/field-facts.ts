@@ -1,5 +1,6 @@
-import type { GraphQLResolveInfo } from 'graphql';
+import { type GraphQLField, TypeNameMetaFieldDef } from 'graphql';
 import type { Operation, PathIds } from '../contract/operation.ts';
+import type { Selection } from '../executor/selection.ts';
 import type { Asking, Context } from './context.ts';
 
 /** What a field says of itself in its GraphQL extensions, for links (link.ts) and for plans (plan.ts) to look at. */
@@ -7,7 +8,7 @@ interface FieldFacts {
   /** The parent's ids answer this field: it needs no record of the parent. */
   readonly fromIds?: true;
   /** Asks for what the field will read, if its parent's ids are all that it takes. */
-  readonly ahead?: (parent: never, args: never, context: Context, info: GraphQLResolveInfo) => unknown;
+  readonly ahead?: (parent: never, args: never, context: Context, info: Selection) => unknown;
   /**
    * Asks a plan for what the field will call, as far as its arguments and what is known of its parent determine it, and
    * says where it leads. A field without it is planned as one that calls nothing and leads nowhere.
@@ -40,14 +41,13 @@ export const facts = <T extends FieldFacts>(bankql: T): { readonly bankql: T } =
 export const known = <Parent>(objectOf: (parent: Parent) => object) =>
   facts({ plan: (parent: Parent): Lead => ({ parent: objectOf(parent) }) });
 
-export function factsOf({
-  extensions,
-}: {
-  readonly extensions: Readonly<Record<string | symbol, unknown>>;
-}): FieldFacts {
-  const said = extensions.bankql;
+export function factsOf(field: GraphQLField<unknown, unknown>): FieldFacts {
+  if (field === TypeNameMetaFieldDef) return ofTypename;
+  const said = field.extensions.bankql;
   return isFacts(said) ? said : {};
 }
+
+const ofTypename: FieldFacts = { fromIds: true };
 
 const isFacts = (said: unknown): said is FieldFacts => typeof said === 'object' && said !== null;
 

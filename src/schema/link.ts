@@ -1,10 +1,10 @@
-import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { sound } from '../bank/answer.ts';
+import { argumentsOf, type Selection, selectedFields } from '../executor/selection.ts';
 import type { Asking, Context } from './context.ts';
 import { askAhead, facts, factsOf, type Lead, type Planning } from './field-facts.ts';
 import { forged } from './global-id.ts';
-import { argumentsOf, selectedFields } from './look-ahead.ts';
 
 /**
  * Links between records.
@@ -22,7 +22,7 @@ type Resolve<Parent, Args, Result> = (
   parent: Parent,
   args: Args,
   context: Context,
-  info: GraphQLResolveInfo,
+  info: Selection,
 ) => Result | Promise<Result>;
 
 /** The extensions of a field that its parent's ids answer. */
@@ -58,11 +58,7 @@ export interface Link<Ids extends object, Item> {
   /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
   idsOf(key: unknown): Ids;
   /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
-  follow(
-    ids: Ids,
-    context: Context,
-    info: GraphQLResolveInfo,
-  ): Linked<Ids, Item> | Promise<Linked<Ids, Item>>;
+  follow(ids: Ids, context: Context, info: Selection): Linked<Ids, Item> | Promise<Linked<Ids, Item>>;
   /** The linked object as a plan sees it. */
   leadTo(ids: Ids, planning: Planning): Lead;
 }
@@ -86,19 +82,12 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
       const selected = selectedFields(info, type);
       if (selected.every(({ field }) => factsOf(field).fromIds)) return ids;
       const reading = read(ids, context);
-      for (const { field, nodes } of selected) {
-        const ahead = factsOf(field).ahead;
+      const { schema, fragments, variableValues, known } = info;
+      for (const selection of selected) {
+        const ahead = factsOf(selection.field).ahead;
         if (ahead === undefined || !context.reader.hasRoomAhead) continue;
-        const selection = {
-          ...info,
-          fieldName: field.name,
-          fieldNodes: nodes,
-          returnType: field.type,
-          parentType: type,
-        };
-        askAhead(() =>
-          ahead(ids as never, argumentsOf({ field, nodes }, selection) as never, context, selection),
-        );
+        const below = { schema, fragments, variableValues, known, fieldNodes: selection.nodes };
+        askAhead(() => ahead(ids as never, argumentsOf(selection, below) as never, context, below));
       }
       return reading.then((record) => ({ ...ids, record }));
     },
@@ -148,7 +137,7 @@ export function linksFromRecord<Parent, Ids extends object, Item>(
   entries: (parent: Parent) => readonly string[] | null | undefined,
   toIds: (parent: Parent, entry: string) => Ids,
 ) {
-  const resolve = (parent: Parent, _args: object, context: Context, info: GraphQLResolveInfo) =>
+  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) =>
     sound(entries(parent))?.map(async (entry) => link().follow(toIds(parent, sound(entry)), context, info));
   return { resolve };
 }

@@ -1,5 +1,5 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import { badUserInput } from '../bank/error.ts';
+import type { Selection } from '../executor/selection.ts';
 import { accountLink } from './account.ts';
 import { bankLink } from './bank.ts';
 import { branchLink } from './branch.ts';
@@ -16,7 +16,7 @@ import { transactionLink } from './transaction.ts';
 
 interface NodeType {
   /** Follows a global id's key to its node, and says of which type it is. */
-  readonly follow: (key: unknown, context: Context, info: GraphQLResolveInfo) => Promise<object>;
+  readonly follow: (key: unknown, context: Context, info: Selection) => Promise<object>;
   readonly leadTo: (key: unknown, planning: Planning) => Lead;
 }
 
@@ -50,7 +50,7 @@ function typeAndKey(id: string): { readonly type: NodeType; readonly key: unknow
   return { type, key };
 }
 
-async function nodeOf(id: string, context: Context, info: GraphQLResolveInfo): Promise<object> {
+async function nodeOf(id: string, context: Context, info: Selection): Promise<object> {
   const { type, key } = typeAndKey(id);
   return type.follow(key, context, info);
 }

@@ -7,10 +7,10 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Operation } from '../contract/operation.ts';
+import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { createLoaders, type ReadOperation } from '../loaders/loaders.ts';
 import type { Defaults } from './context.ts';
 import { askAhead, attempt, factsOf, type Lead, type Planning } from './field-facts.ts';
-import { argumentsOf, type SelectedField, type Selection, selectedFields } from './look-ahead.ts';
 
 /** A REST call that an operation is known to make before it runs. */
 export interface PlannedCall {

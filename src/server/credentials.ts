@@ -1,19 +1,19 @@
-import type { IncomingMessage } from 'node:http';
 import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
 import { badUserInput } from '../bank/error.ts';
-import type { Identify } from './use-caller.ts';
+import type { Identify } from './caller.ts';
+import type { Incoming } from './incoming.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
 const keyParameter = 'subscription-key';
 
-/**
- * The values of a header, one for each time that it was sent. `incoming` is Node's request, where there is one: it
- * alone tells a header that was sent twice from one with a comma.
- */
-export const headerValues = (name: string, request: Request, incoming?: IncomingMessage): readonly string[] =>
-  [incoming?.headersDistinct[name.toLowerCase()] ?? request.headers.get(name) ?? []].flat();
+const headers = {
+  subscriptionKey: credentialHeaders.subscriptionKey.toLowerCase(),
+  authProviderName: credentialHeaders.authProviderName.toLowerCase(),
+  authId: credentialHeaders.authId.toLowerCase(),
+} as const satisfies Record<keyof Credentials, string>;
 
-const keysInQuery = (request: Request) => new URL(request.url).searchParams.getAll(keyParameter);
+const keysInQuery = ({ target }: Incoming): readonly string[] =>
+  target.includes(keyParameter) ? new URL(target, 'http://localhost').searchParams.getAll(keyParameter) : [];
 
 /**
  * Takes the caller's credentials from the request: the only thing of it that goes on to the bank. The operator's key,
@@ -22,22 +22,23 @@ const keysInQuery = (request: Request) => new URL(request.url).searchParams.getA
  */
 export const identifyByHeaders =
   (subscriptionKey: string | null): Identify =>
-  (request, incoming) => {
-    const given = readCredentials(request, incoming);
+  (incoming) => {
+    const given = readCredentials(incoming);
     return subscriptionKey === null ? given : { ...given, subscriptionKey };
   };
 
-function readCredentials(request: Request, incoming?: IncomingMessage): Credentials {
+function readCredentials(incoming: Incoming): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {
-    const header = credentialHeaders[name];
-    const values = [...headerValues(header, request, incoming), ...others];
+    const values = [...incoming.header(headers[name]), ...others];
     if (values.length > 1)
-      throw badUserInput(`The credential ${header} is given ${values.length} times; give it once.`);
+      throw badUserInput(
+        `The credential ${credentialHeaders[name]} is given ${values.length} times; give it once.`,
+      );
     const [value] = values;
-    return value === undefined ? null : checkCredential(header, value);
+    return value === undefined ? null : checkCredential(credentialHeaders[name], value);
   };
   return {
-    subscriptionKey: read('subscriptionKey', keysInQuery(request)),
+    subscriptionKey: read('subscriptionKey', keysInQuery(incoming)),
     authProviderName: read('authProviderName'),
     authId: read('authId'),
   };
@@ -47,11 +48,11 @@ function readCredentials(request: Request, incoming?: IncomingMessage): Credenti
  * Holds a request against the rule that a token alone says who calls, and the operator alone holds the key.
  * Errors: BAD_USER_INPUT, which names the credential that the request brings all the same.
  */
-export function refuseCredentials(request: Request, incoming?: IncomingMessage): void {
+export function refuseCredentials(incoming: Incoming): void {
   const given = Object.values(credentialHeaders).find(
-    (header) => headerValues(header, request, incoming).length > 0,
+    (header) => incoming.header(header.toLowerCase()).length > 0,
   );
   const what = given === undefined ? `query parameter ${keyParameter}` : `header ${given}`;
-  if (given !== undefined || keysInQuery(request).length > 0)
+  if (given !== undefined || keysInQuery(incoming).length > 0)
     throw badUserInput(`Leave out the ${what}: here a bearer token says who calls.`);
 }

@@ -1,12 +1,13 @@
-import type { IncomingMessage } from 'node:http';
 import { errors, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
-import { headerValues, refuseCredentials } from './credentials.ts';
+import { Refusal, refusedForNow } from '../engine/refusal.ts';
+import { refuseCredentials } from './credentials.ts';
+import type { Incoming } from './incoming.ts';
 import { createKeys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
-import { RefusedRequest, refusedForNow } from './refused-request.ts';
-import type { Identify } from './use-caller.ts';
+
+import type { Identify } from './caller.ts';
 
 /** How far clocks may differ, in seconds. */
 const clockSkew = 60;
@@ -48,9 +49,9 @@ export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, '
     };
   }
 
-  return async (request, incoming) => {
-    refuseCredentials(request, incoming);
-    const token = bearerToken(request, incoming);
+  return async (incoming) => {
+    refuseCredentials(incoming);
+    const token = bearerToken(incoming);
     if (token === null) throw unauthenticated('A bearer token is needed.', 'Bearer');
     try {
       return await verify(token);
@@ -69,8 +70,8 @@ export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, '
 }
 
 /** The request's token; null where it has none. What is no token is one that no key fits. */
-function bearerToken(request: Request, incoming?: IncomingMessage): string | null {
-  const values = headerValues('Authorization', request, incoming);
+function bearerToken(incoming: Incoming): string | null {
+  const values = incoming.header('authorization');
   if (values.length === 0) return null;
   const [value = ''] = values;
   const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
@@ -78,9 +79,8 @@ function bearerToken(request: Request, incoming?: IncomingMessage): string | nul
 }
 
 const unauthenticated = (message: string, challenge: string) =>
-  new RefusedRequest('UNAUTHENTICATED', message, {
-    status: 401,
-    headers: { 'WWW-Authenticate': challenge },
+  new Refusal('UNAUTHENTICATED', message, {
+    http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
   });
 
 /** Why, for the log: jose's own words, which show nothing of a token, or what kept a fetch from its end. */

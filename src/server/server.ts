@@ -62,7 +62,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       }
       response.once('close', entered);
     }
-    void graphql(request, response);
+    graphql.listener(request, response);
   });
   return {
     url: listening.url,

@@ -101,6 +101,9 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
+    // vitest.config.ts: the same tests through the other door, and by the other executor.
+    hasPostDoor: process.env.BANKQL_DOOR !== 'yoga',
+    isInterpreted: process.env.BANKQL_EXECUTOR === 'graphql',
     ...(identity === undefined ? {} : { identify: identifyByToken(identity, logger) }),
     ...options,
     logger,
@@ -128,7 +131,7 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   return {
     ask,
     fetch,
-    listener: graphql,
+    listener: graphql.listener,
     audit,
     log,
     [Symbol.asyncDispose]: () => bank.close(),

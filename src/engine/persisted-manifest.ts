@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { DocumentNode } from 'graphql';
 import { z } from 'zod';
-import type { DocumentRules } from './document-rules.ts';
-import { createDocumentCheck } from './persisted-check.ts';
+import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
 
 /** The documents that may be asked for by their ids. */
 export interface PersistedDocuments {

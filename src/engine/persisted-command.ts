@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createDocumentCheck } from './persisted-check.ts';
+import type { DocumentLimits } from './document-limits.ts';
+import { createDocumentCheck } from './document-rules.ts';
 import { makeManifest } from './persisted-maker.ts';
-import type { DocumentLimits } from './use-document-limits.ts';
 
 const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
 

@@ -12,20 +12,39 @@ import {
 /** What looking ahead needs of a resolver's `info`; for the root, the operation stands for the fields. */
 export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
+  /**
+   * What was found before, where `fieldNodes` are the same list each time, and @skip and @include leave out the same:
+   * see compile.ts.
+   */
+  readonly known?: KnownSelections | undefined;
 }
+
+/** Fields by the nodes that select their object, and by its type. */
+export type KnownSelections = WeakMap<readonly object[], Map<GraphQLObjectType, readonly SelectedField[]>>;
 
 /** A field that the operation selects, with all the nodes that select it under one name of the answer. */
 export interface SelectedField {
+  /** Its name in the answer. */
+  readonly name: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
 }
 
 /**
  * The fields that an operation selects of an object, through aliases and fragments, without what @skip and @include
- * leave out. `__typename` is none of them.
+ * leave out; in the order of the answer.
  */
-export function selectedFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
-  const fields = type.getFields();
+export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
+  const { known, fieldNodes } = selection;
+  if (known === undefined) return collectFields(selection, type);
+  let ofNodes = known.get(fieldNodes);
+  if (ofNodes === undefined) known.set(fieldNodes, (ofNodes = new Map()));
+  let selected = ofNodes.get(type);
+  if (selected === undefined) ofNodes.set(type, (selected = collectFields(selection, type)));
+  return selected;
+}
+
+function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
   const nodes = new Map<string, FieldNode[]>();
   const seen = new Set<string>();
 
@@ -55,9 +74,9 @@ export function selectedFields(selection: Selection, type: GraphQLObjectType): S
   for (const node of selection.fieldNodes) if (node.selectionSet) collect(node.selectionSet.selections);
 
   const selected: SelectedField[] = [];
-  for (const same of nodes.values()) {
-    const field = fields[same[0]?.name.value ?? ''];
-    if (field !== undefined) selected.push({ field, nodes: same });
+  for (const [name, same] of nodes) {
+    const field = selection.schema.getField(type, same[0]?.name.value ?? '');
+    if (field !== undefined) selected.push({ name, field, nodes: same });
   }
   return selected;
 }

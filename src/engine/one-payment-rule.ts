@@ -1,20 +1,11 @@
 import { type ASTVisitor, GraphQLError, type SelectionSetNode, type ValidationContext } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import { isPayment } from '../schema/payment.ts';
 
 /**
  * Refuses an operation with two payments, however they are named: by alias, in fragments, behind @skip or @include
  * (whose variables may change while the text does not). With one, no failure of another can hide how it ended.
  */
-export function useOnePayment(): Plugin {
-  return {
-    onValidate({ addValidationRule }) {
-      addValidationRule(OnePaymentRule);
-    },
-  };
-}
-
-function OnePaymentRule(context: ValidationContext): ASTVisitor {
+export function OnePaymentRule(context: ValidationContext): ASTVisitor {
   const fields = context.getSchema().getMutationType()?.getFields() ?? {};
   return {
     OperationDefinition(operation) {
@@ -40,7 +31,7 @@ function OnePaymentRule(context: ValidationContext): ASTVisitor {
       context.reportError(
         new GraphQLError(
           `An operation may hold one payment, and this one holds ${payments.size}: send each on its own, with a key of its own.`,
-          { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED', http: { status: 400, spec: false } } },
+          { nodes: operation, extensions: { code: 'LIMIT_EXCEEDED' } },
         ),
       );
     },

@@ -1,14 +1,14 @@
 import { GraphQLError } from 'graphql';
-import { BankqlError, type ErrorCode, isErrorCode } from '../bank/error.ts';
+import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { Refusal } from './refusal.ts';
 
 /**
  * The error as the client sees it: one of bankql's codes, a message that is meant for it, nothing else. Whatever is not
  * bankql's own word (a BankqlError, a GraphQLError with one of its codes, a fault of the request) becomes INTERNAL.
- * `unexpected` is told of those, for the log.
- *
- * GraphQL's own errors are shared by a cache, so none is changed: each answer gets a copy.
+ * `unexpected` is told of those, for the log. Refusals are shared by the cache of documents: nobody changes one.
  */
 export function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
+  if (error instanceof Refusal) return error;
   const located = error instanceof GraphQLError ? error : null;
   const origin = originOf(error);
   const place = {
@@ -23,10 +23,9 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   }
   if (origin instanceof GraphQLError) {
     const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
-    const http = httpOf(located ?? origin, code);
     return new GraphQLError(bounded((located ?? origin).message), {
       ...place,
-      extensions: { code, retryable: false, ...http },
+      extensions: { code, retryable: false },
     });
   }
   unexpected(error);
@@ -35,17 +34,6 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     ...place,
     extensions: { code: 'INTERNAL', retryable: false, ...http },
   });
-}
-
-/**
- * The status that yoga gives an error of the request. For a document that is wrong it says 200 to a client that wants
- * plain JSON, as the specification of GraphQL over HTTP has it (`spec`); for a body that is wrong it must not.
- */
-function httpOf(error: GraphQLError, code: ErrorCode): { http?: object } {
-  const { http } = error.extensions;
-  if (typeof http !== 'object' || http === null) return {};
-  const ofDocument = code === 'GRAPHQL_PARSE_FAILED' || code === 'GRAPHQL_VALIDATION_FAILED';
-  return { http: ofDocument ? http : { ...http, spec: false } };
 }
 
 /** How much of a message is shown: GraphQL's own repeat what was sent. */

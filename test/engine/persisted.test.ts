@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadPersistedDocuments, type PersistedDocuments } from '../../src/server/persisted-manifest.ts';
+import { loadPersistedDocuments, type PersistedDocuments } from '../../src/engine/persisted-manifest.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { runProcess } from '../support/process.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -210,6 +210,17 @@ describe('documents are asked for by their ids', () => {
     expect(await answer.json()).toEqual({ data: { __typename: 'Query' } });
   });
 
+  test('an id that is no text is refused', async () => {
+    const answer = await post({ documentId: 7 });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      errors: [
+        { extensions: { code: 'BAD_USER_INPUT' }, message: '"documentId" has to be a text, or left out.' },
+      ],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+
   describe('and nothing else is, with PERSISTED_ONLY', () => {
     beforeEach(async () => {
       await bankql[Symbol.asyncDispose]();
@@ -224,7 +235,6 @@ describe('documents are asked for by their ids', () => {
       ['the schema', () => post({ query: '{ __schema { queryType { name } } }' })],
       ['a text by GET', () => get({ query: branches })],
       ['nothing', () => post({})],
-      ['an id that is no text', () => post({ documentId: 7 })],
       ['an unknown id', () => post({ documentId: 'unknown' })],
     ])('%s', async (_what, ask) => {
       const answer = await ask();

@@ -1,0 +1,128 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import type { Defaults, OperationLimits } from '../schema/context.ts';
+import { schema } from '../schema/schema.ts';
+import { createCallCheck } from './call-plan.ts';
+import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
+import { bounded } from './mask-error.ts';
+import type { PersistedDocuments } from './persisted-manifest.ts';
+import { Refusal } from './refusal.ts';
+
+export interface DocumentOptions extends DocumentRules {
+  readonly defaults: Defaults;
+  readonly limits: OperationLimits;
+  /** Documents that are kept for good; null for none. */
+  readonly persisted: PersistedDocuments | null;
+  /** See prepareOperation; false where left out. */
+  readonly isInterpreted?: boolean;
+}
+
+/** An operation of a document that has been checked. */
+export interface Operation extends PreparedOperation {
+  readonly kind: OperationDefinitionNode['operation'];
+  /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
+  variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'];
+  /** Errors: LIMIT_EXCEEDED, see call-plan.ts. */
+  checkCalls(variables: GraphQLResolveInfo['variableValues']): void;
+}
+
+/** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */
+type FindOperation = (name: string | null) => Operation;
+
+/**
+ * How much text of documents is kept, in characters. Parsed and prepared, a document takes 75 to 500 bytes for each: this
+ * is 20 to 125 MB.
+ */
+const keptText = 256 * 1024;
+
+/**
+ * Documents by their text, each parsed, checked and prepared once. Those that are refused are kept as well: the same
+ * text is refused again in no time. Bounded by their text, not by their number.
+ */
+export function createDocuments({ persisted, ...options }: DocumentOptions) {
+  const check = createDocumentCheck(options);
+  const kept = new LRUCache<string, FindOperation | GraphQLError>({
+    maxSize: keptText,
+    sizeCalculation: (_prepared, text) => text.length + 1,
+  });
+  const pinned = new Map<string, FindOperation>();
+  for (const [text, document] of persisted?.parsed ?? []) pinned.set(text, prepare(document, options));
+
+  const make = (text: string): FindOperation | GraphQLError => {
+    try {
+      return prepare(check(text), options);
+    } catch (error) {
+      if (error instanceof GraphQLError) return error;
+      throw error;
+    }
+  };
+
+  /** The operations of a document. Errors: GraphQLError, see document-rules.ts. */
+  return (text: string): FindOperation => {
+    let found = pinned.get(text) ?? kept.get(text);
+    if (found === undefined) {
+      found = make(text);
+      kept.set(text, found);
+    }
+    if (found instanceof GraphQLError) throw found;
+    return found;
+  };
+}
+
+function prepare(document: DocumentNode, options: Omit<DocumentOptions, 'persisted'>): FindOperation {
+  const operations = new Map<OperationDefinitionNode, Operation>();
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+
+  return (name) => {
+    const node = getOperationAST(document, name);
+    if (!node) throw new Refusal('BAD_USER_INPUT', 'Could not determine what operation to execute.');
+    let operation = operations.get(node);
+    if (operation === undefined) {
+      operation = prepareOne(document, node, fragments, options);
+      operations.set(node, operation);
+    }
+    return operation;
+  };
+}
+
+const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });
+
+function prepareOne(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+  { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentOptions, 'persisted'>,
+): Operation {
+  const hideSuggestions = !introspection;
+  const definitions = operation.variableDefinitions ?? [];
+  return {
+    ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
+    kind: operation.operation,
+    checkCalls: createCallCheck({ schema, operation, fragments, defaults, limits }),
+    variablesOf(raw) {
+      if (definitions.length === 0) return noVariables;
+      // graphql would list up to 50 errors, each of which repeats the whole value.
+      const { errors, variableValues } = getVariableValues(schema, definitions, raw, {
+        maxErrors: 1,
+        hideSuggestions,
+      });
+      if (variableValues !== undefined) return variableValues;
+      const [wrong] = errors;
+      throw new Refusal('BAD_USER_INPUT', bounded(wrong?.message ?? 'A variable does not fit.'), {
+        nodes: wrong?.nodes,
+      });
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { ExecutionResult } from 'graphql';
+import type { BankClient } from '../bank/client.ts';
+import type { Credentials } from '../bank/credentials.ts';
+import type { Payments } from '../payments/payments.ts';
+import { type Context, Reader } from '../schema/context.ts';
+import { createDocuments, type DocumentOptions } from './documents.ts';
+import { maskError } from './mask-error.ts';
+import { checkParams } from './params.ts';
+import { type Persisted, textOf } from './persisted-documents.ts';
+import { Refusal } from './refusal.ts';
+
+export interface EngineOptions extends Omit<DocumentOptions, 'persisted'> {
+  readonly bank: BankClient;
+  readonly payments: Payments;
+  readonly persisted?: Persisted | null | undefined;
+  /** Is told of what should not happen, for the log. */
+  readonly unexpected: (error: unknown) => void;
+}
+
+/** Who asks, and how. */
+export interface Asking {
+  readonly credentials: Credentials;
+  /** Raised when the client has left. */
+  readonly signal?: AbortSignal | undefined;
+  /** A request that a browser makes without being asked, such as a link: it changes nothing. */
+  readonly isReadOnly?: boolean;
+}
+
+/**
+ * Answers GraphQL, whatever brings the request: every door calls it, and none has rules of its own.
+ *
+ * It never throws. An error says under `extensions.http` what the door has to do with it (http-answer.ts); an answer
+ * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`.
+ */
+export interface Engine {
+  answer(asked: unknown, asking: Asking): ExecutionResult | Promise<ExecutionResult>;
+  /** The answer to a request that fails before it is known what it asks for. */
+  refuse(error: unknown): ExecutionResult;
+}
+
+export function createEngine({
+  bank,
+  payments,
+  persisted = null,
+  unexpected,
+  ...options
+}: EngineOptions): Engine {
+  const { defaults, limits } = options;
+  const documentOf = createDocuments({ ...options, persisted: persisted?.documents ?? null });
+  const finish = (result: ExecutionResult, { reader: { stale } }: Context): ExecutionResult => {
+    if (result.errors === undefined && stale.length === 0) return result;
+    return {
+      ...result,
+      ...(result.errors === undefined
+        ? {}
+        : { errors: result.errors.map((error) => maskError(error, unexpected)) }),
+      ...(stale.length === 0 ? {} : { extensions: { stale } }),
+    };
+  };
+
+  const refuse = (error: unknown): ExecutionResult => ({ errors: [maskError(error, unexpected)] });
+
+  function answer(asked: unknown, { credentials, signal, isReadOnly = false }: Asking) {
+    try {
+      const params = checkParams(asked);
+      const text = textOf(params, persisted);
+      if (text === null) throw new Refusal('BAD_USER_INPUT', 'A request needs a "query".');
+      const operation = documentOf(text)(params.operationName);
+      if (isReadOnly && operation.kind !== 'query')
+        throw new Refusal('BAD_USER_INPUT', 'Send what changes something by POST.', {
+          http: { status: 405, headers: { Allow: 'POST' } },
+        });
+      const raw = params.variables ?? {};
+      const values = operation.variablesOf(raw);
+      operation.checkCalls(values);
+      const reader = new Reader({ bank, credentials, limits, signal });
+      const context: Context = { credentials, payments, defaults, reader };
+      const result = operation.execute(context, { raw, values });
+      return result instanceof Promise
+        ? result.then((settled) => finish(settled, context), refuse)
+        : finish(result, context);
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
+  return { answer, refuse };
+}

@@ -1,0 +1,61 @@
+import { Refusal } from './refusal.ts';
+
+/** What a request asks for, as GraphQL over HTTP has it. */
+export interface Params {
+  readonly query: string | null;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>> | null;
+  readonly extensions: Readonly<Record<string, unknown>> | null;
+  /** The id of a document of the manifest. */
+  readonly documentId: string | null;
+}
+
+const known: ReadonlySet<string> = new Set<keyof Params>([
+  'query',
+  'operationName',
+  'variables',
+  'extensions',
+  'documentId',
+]);
+
+/**
+ * A request's members, checked.
+ * Errors: BAD_USER_INPUT, which names the member that is wrong and repeats nothing of what was sent.
+ */
+export function checkParams(asked: unknown): Params {
+  if (!isObject(asked))
+    throw new Refusal(
+      'BAD_USER_INPUT',
+      Array.isArray(asked)
+        ? 'Batches are not served: send one operation at a time.'
+        : 'A request is a JSON object with a "query".',
+    );
+  for (const name in asked) {
+    const value = asked[name];
+    if (!known.has(name) && value !== null && value !== undefined)
+      throw new Refusal('BAD_USER_INPUT', `A request holds nothing but ${[...known].join(', ')}.`);
+  }
+  return {
+    query: member(asked, 'query', isText, 'a text'),
+    operationName: member(asked, 'operationName', isText, 'a text'),
+    variables: member(asked, 'variables', isObject, 'an object'),
+    extensions: member(asked, 'extensions', isObject, 'an object'),
+    documentId: member(asked, 'documentId', isText, 'a text'),
+  };
+}
+
+function member<T>(
+  asked: Readonly<Record<string, unknown>>,
+  name: keyof Params,
+  is: (value: unknown) => value is T,
+  what: string,
+): T | null {
+  const value = asked[name];
+  if (value === undefined || value === null) return null;
+  if (is(value)) return value;
+  throw new Refusal('BAD_USER_INPUT', `"${name}" has to be ${what}, or left out.`);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

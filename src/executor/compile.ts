@@ -1,0 +1,152 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  type OperationDefinitionNode,
+  TypeNameMetaFieldDef,
+} from 'graphql';
+import { type Complete, completerOf } from './complete.ts';
+import { type KnownSelections, type SelectedField, selectedFields } from './selection.ts';
+
+/**
+ * An operation whose @skip and @include are decided, prepared to be executed again and again: what an executor finds out
+ * anew for each record of each request (which fields are selected, of which types they are, how their values are
+ * completed) is found out once. Objects are prepared when the first of their type turns up.
+ *
+ * It is made of closures. No code is generated from the document: graphql-jit, which does that, runs what a client puts
+ * into a string literal.
+ */
+export interface OperationPlan {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: GraphQLResolveInfo['fragments'];
+  readonly known: KnownSelections;
+  readonly hideSuggestions: boolean;
+  readonly fields: readonly FieldPlan[];
+  /** How many fields have been prepared, which number the arguments of an execution. */
+  size: number;
+}
+
+/** One field of an object, under its name in the answer. */
+export interface FieldPlan {
+  readonly operation: OperationPlan;
+  readonly name: string;
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly nodes: readonly FieldNode[];
+  readonly parentType: GraphQLObjectType;
+  /** The field's value where it is the same for every object: that of __typename. */
+  readonly constant: string | undefined;
+  readonly resolve: GraphQLFieldResolver<unknown, unknown>;
+  /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  /** Its place among the arguments of an execution. */
+  readonly index: number;
+  readonly isNonNull: boolean;
+  /** Nothing can hang on it: neither a list nor an object. */
+  readonly isLeaf: boolean;
+  readonly complete: Complete;
+}
+
+interface CompileOptions {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: GraphQLResolveInfo['fragments'];
+  /** With the variables that decide its @skip and @include. */
+  readonly variableValues: GraphQLResolveInfo['variableValues'];
+  readonly hideSuggestions: boolean;
+}
+
+/** Errors: an Error where the schema has no root type for the operation. */
+export function compileOperation(options: CompileOptions): OperationPlan {
+  const { schema, operation, fragments, hideSuggestions } = options;
+  const type = schema.getRootType(operation.operation);
+  if (!type) throw new Error(`the schema has no ${operation.operation}`);
+  const known: KnownSelections = new WeakMap();
+  const fields: FieldPlan[] = [];
+  const plan: OperationPlan = { schema, operation, fragments, known, hideSuggestions, fields, size: 0 };
+
+  const fieldsOf = (
+    nodes: readonly Pick<FieldNode, 'selectionSet'>[],
+    parentType: GraphQLObjectType,
+  ): FieldPlan[] =>
+    selectedFields({ ...options, fieldNodes: nodes, known }, parentType).map((selected) =>
+      fieldOf(selected, parentType),
+    );
+
+  const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
+    const objects = new Map<GraphQLObjectType, readonly FieldPlan[]>();
+    const objectOf = (objectType: GraphQLObjectType) => {
+      let object = objects.get(objectType);
+      if (object === undefined) objects.set(objectType, (object = fieldsOf(nodes, objectType)));
+      return object;
+    };
+    return {
+      operation: plan,
+      name,
+      field,
+      nodes,
+      parentType,
+      constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
+      resolve: field.resolve ?? propertyOf(field.name),
+      arguments: argumentsWithoutVariables(field, nodes),
+      index: plan.size++,
+      isNonNull: isNonNullType(field.type),
+      isLeaf: isLeafType(getNamedType(field.type)) && !hasList(field),
+      complete: completerOf(field.type, { parentType, field, nodes, objectOf }),
+    };
+  };
+
+  fields.push(...fieldsOf([operation], type));
+  return plan;
+}
+
+const hasList = ({ type }: GraphQLField<unknown, unknown>) =>
+  isListType(isNonNullType(type) ? type.ofType : type);
+
+/** What stands for a resolver that a field has none of. */
+const propertyOf =
+  (name: string): GraphQLFieldResolver<unknown, unknown> =>
+  (source, args, context, info) => {
+    if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
+    const property: unknown = Reflect.get(source, name);
+    return typeof property === 'function' ? property.call(source, args, context, info) : property;
+  };
+
+const none = Object.freeze({});
+
+function argumentsWithoutVariables(
+  field: GraphQLField<unknown, unknown>,
+  [node]: readonly FieldNode[],
+): Readonly<Record<string, unknown>> | null {
+  if (field.args.length === 0) return none;
+  // Without variables, these are defaults and literals, which validation has held against their types.
+  if (node === undefined || (node.arguments ?? []).some(({ value }) => hasVariable(value))) return null;
+  try {
+    return frozen(getArgumentValues(field, node));
+  } catch {
+    // The same error comes back where the field is executed.
+    return null;
+  }
+}
+
+const hasVariable = (value: object): boolean =>
+  Reflect.get(value, 'kind') === 'Variable' ||
+  (['values', 'fields', 'value'] as const).some((member) => {
+    const below: unknown = Reflect.get(value, member);
+    if (Array.isArray(below)) return below.some(hasVariable);
+    return typeof below === 'object' && below !== null && hasVariable(below);
+  });
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const member of Object.values(value)) frozen(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,127 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
+} from 'graphql';
+import { compileOperation, type OperationPlan } from './compile.ts';
+import { Execution, executeFields, executeFieldsSerially } from './execution.ts';
+
+export interface PrepareOptions {
+  readonly schema: GraphQLSchema;
+  /** It has been validated. */
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Whether errors suggest no names of the schema. */
+  readonly hideSuggestions?: boolean;
+  /** True: graphql's own executor runs it, whatever it is. The tests hold the two against each other. */
+  readonly isInterpreted?: boolean;
+}
+
+export interface Variables {
+  /** As the request has them. */
+  readonly raw: Readonly<Record<string, unknown>>;
+  /** As graphql's getVariableValues coerces them. */
+  readonly values: GraphQLResolveInfo['variableValues'];
+}
+
+export interface PreparedOperation {
+  /** Runs the operation. */
+  execute(context: unknown, variables: Variables): ExecutionResult | Promise<ExecutionResult>;
+  /** Whether graphql's own executor runs it. */
+  readonly isInterpreted: boolean;
+}
+
+/** Variables that decide a @skip or an @include: each doubles the plans of an operation. */
+const mostConditions = 4;
+
+/**
+ * Prepares an operation to be run again and again; each combination of what @skip and @include decide has a plan of its
+ * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream, a name that would set
+ * an object's prototype, or more conditions than are worth their plans. The answers are the same.
+ */
+export function prepareOperation(options: PrepareOptions): PreparedOperation {
+  const { schema, document, operation, hideSuggestions = false } = options;
+  const { conditions, isPlain } = surveyOf(document);
+  const isInterpreted =
+    options.isInterpreted === true ||
+    operation.operation === 'subscription' ||
+    !isPlain ||
+    conditions.length > mostConditions;
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+  const plans = new Map<string, OperationPlan>();
+
+  const interpret = (contextValue: unknown, { raw }: Variables) =>
+    execute({
+      schema,
+      document,
+      contextValue,
+      variableValues: raw,
+      operationName: operation.name?.value ?? null,
+      hideSuggestions,
+    });
+
+  return {
+    isInterpreted,
+    execute(context, variables) {
+      if (isInterpreted) return interpret(context, variables);
+      const decided = conditions.map((name) => variables.values.coerced[name]);
+      // A null where a condition is needed: graphql's own executor says what is wrong.
+      if (!decided.every((value) => typeof value === 'boolean')) return interpret(context, variables);
+      const key = decided.join();
+      let plan = plans.get(key);
+      if (plan === undefined) {
+        const { values: variableValues } = variables;
+        plan = compileOperation({ schema, operation, fragments, variableValues, hideSuggestions });
+        plans.set(key, plan);
+      }
+      return run(new Execution(plan, context, variables.values));
+    },
+  };
+}
+
+function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
+  const { fields, operation } = execution.plan;
+  const answer = (data: object | null): ExecutionResult =>
+    execution.errors.length === 0
+      ? { data: data as Record<string, unknown> | null }
+      : { errors: execution.errors, data: data as Record<string, unknown> | null };
+  const fail = (error: unknown) => {
+    execution.note(error instanceof GraphQLError ? error : new GraphQLError(String(error)), undefined);
+    return answer(null);
+  };
+  try {
+    const data =
+      operation.operation === 'mutation'
+        ? executeFieldsSerially(execution, fields, undefined)
+        : executeFields(execution, fields, undefined, undefined);
+    return data instanceof Promise ? data.then(answer, fail) : answer(data);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/** The variables that decide what is left out, and whether a plan can do all that the document holds. */
+function surveyOf(document: DocumentNode): { readonly conditions: string[]; readonly isPlain: boolean } {
+  const conditions = new Set<string>();
+  let isPlain = true;
+  visit(document, {
+    Directive({ name, arguments: given }) {
+      if (name.value === 'defer' || name.value === 'stream') isPlain = false;
+      if (name.value !== 'skip' && name.value !== 'include') return;
+      for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+    },
+    Field({ alias }) {
+      if (alias?.value === '__proto__') isPlain = false;
+    },
+  });
+  return { conditions: [...conditions], isPlain };
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What is looked at of a request before its body is read, whatever brings it. */
+export interface Incoming {
+  /** The request line's target: a path and its query. */
+  readonly target: string;
+  /** The values of a header, one for each time that it was sent; `name` in lower case. */
+  header(name: string): readonly string[];
+}
+
+/** Node's request tells a header that was sent twice from one with a comma. */
+export function nodeIncoming({ url, rawHeaders }: IncomingMessage): Incoming {
+  return {
+    target: url ?? '/',
+    header(name) {
+      const values: string[] = [];
+      for (let at = 0; at < rawHeaders.length; at += 2) {
+        const given = rawHeaders[at] ?? '';
+        if (given.length === name.length && given.toLowerCase() === name)
+          values.push(rawHeaders[at + 1] ?? '');
+      }
+      return values;
+    },
+  };
+}
+
+export const fetchIncoming = ({ url, headers }: Request): Incoming => ({
+  target: url,
+  header: (name) => [headers.get(name) ?? []].flat(),
+});

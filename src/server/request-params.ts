@@ -1,0 +1,68 @@
+import { Refusal } from '../engine/refusal.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
+ * and most decoders take bytes that are no UTF-8 for U+FFFD.
+ * Errors: BAD_USER_INPUT.
+ */
+export function paramsOfBody(bytes: Uint8Array): unknown {
+  let fault: string | null;
+  let body: unknown;
+  try {
+    const text = utf8.decode(bytes);
+    fault = faultOf(text);
+    if (fault === null) body = JSON.parse(text);
+  } catch {
+    fault = 'is not JSON in UTF-8';
+  }
+  if (fault !== null) throw new Refusal('BAD_USER_INPUT', `The body ${fault}.`);
+  return body;
+}
+
+/** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
+export function paramsOfUrl(url: string): unknown {
+  const { searchParams } = new URL(url, 'http://localhost');
+  const text = (name: string) => searchParams.get(name) ?? undefined;
+  const json = (name: string): unknown => {
+    const given = text(name);
+    try {
+      return given === undefined || given === '' ? undefined : JSON.parse(given);
+    } catch {
+      throw new Refusal('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
+    }
+  };
+  return {
+    query: text('query'),
+    operationName: text('operationName') || undefined,
+    documentId: text('documentId'),
+    variables: json('variables'),
+    extensions: json('extensions'),
+  };
+}
+
+/** No input of the schema is half as deep. */
+const mostLevels = 32;
+/** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
+const mostParts = 4000;
+
+/** What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. */
+function faultOf(text: string): string | null {
+  const open: (Set<string> | null)[] = [];
+  let parts = 0;
+  for (const [token, name, colon] of text.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")\s*(:?)/g)) {
+    if (++parts > mostParts) return `has more than ${mostParts} parts`;
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(null);
+    else if (name === undefined) open.pop();
+    else if (colon === ':') {
+      const names = open.at(-1);
+      const plain: string = JSON.parse(name);
+      if (names?.has(plain)) return 'names a member twice in one object';
+      names?.add(plain);
+    }
+    if (open.length > mostLevels) return `is more than ${mostLevels} levels deep`;
+  }
+  return null;
+}

@@ -1,0 +1,130 @@
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import {
+  createYoga,
+  type FetchAPI,
+  type GraphQLParams,
+  type Plugin,
+  processRegularResult,
+  useReadinessCheck,
+} from 'graphql-yoga';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Credentials } from '../bank/credentials.ts';
+import type { Engine } from '../engine/engine.ts';
+import { Refusal } from '../engine/refusal.ts';
+import { schema } from '../schema/schema.ts';
+import type { Admit } from './caller.ts';
+import { graphiqlOptions } from './graphiql.ts';
+import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf } from './http-answer.ts';
+import { fetchIncoming, nodeIncoming } from './incoming.ts';
+import { paramsOfBody, paramsOfUrl } from './request-params.ts';
+
+/** What yoga is given besides the request, where node:http is what it is served by. */
+interface NodeContext {
+  readonly req?: IncomingMessage;
+  readonly res?: ServerResponse;
+}
+
+export interface YogaDoorOptions {
+  readonly engine: Engine;
+  readonly admit: Admit;
+  /** The longest request body, in bytes. */
+  readonly maxRequestBytes: number;
+  /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
+  readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
+  /** False while the process is about to end: /ready then answers 503. */
+  readonly isReady: () => boolean;
+}
+
+/** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */
+export function createYogaDoor(options: YogaDoorOptions) {
+  const { engine, graphiqlHeaders, isReady, maxRequestBytes } = options;
+  return createYoga<NodeContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    healthCheckEndpoint: '/health',
+    landingPage: false,
+    graphiql: graphiqlHeaders === undefined ? false : graphiqlOptions(graphiqlHeaders),
+    renderGraphiQL,
+    // No page of another origin may call, no batches, no uploads: nothing here needs them.
+    cors: false,
+    batching: false,
+    multipart: false,
+    maxRequestBodySize: maxRequestBytes,
+    // The engine does these, for every door.
+    parserAndValidationCache: false,
+    logging: false,
+    maskedErrors: {
+      maskError: (error) => engine.refuse(refusalOf(error)).errors?.[0] ?? new Error('refused'),
+      isDev: false,
+    },
+    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options)],
+  });
+}
+
+/** What yoga itself refuses, with the status that it gives it: a method, a body that is too long. */
+const refusalOf = (error: unknown): unknown =>
+  error instanceof GraphQLError && isInHttp(error.extensions.http)
+    ? new Refusal('BAD_USER_INPUT', error.message, { http: error.extensions.http })
+    : error;
+
+/** The members that yoga looks at itself before it asks its plugins. */
+const looksRight: GraphQLParams = { query: '{ __typename }' };
+
+/**
+ * Puts the engine in the place of yoga's own parsing, validation and execution. Pages that need no caller (GraphiQL,
+ * /health, /ready) are answered by plugins before this one.
+ */
+function useEngine({
+  engine,
+  admit,
+}: Pick<YogaDoorOptions, 'engine' | 'admit'>): Plugin<object, NodeContext> {
+  const callers = new WeakMap<Request, Credentials>();
+  const answerTo = (request: Request) => mediaTypeOf(request.headers.get('accept') ?? undefined);
+  return {
+    async onRequest({ request, serverContext: { req }, endResponse, fetchAPI }) {
+      try {
+        callers.set(request, await admit(req === undefined ? fetchIncoming(request) : nodeIncoming(req)));
+      } catch (error) {
+        const mediaType = answerTo(request) ?? 'application/json';
+        endResponse(responseOf(httpAnswerOf(engine.refuse(error), mediaType), fetchAPI));
+      }
+    },
+    onRequestParse({ request, requestParser, setRequestParser }) {
+      if (requestParser === undefined) return;
+      // Yoga hands on a request whose body ends where it is too long.
+      setRequestParser(async (bounded) => {
+        const asked =
+          request.method === 'GET'
+            ? paramsOfUrl(request.url)
+            : paramsOfBody(new Uint8Array(await bounded.arrayBuffer()));
+        return { extensions: { asked } };
+      });
+    },
+    onParams({ params, request, setParams, setParamsHandler }) {
+      const asked: unknown = params.extensions?.asked;
+      const credentials = callers.get(request);
+      setParams(looksRight);
+      setParamsHandler(async () => {
+        if (credentials === undefined) throw new Error('a request reached its operation without a caller');
+        return engine.answer(asked, {
+          credentials,
+          signal: request.signal,
+          isReadOnly: request.method === 'GET',
+        });
+      });
+    },
+    onResultProcess({ request, resultProcessor, setResultProcessor }) {
+      const mediaType = answerTo(request);
+      if (mediaType === null || resultProcessor !== processRegularResult) return;
+      setResultProcessor(
+        (result, fetchAPI) => responseOf(httpAnswerOf(result as ExecutionResult, mediaType), fetchAPI),
+        mediaType,
+      );
+    },
+  };
+}
+
+/** Yoga's Response writes into the headers that it is given. */
+const responseOf = ({ status, headers, body }: HttpAnswer, { Response }: Pick<FetchAPI, 'Response'>) =>
+  new Response(body, { status, headers: { ...headers } });
