@@ -84,8 +84,8 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
     const objects = new Map<GraphQLObjectType, readonly FieldPlan[]>();
     const objectOf = (objectType: GraphQLObjectType) => {
-      let object = objects.get(objectType);
-      if (object === undefined) objects.set(objectType, (object = fieldsOf(nodes, objectType)));
+      const object = objects.get(objectType) ?? fieldsOf(nodes, objectType);
+      objects.set(objectType, object);
       return object;
     };
     return {

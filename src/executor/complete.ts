@@ -79,7 +79,7 @@ function object(type: GraphQLObjectType, { nodes, objectOf }: Place): Complete {
     if (type.isTypeOf) {
       const isOfType = type.isTypeOf(value, execution.context, info);
       if (isPromise(isOfType))
-        return Promise.resolve(isOfType).then((resolved) => {
+        return execution.after(isOfType, (resolved) => {
           if (!resolved) throw refuse();
           return executeFields(execution, fields ?? [], value, path);
         });
@@ -113,7 +113,7 @@ function abstract(type: GraphQLAbstractType, place: Place): Complete {
     if (value === null || value === undefined) return null;
     const name = resolveType(value, execution.context, info, type);
     return isPromise(name)
-      ? Promise.resolve(name).then((resolved) => objectNamed(resolved, info)(value, execution, info, path))
+      ? execution.after(name, (resolved) => objectNamed(resolved, info)(value, execution, info, path))
       : objectNamed(name, info)(value, execution, info, path);
   };
 }
@@ -127,9 +127,7 @@ function list(type: GraphQLList<GraphQLOutputType>, place: Place): Complete {
     const fail = (error: unknown) => execution.fail(error, nodes, path, isItemNonNull);
     try {
       if (isPromise(item))
-        return Promise.resolve(item)
-          .then((resolved) => complete(resolved, execution, info, path))
-          .catch(fail);
+        return execution.after(item, (resolved) => complete(resolved, execution, info, path)).catch(fail);
       const completed = complete(item, execution, info, path);
       return completed instanceof Promise ? completed.catch(fail) : completed;
     } catch (error) {

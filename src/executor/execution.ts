@@ -1,6 +1,6 @@
 import {
   type FieldNode,
-  GraphQLError,
+  type GraphQLError,
   type GraphQLResolveInfo,
   getArgumentValues,
   locatedError,
@@ -16,6 +16,8 @@ export class Execution {
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly errors: GraphQLError[] = [];
+  /** The answer is given: what is still on its way has nobody to be completed for. */
+  isOver = false;
   /** Where errors have put null: what fails below it is no longer part of the answer. */
   readonly #nulled = new Set<Path | undefined>();
   readonly #arguments: (Readonly<Record<string, unknown>> | undefined)[] = [];
@@ -36,6 +38,11 @@ export class Execution {
     const given = getArgumentValues(field.field, node, this.variableValues, undefined, hideSuggestions);
     this.#arguments[field.index] = given;
     return given;
+  }
+
+  /** Goes on with what a promise gives. */
+  after(promise: PromiseLike<unknown>, then: (value: unknown) => unknown): Promise<unknown> {
+    return Promise.resolve(promise).then((value) => (this.isOver ? null : then(value)));
   }
 
   /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
@@ -132,8 +139,8 @@ function executeField(
     const value = field.resolve(source, execution.argumentsOf(field), execution.context, info);
     const path = field.isLeaf ? undefined : info.path;
     if (isPromise(value))
-      return Promise.resolve(value)
-        .then((resolved) => field.complete(resolved, execution, info, path))
+      return execution
+        .after(value, (resolved) => field.complete(resolved, execution, info, path))
         .catch(fail);
     const completed = field.complete(value, execution, info, path);
     return completed instanceof Promise ? completed.catch(fail) : completed;
@@ -148,7 +155,7 @@ export function executeFields(
   fields: readonly FieldPlan[],
   source: unknown,
   path: Path | undefined,
-): object | Promise<object> {
+): Record<string, unknown> | Promise<Record<string, unknown>> {
   const data: Record<string, unknown> = {};
   const pending: Promise<unknown>[] = [];
   try {
@@ -156,7 +163,7 @@ export function executeFields(
       const value = executeField(execution, field, source, path);
       // What is on its way has its place already: the answer's order is that of the operation.
       data[field.name] = value;
-      if (value instanceof Promise) pending.push(value.then((done) => void (data[field.name] = done)));
+      if (value instanceof Promise) pending.push(value.then((done) => put(data, field, done)));
     }
   } catch (error) {
     swallow(pending);
@@ -165,12 +172,16 @@ export function executeFields(
   return pending.length === 0 ? data : Promise.all(pending).then(() => data);
 }
 
+function put(data: Record<string, unknown>, { name }: FieldPlan, value: unknown): void {
+  data[name] = value;
+}
+
 /** The same, one after the other: each field of a mutation begins when the one before has ended. */
 export async function executeFieldsSerially(
   execution: Execution,
   fields: readonly FieldPlan[],
   source: unknown,
-): Promise<object> {
+): Promise<Record<string, unknown>> {
   const data: Record<string, unknown> = {};
   for (const field of fields) data[field.name] = await executeField(execution, field, source, undefined);
   return data;

@@ -90,10 +90,10 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
 
 function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const { fields, operation } = execution.plan;
-  const answer = (data: object | null): ExecutionResult =>
-    execution.errors.length === 0
-      ? { data: data as Record<string, unknown> | null }
-      : { errors: execution.errors, data: data as Record<string, unknown> | null };
+  const answer = (data: Record<string, unknown> | null): ExecutionResult => {
+    execution.isOver = true;
+    return execution.errors.length === 0 ? { data } : { errors: execution.errors, data };
+  };
   const fail = (error: unknown) => {
     execution.note(error instanceof GraphQLError ? error : new GraphQLError(String(error)), undefined);
     return answer(null);

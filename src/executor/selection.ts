@@ -37,10 +37,9 @@ export interface SelectedField {
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
   const { known, fieldNodes } = selection;
   if (known === undefined) return collectFields(selection, type);
-  let ofNodes = known.get(fieldNodes);
-  if (ofNodes === undefined) known.set(fieldNodes, (ofNodes = new Map()));
-  let selected = ofNodes.get(type);
-  if (selected === undefined) ofNodes.set(type, (selected = collectFields(selection, type)));
+  const ofNodes = known.get(fieldNodes) ?? new Map<GraphQLObjectType, readonly SelectedField[]>();
+  const selected = ofNodes.get(type) ?? collectFields(selection, type);
+  known.set(fieldNodes, ofNodes.set(type, selected));
   return selected;
 }
 
