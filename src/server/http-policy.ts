@@ -9,6 +9,8 @@ export interface HttpPolicyOptions {
    * name is made to lead to this machine must not.
    */
   readonly onlyLocalNames: boolean;
+  /** The longest body, in bytes. Of one that does not say how long it is (chunked), it is for whoever reads it. */
+  readonly maxRequestBytes: number;
 }
 
 /** What a server is told of a request before its body is read. */
@@ -44,7 +46,8 @@ const requestId = /^[\w.:-]{1,128}$/;
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
-export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: HttpPolicyOptions): Verdict {
+export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict {
+  const { corsOrigins } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
   const answer: Record<string, string> = {
@@ -63,17 +66,22 @@ export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: Htt
       answer['Access-Control-Max-Age'] = '600';
     }
   }
-  return { headers: answer, refusal: refusalOf(request, onlyLocalNames) };
+  return { headers: answer, refusal: refusalOf(request, options) };
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
-function refusalOf({ method, target, headers }: HttpRequest, onlyLocalNames: boolean): Verdict['refusal'] {
+function refusalOf(
+  { method, target, headers }: HttpRequest,
+  { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
+): Verdict['refusal'] {
   const url = URL.parse(`http://${headers.host ?? 'localhost'}${target}`);
   if (url === null) return { status: 400, message: 'The Host header, or the address, is none.' };
   if (onlyLocalNames && !isLoopback(url.hostname))
     return { status: 421, message: 'This server answers to names of its own machine only.' };
+  if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
+    return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const type = headers['content-type'];
   // A page of another origin can send anything else without asking first.

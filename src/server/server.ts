@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../bank/error.ts';
+import { Answer } from './answer.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
 import { type HttpPolicyOptions, judge } from './http-policy.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
@@ -12,7 +13,7 @@ export interface ServerOptions extends GraphQLOptions {
   readonly load: LoadLimits;
   /** The headers that tell callers apart, in lower case; the three credentials where left out. */
   readonly callerHeaders?: readonly string[] | undefined;
-  readonly http: HttpPolicyOptions;
+  readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
@@ -34,18 +35,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
   });
+  const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
   const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
-    const { socket } = request;
-    response.once('finish', () => {
-      // What nobody reads of a request would keep its connection.
-      if (!request.complete) socket.destroySoon();
-    });
     // A connection that is kept alive would go on being served after close().
     if (draining) response.setHeader('Connection', 'close');
     const { headers, refusal } = judge(
       { method: request.method ?? '', target: request.url ?? '', headers: request.headers },
-      options.http,
+      policy,
     );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (request.method === 'OPTIONS') return void response.writeHead(204).end();
@@ -108,6 +105,7 @@ export async function listen(
       // How often Node looks: by default every 30 s, whatever the two above say.
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
+      ServerResponse: Answer,
     },
     (request, response) => {
       const { socket } = request;
