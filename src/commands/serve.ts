@@ -3,6 +3,8 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig, StartError } from '../config.ts';
 import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
+import { parseRedisUrl } from '../payments/redis-address.ts';
+import { logOptions } from '../server/log.ts';
 import { loadPersistedDocuments } from '../server/persisted-manifest.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
@@ -17,10 +19,11 @@ const leaseMarginMs = 10_000;
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
 export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
-  const logger = pino({ level: config.logLevel }, standardOutput(false));
+  const secrets = operatorsSecrets(config);
+  const logger = pino(logOptions(config.logLevel, secrets), standardOutput(false));
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const audit = pino({ level: 'info' }, standardOutput(true)).child({ audit: 'payment' });
+  const audit = pino(logOptions('info', secrets), standardOutput(true)).child({ audit: 'payment' });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
@@ -79,7 +82,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
           response.setHeader('Content-Type', telemetry.registry.contentType);
           response.end(await telemetry.registry.metrics());
         });
-  write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config)}\n`);
+  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, config)}\n`);
   return async () => {
     await server.close();
     await metrics?.close();
@@ -112,6 +115,13 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
   return { documents, only: persisted.only };
 }
 
+/** What the operator alone knows, as it may stand in somebody's error. */
+function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
+  // As it is written in the URL, and as it is sent.
+  const passwords = [URL.parse(state.url)?.password, parseRedisUrl(state.url)?.password];
+  return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
+}
+
 /** Where logs go. A reader that is gone, or a full disk, must not end the process. */
 function standardOutput(sync: boolean) {
   const output = pino.destination({ dest: 1, sync });
@@ -120,7 +130,13 @@ function standardOutput(sync: boolean) {
 }
 
 /** What is served, where, over which bank, and a first query to paste. */
-function banner(url: string, sandboxUrl: string | null, bankUrl: string, config: Config): string {
+function banner(
+  url: string,
+  metricsUrl: string | null,
+  sandboxUrl: string | null,
+  bankUrl: string,
+  config: Config,
+): string {
   const { graphiql, identity } = config;
   const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
   const headers = Object.entries(identity === null ? alice : bearer).map(
@@ -132,6 +148,7 @@ function banner(url: string, sandboxUrl: string | null, bankUrl: string, config:
       ? `The bank is ${bankUrl}.`
       : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
     `Health: ${url}/health, ready for traffic: ${url}/ready.`,
+    ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}/metrics.`]),
     ...(sandboxUrl === null
       ? ['', `  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
       : [

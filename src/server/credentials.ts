@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
 import { badUserInput } from '../bank/error.ts';
+import { hideFromLog } from './current-request.ts';
 import type { Identify } from './use-caller.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
@@ -24,6 +25,7 @@ export const identifyByHeaders =
   (subscriptionKey: string | null): Identify =>
   (request, incoming) => {
     const given = readCredentials(request, incoming);
+    hideFromLog([...secretsOf(given), ...headerValues('Authorization', request, incoming)]);
     return subscriptionKey === null ? given : { ...given, subscriptionKey };
   };
 

@@ -23,7 +23,7 @@ export interface HttpRequest {
 
 /** What the answer has to carry, and, where the request is not served, what is answered instead. */
 export interface Verdict {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>> & { readonly 'X-Request-Id': string };
   readonly refusal: { readonly status: number; readonly message: string } | null;
 }
 
@@ -50,7 +50,7 @@ export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict
   const { corsOrigins } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
-  const answer: Record<string, string> = {
+  const answer: Record<string, string> & { 'X-Request-Id': string } = {
     ...always,
     'X-Request-Id': typeof given === 'string' && requestId.test(given) ? given : randomUUID(),
   };

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { errors, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
 import { headerValues, refuseCredentials } from './credentials.ts';
+import { hideFromLog } from './current-request.ts';
 import { createKeys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
 import { RefusedRequest, refusedForNow } from './refused-request.ts';
@@ -52,8 +53,11 @@ export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, '
     refuseCredentials(request, incoming);
     const token = bearerToken(request, incoming);
     if (token === null) throw unauthenticated('A bearer token is needed.', 'Bearer');
+    hideFromLog([token]);
     try {
-      return await verify(token);
+      const credentials = await verify(token);
+      hideFromLog(secretsOf(credentials));
+      return credentials;
     } catch (error) {
       if (error instanceof KeysUnavailable)
         throw refusedForNow(

@@ -29,7 +29,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
       extensions: { code, retryable: false, ...http },
     });
   }
-  unexpected(error);
+  unexpected(origin);
   const http = located?.path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
     ...place,

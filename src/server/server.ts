@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../bank/error.ts';
 import { Answer } from './answer.ts';
+import { duringRequest } from './current-request.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
 import { type HttpPolicyOptions, judge } from './http-policy.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
@@ -59,7 +60,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       }
       response.once('close', entered);
     }
-    void graphql(request, response);
+    duringRequest(headers['X-Request-Id'], () => void graphql(request, response));
   });
   return {
     url: listening.url,
