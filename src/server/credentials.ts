@@ -5,7 +5,7 @@ import { hideFromLog } from './current-request.ts';
 import type { Identify } from './use-caller.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
-const keyParameter = 'subscription-key';
+export const keyParameter = 'subscription-key';
 
 /**
  * The values of a header, one for each time that it was sent. `incoming` is Node's request, where there is one: it
