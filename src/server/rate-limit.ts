@@ -1,12 +1,12 @@
 import {
   type RateLimiterAbstract,
-  RateLimiterMemory,
   RateLimiterRedis,
   RateLimiterRes,
   RLWrapperTimeouts,
 } from 'rate-limiter-flexible';
 import { type Credentials, callerOf, keyOf } from '../bank/credentials.ts';
 import { BankqlError } from '../bank/error.ts';
+import { BoundedCounts } from './rate-limit-memory.ts';
 
 /** So many REST calls in so many seconds, counted from the first one. */
 export interface RateLimit {
@@ -88,11 +88,12 @@ function budget(
   redis: object | null,
 ): Budget | null {
   if (limit === null) return null;
-  const options = { points: limit.calls, duration: limit.seconds, keyPrefix: `bankql:rate:${name}` };
-  const memory = new RateLimiterMemory(options);
+  const memory = new BoundedCounts(limit);
   if (redis === null) return { limiter: memory, owner };
   const limiter = new RateLimiterRedis({
-    ...options,
+    points: limit.calls,
+    duration: limit.seconds,
+    keyPrefix: `bankql:rate:${name}`,
     storeClient: redis,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
