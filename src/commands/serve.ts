@@ -9,7 +9,7 @@ import { loadPersistedDocuments } from '../server/persisted-manifest.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
 import { listen, serve } from '../server/server.ts';
-import { createTelemetry } from '../server/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
 import { alice, openSandbox } from './sandbox.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,7 +28,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const rates = await openRateLimiter(config.rateLimits, config.state.url);
+  const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
   const rateLimiter = rates?.limiter ?? null;
   const client = createBankClient({
     ...config.bankLimits,
@@ -62,7 +62,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     payments,
     rateLimiter,
     persisted,
-    identify: await identifyBy(config, logger),
+    identify: await identifyBy(config, logger, telemetry),
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
@@ -74,6 +74,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     graphiqlHeaders: config.graphiql ? headers : undefined,
     logger,
     onShed: telemetry.onShed,
+    onHttpRefusal: telemetry.onHttpRefusal,
   });
   const metrics =
     config.metricsPort === null
@@ -99,10 +100,10 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
 const bearer = { Authorization: 'Bearer your-token' };
 
 /** Finds out who calls by tokens, where they are to say it. */
-async function identifyBy({ identity }: Config, logger: Logger) {
+async function identifyBy({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
   if (identity === null) return undefined;
   const { identifyByToken } = await import('../server/identity.ts');
-  return identifyByToken(identity, logger);
+  return identifyByToken(identity, logger, onTokenRefusal);
 }
 
 /** The documents of the manifest; null where there is none. Errors: StartError. */

@@ -21,10 +21,13 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** A Host or an address that is none; a body that is too long, or of another kind; another machine's name. */
+export type HttpRefusal = 400 | 413 | 415 | 421;
+
 /** What the answer has to carry, and, where the request is not served, what is answered instead. */
 export interface Verdict {
   readonly headers: Readonly<Record<string, string>> & { readonly 'X-Request-Id': string };
-  readonly refusal: { readonly status: number; readonly message: string } | null;
+  readonly refusal: { readonly status: HttpRefusal; readonly message: string } | null;
 }
 
 /**

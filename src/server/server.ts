@@ -5,7 +5,7 @@ import { type ErrorCode, errorCodes } from '../bank/error.ts';
 import { Answer } from './answer.ts';
 import { duringRequest } from './current-request.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
-import { type HttpPolicyOptions, judge } from './http-policy.ts';
+import { type HttpPolicyOptions, type HttpRefusal, judge } from './http-policy.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
 
 export interface ServerOptions extends GraphQLOptions {
@@ -19,6 +19,8 @@ export interface ServerOptions extends GraphQLOptions {
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
   readonly onShed?: (why: Shed) => void;
+  /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
+  readonly onHttpRefusal?: (status: HttpRefusal) => void;
 }
 
 export interface RunningServer {
@@ -47,7 +49,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (request.method === 'OPTIONS') return void response.writeHead(204).end();
-    if (refusal !== null) return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
+    if (refusal !== null) {
+      options.onHttpRefusal?.(refusal.status);
+      return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
+    }
+    response.once('finish', () => {
+      // Of a body in chunks only its reader knows that it is too long.
+      if (response.statusCode === 413) options.onHttpRefusal?.(413);
+    });
     // Health is told whatever the load.
     if (!/^\/(health|ready)(\?|$)/.test(request.url ?? '')) {
       const entered = load.enter(request);
