@@ -1,3 +1,4 @@
+import { lastWords } from './commands/crash.ts';
 import { StartError } from './config.ts';
 
 /**
@@ -12,6 +13,15 @@ const terminal = {
   write: (text: string) => void process.stdout.write(text),
   writeError: (text: string) => void process.stderr.write(text),
 };
+
+/** Two, for the doctor: one says that a bank does not conform. */
+const exitCode = command === 'doctor' ? 2 : 1;
+
+/** Promises that nobody waits for come this way too. */
+process.on('uncaughtException', (error) => {
+  terminal.writeError(`${lastWords(error)}\n`);
+  process.exit(exitCode);
+});
 
 /** Runs until a signal comes, and then ends what runs. */
 function serveUntilSignal(stop: () => Promise<void>): void {
@@ -51,6 +61,5 @@ try {
     );
 } catch (error) {
   terminal.writeError(`${explain(error)}\n`);
-  // Two, for the doctor: one says that a bank does not conform.
-  process.exit(command === 'doctor' ? 2 : 1);
+  process.exit(exitCode);
 }

@@ -133,6 +133,13 @@ test('every operation has its row in docs/architecture.md, as the table has it',
   );
 });
 
+test('every metric, and no other, has its row in docs/reliability.md', () => {
+  const page = readFileSync(join(root, 'docs/reliability.md'), 'utf8');
+  const documented = [...page.matchAll(/^\| `(bankql_\w+)` \|/gm)].map(([, name]) => name);
+  const telemetry = readFileSync(join(root, 'src/server/telemetry.ts'), 'utf8');
+  expect(documented.sort()).toEqual([...telemetry.matchAll(/name: '(\w+)'/g)].map(([, name]) => name).sort());
+});
+
 test('versions are pinned, and the lock has a hash for every package', () => {
   const lock: unknown = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const packages = Object.entries(Reflect.get(Object(lock), 'packages') ?? {}).filter(

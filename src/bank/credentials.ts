@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as hashOnce } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from './error.ts';
 
@@ -70,7 +70,7 @@ export const secretsOf = (credentials: Credentials): string[] =>
 
 /** SHA-256 of the values, told apart from each other by JSON: what tells callers apart holds no credential. */
 export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
-  createHash('sha256').update(JSON.stringify(values)).digest('base64');
+  hashOnce('sha256', JSON.stringify(values), 'base64');
 
 /** A function of a request's credentials, computed once for each request. */
 function once(compute: (credentials: Credentials) => string): (credentials: Credentials) => string {

@@ -4,10 +4,12 @@ import { type Config, readConfig, StartError } from '../config.ts';
 import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
+import { parseRedisUrl } from '../payments/redis-address.ts';
+import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
 import { listen, serve } from '../server/server.ts';
-import { createTelemetry } from '../server/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
 import { alice, openSandbox } from './sandbox.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,15 +19,16 @@ const leaseMarginMs = 10_000;
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
 export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
-  const logger = pino({ level: config.logLevel }, standardOutput(false));
+  const secrets = operatorsSecrets(config);
+  const logger = pino(logOptions(config.logLevel, secrets), standardOutput(false));
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const audit = pino({ level: 'info' }, standardOutput(true)).child({ audit: 'payment' });
+  const audit = pino(logOptions('info', secrets), standardOutput(true)).child({ audit: 'payment' });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-  const rates = await openRateLimiter(config.rateLimits, config.state.url);
+  const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
   const rateLimiter = rates?.limiter ?? null;
   const client = createBankClient({
     ...config.bankLimits,
@@ -59,7 +62,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     payments,
     rateLimiter,
     persisted,
-    identify: await identifyBy(config, logger),
+    identify: await identifyBy(config, logger, telemetry),
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
@@ -71,6 +74,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     graphiqlHeaders: config.graphiql ? headers : undefined,
     logger,
     onShed: telemetry.onShed,
+    onHttpRefusal: telemetry.onHttpRefusal,
   });
   const metrics =
     config.metricsPort === null
@@ -79,7 +83,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
           response.setHeader('Content-Type', telemetry.registry.contentType);
           response.end(await telemetry.registry.metrics());
         });
-  write(`${banner(server.url, sandbox?.url ?? null, baseUrl, config)}\n`);
+  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, config)}\n`);
   return async () => {
     await server.close();
     await metrics?.close();
@@ -96,10 +100,10 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
 const bearer = { Authorization: 'Bearer your-token' };
 
 /** Finds out who calls by tokens, where they are to say it. */
-async function identifyBy({ identity }: Config, logger: Logger) {
+async function identifyBy({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
   if (identity === null) return undefined;
   const { identifyByToken } = await import('../server/identity.ts');
-  return identifyByToken(identity, logger);
+  return identifyByToken(identity, logger, onTokenRefusal);
 }
 
 /** The documents of the manifest; null where there is none. Errors: StartError. */
@@ -112,6 +116,13 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
   return { documents, only: persisted.only };
 }
 
+/** What the operator alone knows, as it may stand in somebody's error. */
+function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
+  // As it is written in the URL, and as it is sent.
+  const passwords = [URL.parse(state.url)?.password, parseRedisUrl(state.url)?.password];
+  return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
+}
+
 /** Where logs go. A reader that is gone, or a full disk, must not end the process. */
 function standardOutput(sync: boolean) {
   const output = pino.destination({ dest: 1, sync });
@@ -120,7 +131,13 @@ function standardOutput(sync: boolean) {
 }
 
 /** What is served, where, over which bank, and a first query to paste. */
-function banner(url: string, sandboxUrl: string | null, bankUrl: string, config: Config): string {
+function banner(
+  url: string,
+  metricsUrl: string | null,
+  sandboxUrl: string | null,
+  bankUrl: string,
+  config: Config,
+): string {
   const { graphiql, identity } = config;
   const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
   const headers = Object.entries(identity === null ? alice : bearer).map(
@@ -132,6 +149,7 @@ function banner(url: string, sandboxUrl: string | null, bankUrl: string, config:
       ? `The bank is ${bankUrl}.`
       : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
     `Health: ${url}/health, ready for traffic: ${url}/ready.`,
+    ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}/metrics.`]),
     ...(sandboxUrl === null
       ? ['', `  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
       : [

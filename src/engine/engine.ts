@@ -2,7 +2,13 @@ import type { ExecutionResult } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { Payments } from '../payments/payments.ts';
-import { type Context, Reader } from '../schema/context.ts';
+import {
+  type Context,
+  type Defaults,
+  type OperationLimits,
+  Reader,
+  type StaleAnswer,
+} from '../schema/context.ts';
 import { createDocuments, type DocumentOptions } from './documents.ts';
 import { maskError } from './mask-error.ts';
 import { checkParams } from './params.ts';
@@ -47,7 +53,7 @@ export function createEngine({
 }: EngineOptions): Engine {
   const { defaults, limits } = options;
   const documentOf = createDocuments({ ...options, persisted: persisted?.documents ?? null });
-  const finish = (result: ExecutionResult, { reader: { stale } }: Context): ExecutionResult => {
+  const finish = (result: ExecutionResult, { stale }: RequestContext): ExecutionResult => {
     if (result.errors === undefined && stale.length === 0) return result;
     return {
       ...result,
@@ -60,21 +66,20 @@ export function createEngine({
 
   const refuse = (error: unknown): ExecutionResult => ({ errors: [maskError(error, unexpected)] });
 
-  function answer(asked: unknown, { credentials, signal, isReadOnly = false }: Asking) {
+  function answer(asked: unknown, asking: Asking) {
     try {
       const params = checkParams(asked);
       const text = textOf(params, persisted);
       if (text === null) throw new Refusal('BAD_USER_INPUT', 'A request needs a "query".');
       const operation = documentOf(text)(params.operationName);
-      if (isReadOnly && operation.kind !== 'query')
+      if (asking.isReadOnly === true && operation.kind !== 'query')
         throw new Refusal('BAD_USER_INPUT', 'Send what changes something by POST.', {
           http: { status: 405, headers: { Allow: 'POST' } },
         });
       const raw = params.variables ?? {};
       const values = operation.variablesOf(raw);
       operation.checkCalls(values);
-      const reader = new Reader({ bank, credentials, limits, signal });
-      const context: Context = { credentials, payments, defaults, reader };
+      const context = new RequestContext(bank, payments, defaults, limits, asking);
       const result = operation.execute(context, { raw, values });
       return result instanceof Promise
         ? result.then((settled) => finish(settled, context), refuse)
@@ -86,3 +91,37 @@ export function createEngine({
 
   return { answer, refuse };
 }
+
+/** A request's context. What reads the bank is made when a resolver asks for it: many an operation reads nothing. */
+class RequestContext implements Context {
+  readonly payments: Payments;
+  readonly defaults: Defaults;
+  readonly credentials: Credentials;
+  readonly #makeReader: () => Reader;
+  #reader: Reader | null = null;
+
+  constructor(
+    bank: BankClient,
+    payments: Payments,
+    defaults: Defaults,
+    limits: OperationLimits,
+    asking: Asking,
+  ) {
+    const { credentials } = asking;
+    this.payments = payments;
+    this.defaults = defaults;
+    this.credentials = credentials;
+    this.#makeReader = () => new Reader({ bank, credentials, limits, signal: asking.signal });
+  }
+
+  get reader(): Reader {
+    this.#reader ??= this.#makeReader();
+    return this.#reader;
+  }
+
+  get stale(): readonly StaleAnswer[] {
+    return this.#reader?.stale ?? nothing;
+  }
+}
+
+const nothing: readonly StaleAnswer[] = [];

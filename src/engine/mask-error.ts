@@ -28,7 +28,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
       extensions: { code, retryable: false },
     });
   }
-  unexpected(error);
+  unexpected(origin);
   const http = located?.path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
     ...place,

@@ -69,3 +69,18 @@ export const AccountRefInput = builder.inputType('AccountRefInput', {
 
 export const accountRefBody = ({ accountId, bankId }: typeof AccountRefInput.$inferInput): AccountRefBody =>
   present({ account_id: accountId, bank_id: bankId });
+
+/**
+ * The same, of an account that can be asked for afterwards. `name` is the input's.
+ * Errors: BAD_USER_INPUT, which names the id that is at fault and does not repeat it.
+ */
+export function checkedAccountRefBody(
+  name: string,
+  given: typeof AccountRefInput.$inferInput,
+): AccountRefBody {
+  for (const part of ['bankId', 'accountId'] as const) {
+    const id = given[part];
+    if (typeof id === 'string') checkId(`${name}.${part}`, id);
+  }
+  return accountRefBody(given);
+}

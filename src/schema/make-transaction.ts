@@ -1,7 +1,7 @@
 import { checkId } from '../bank/path.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { checkKey } from '../payments/payments.ts';
-import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
+import { AccountRefInput, checkedAccountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { known } from './field-facts.ts';
@@ -18,7 +18,11 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
       type: AccountRefInput,
       description: "REST `from`; what it leaves out is the path's account and bank.",
     }),
-    to: t.field({ type: AccountRefInput, required: true, description: 'REST `to`, sent as given.' }),
+    to: t.field({
+      type: AccountRefInput,
+      required: true,
+      description: 'REST `to`, sent as given; its ids have to be ones that can be asked for.',
+    }),
     value: t.field({
       type: AmountInput,
       required: true,
@@ -41,8 +45,8 @@ function transferOf(input: TransferInput, defaults: Defaults) {
   const body = present({
     description: input.description,
     challenge_type: input.challengeType,
-    from: { bank_id: bankId, account_id: accountId, ...accountRefBody(input.from ?? {}) },
-    to: accountRefBody(input.to),
+    from: { bank_id: bankId, account_id: accountId, ...checkedAccountRefBody('from', input.from ?? {}) },
+    to: checkedAccountRefBody('to', input.to),
     value: amountBody(input.value),
   });
   const parties = {

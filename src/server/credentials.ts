@@ -1,10 +1,11 @@
-import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
 import { badUserInput } from '../bank/error.ts';
 import type { Identify } from './caller.ts';
+import { hideFromLog } from './current-request.ts';
 import type { Incoming } from './incoming.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
-const keyParameter = 'subscription-key';
+export const keyParameter = 'subscription-key';
 
 const headers = {
   subscriptionKey: credentialHeaders.subscriptionKey.toLowerCase(),
@@ -24,6 +25,7 @@ export const identifyByHeaders =
   (subscriptionKey: string | null): Identify =>
   (incoming) => {
     const given = readCredentials(incoming);
+    hideFromLog(() => [...secretsOf(given), ...incoming.header('authorization')]);
     return subscriptionKey === null ? given : { ...given, subscriptionKey };
   };
 

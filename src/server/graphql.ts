@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { createEngine, type EngineOptions } from '../engine/engine.ts';
 import { admitting, type Identify } from './caller.ts';
@@ -24,8 +24,8 @@ export interface GraphQLOptions
 }
 
 export interface GraphQLServer {
-  /** The endpoint for node:http. */
-  readonly listener: RequestListener;
+  /** The endpoint for node:http; `headers` are those that every answer bears. */
+  listen(request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>): void;
   /** The same as a Fetch handler. */
   fetch(request: Request): Promise<Response>;
 }
@@ -41,12 +41,11 @@ export function createGraphQL(options: GraphQLOptions): GraphQLServer {
   const yoga = createYogaDoor({ ...options, engine, admit, isReady });
   const post = createPostDoor({ ...options, engine, admit });
   return {
-    listener:
-      options.hasPostDoor === false
-        ? yoga
-        : (request, response) => {
-            if (!post(request, response)) void yoga(request, response);
-          },
+    listen(request, response, headers) {
+      if (options.hasPostDoor !== false && post(request, response, headers)) return;
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      void yoga(request, response);
+    },
     fetch: async (request) => yoga.fetch(request),
   };
 }

@@ -9,6 +9,8 @@ export interface HttpPolicyOptions {
    * name is made to lead to this machine must not.
    */
   readonly onlyLocalNames: boolean;
+  /** The longest body, in bytes. Of one that does not say how long it is (chunked), it is for whoever reads it. */
+  readonly maxRequestBytes: number;
 }
 
 /** What a server is told of a request before its body is read. */
@@ -19,10 +21,14 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** A Host or an address that is none; a body that is too long, or of another kind; another machine's name. */
+export type HttpRefusal = 400 | 413 | 415 | 421;
+
 /** What the answer has to carry, and, where the request is not served, what is answered instead. */
 export interface Verdict {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly refusal: { readonly status: number; readonly message: string } | null;
+  /** Nobody else has them: whoever answers may add to them. */
+  readonly headers: Record<string, string> & { 'X-Request-Id': string };
+  readonly refusal: { readonly status: HttpRefusal; readonly message: string } | null;
 }
 
 /**
@@ -44,10 +50,11 @@ const requestId = /^[\w.:-]{1,128}$/;
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
-export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: HttpPolicyOptions): Verdict {
+export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict {
+  const { corsOrigins } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
-  const answer: Record<string, string> = {
+  const answer: Record<string, string> & { 'X-Request-Id': string } = {
     ...always,
     'X-Request-Id': typeof given === 'string' && requestId.test(given) ? given : randomUUID(),
   };
@@ -63,17 +70,31 @@ export function judge(request: HttpRequest, { corsOrigins, onlyLocalNames }: Htt
       answer['Access-Control-Max-Age'] = '600';
     }
   }
-  return { headers: answer, refusal: refusalOf(request, onlyLocalNames) };
+  return { headers: answer, refusal: refusalOf(request, options) };
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
-function refusalOf({ method, target, headers }: HttpRequest, onlyLocalNames: boolean): Verdict['refusal'] {
-  const url = URL.parse(`http://${headers.host ?? 'localhost'}${target}`);
-  if (url === null) return { status: 400, message: 'The Host header, or the address, is none.' };
-  if (onlyLocalNames && !isLoopback(url.hostname))
+/** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
+const plainHost =
+  /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
+const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
+
+function refusalOf(
+  { method, target, headers }: HttpRequest,
+  { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
+): Verdict['refusal'] {
+  const { host = 'localhost' } = headers;
+  // Nearly all are plain, and need no parser to be seen to be a URL.
+  const hostname =
+    (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ??
+    URL.parse(`http://${host}${target}`)?.hostname;
+  if (hostname === undefined) return { status: 400, message: 'The Host header, or the address, is none.' };
+  if (onlyLocalNames && !isLoopback(hostname))
     return { status: 421, message: 'This server answers to names of its own machine only.' };
+  if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
+    return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
   const type = headers['content-type'];
   // A page of another origin can send anything else without asking first.

@@ -1,13 +1,15 @@
 import { errors, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
+import { badUserInput } from '../bank/error.ts';
 import { Refusal, refusedForNow } from '../engine/refusal.ts';
+import type { Identify } from './caller.ts';
 import { refuseCredentials } from './credentials.ts';
-import type { Incoming } from './incoming.ts';
+import { hideFromLog } from './current-request.ts';
 import { createKeys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
-
-import type { Identify } from './caller.ts';
+import type { Incoming } from './incoming.ts';
+import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
 
 /** How far clocks may differ, in seconds. */
 const clockSkew = 60;
@@ -16,9 +18,14 @@ const longestToken = 8192;
 /**
  * Takes who calls from the verified claims of the request's bearer token; the key is the operator's.
  * Errors: BAD_USER_INPUT where the request brings credentials of its own; UNAUTHENTICATED (401) for no token, or one
- *         that is not accepted, without a word of why; OVERLOADED (503) while tokens cannot be verified.
+ *         that is not accepted, without a word of why; OVERLOADED (503) while tokens cannot be verified. `onRefusal` is
+ *         told of the last two; it must not throw.
  */
-export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, 'debug' | 'warn'>): Identify {
+export function identifyByToken(
+  options: IdentityOptions,
+  logger: Pick<Logger, 'debug' | 'warn'>,
+  onRefusal?: (why: TokenRefusal) => void,
+): Identify {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
   const keys = createKeys({
     url: options.jwksUrl,
@@ -39,7 +46,7 @@ export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, '
     const { payload } = await jwtVerify(token, keys, expected);
     const read = (claim: string, header: string) => {
       const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
-      if (typeof value !== 'string') throw new Error(`the claim ${claim} is no text`);
+      if (typeof value !== 'string') throw badUserInput(`the claim ${claim} is no text`);
       return checkCredential(header, value);
     };
     return {
@@ -52,10 +59,17 @@ export function identifyByToken(options: IdentityOptions, logger: Pick<Logger, '
   return async (incoming) => {
     refuseCredentials(incoming);
     const token = bearerToken(incoming);
-    if (token === null) throw unauthenticated('A bearer token is needed.', 'Bearer');
+    if (token === null) {
+      onRefusal?.('no token');
+      throw unauthenticated('A bearer token is needed.', 'Bearer');
+    }
+    hideFromLog(() => [token]);
     try {
-      return await verify(token);
+      const credentials = await verify(token);
+      hideFromLog(() => secretsOf(credentials));
+      return credentials;
     } catch (error) {
+      onRefusal?.(tokenRefusalOf(error));
       if (error instanceof KeysUnavailable)
         throw refusedForNow(
           'OVERLOADED',

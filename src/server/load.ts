@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { credentialHeaders, hash } from '../bank/credentials.ts';
+import { keyParameter } from './credentials.ts';
 
 export interface LoadLimits {
   /** Requests that are under way at the same time, in all and of one caller. */
@@ -15,8 +16,13 @@ export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag';
 /** How often the event loop's lag is looked at, in milliseconds. */
 const lookEveryMs = 100;
 
-/** The headers that tell callers apart, where they bring their own credentials. */
+/** The headers that tell callers apart, where they bring their own credentials; the key may be in the URL instead. */
 const credentials = Object.values(credentialHeaders).map((name) => name.toLowerCase());
+
+function keyOfUrl(url = ''): string | null {
+  const query = url.indexOf('?');
+  return query === -1 ? null : new URLSearchParams(url.slice(query)).get(keyParameter);
+}
 
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
@@ -38,10 +44,11 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
     get inFlight() {
       return inFlight;
     },
-    enter({ headers }: IncomingMessage): (() => void) | Shed {
+    enter({ headers, url }: IncomingMessage): (() => void) | Shed {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';
-      const caller = hash(callerHeaders.map((name) => headers[name]));
+      const key = callerHeaders === credentials ? keyOfUrl(url) : null;
+      const caller = hash([...callerHeaders.map((name) => headers[name]), key]);
       const own = ofCaller.get(caller) ?? 0;
       if (own >= limits.inFlightPerCaller) return 'in flight of the caller';
       inFlight++;

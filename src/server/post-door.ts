@@ -20,42 +20,65 @@ export interface PostDoorOptions {
  * or a client that takes no JSON.
  */
 export function createPostDoor(options: PostDoorOptions) {
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const { method, url = '', headers } = request;
+  return (request: IncomingMessage, response: ServerResponse, headers: Headers): boolean => {
+    const { method, url = '' } = request;
     if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return false;
-    const mediaType = mediaTypeOf(headers.accept);
+    const mediaType = mediaTypeOf(request.headers.accept);
     if (mediaType === null) return false;
-    void serve(request, response, mediaType, options);
+    void serve({ request, response, mediaType, headers }, options);
     return true;
   };
 }
 
+/** Headers that every answer bears. */
+type Headers = Readonly<Record<string, string>>;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly mediaType: MediaType;
+  readonly headers: Headers;
+}
+
 async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  mediaType: MediaType,
+  { request, response, mediaType, headers }: Exchange,
   { engine, admit, maxRequestBytes }: PostDoorOptions,
 ): Promise<void> {
   let result: ExecutionResult;
   try {
     const credentials = await admit(nodeIncoming(request));
-    const body = await bodyOf(request, maxRequestBytes);
-    const client = new AbortController();
-    response.once('close', () => {
-      if (!response.writableFinished) client.abort();
+    const asked = paramsOfBody(await bodyOf(request, maxRequestBytes));
+    result = await engine.answer(asked, {
+      credentials,
+      get signal() {
+        return signalOf(response);
+      },
     });
-    result = await engine.answer(paramsOfBody(body), { credentials, signal: client.signal });
   } catch (error) {
     // Nobody is there to be answered.
-    if (request.destroyed && !request.complete) return;
+    if (error instanceof ClientLeft) return;
     result = engine.refuse(error);
   }
-  const { status, headers, body } = httpAnswerOf(result, mediaType);
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  const answer = httpAnswerOf(result, mediaType);
+  const { status, body } = answer;
+  response.writeHead(status, { ...headers, ...answer.headers, 'Content-Length': Buffer.byteLength(body) });
   response.end(body);
 }
 
-/** Reads a body to its end. Errors: Refusal (413) where it is too long; whatever breaks the connection. */
+/** A signal that is raised when the client leaves before its answer is written. */
+function signalOf(response: ServerResponse): AbortSignal {
+  const client = new AbortController();
+  const look = () => {
+    if (!response.writableFinished) client.abort();
+  };
+  if (response.destroyed) look();
+  else response.on('close', look);
+  return client.signal;
+}
+
+class ClientLeft extends Error {}
+
+/** Reads a body to its end. Errors: Refusal (413) where it is too long; ClientLeft. */
 function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -66,12 +89,14 @@ function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       request.pause();
       reject(
         new Refusal('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, {
-          http: { status: 413, headers: { Connection: 'close' } },
+          http: { status: 413 },
         }),
       );
     });
-    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.once('error', reject);
-    request.once('close', () => reject(new Error('the client left before its request was whole')));
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('error', () => reject(new ClientLeft()));
+    request.on('close', () => {
+      if (!request.complete) reject(new ClientLeft());
+    });
   });
 }

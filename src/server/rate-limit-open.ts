@@ -1,5 +1,5 @@
 import { parseRedisUrl, type RedisAddress } from '../payments/redis-address.ts';
-import type { RateLimiter, RateLimits } from './rate-limit.ts';
+import type { RateLimiter, RateLimitOptions, RateLimits } from './rate-limit.ts';
 
 export interface OpenRateLimiter {
   readonly limiter: RateLimiter;
@@ -13,12 +13,16 @@ const maxUnanswered = 1_000;
  * Counts in the Redis of STATE_URL, where it names one, so that all processes count together; else in memory. The
  * libraries are loaded only where they are needed. Null where nothing is limited.
  */
-export async function openRateLimiter(limits: RateLimits, stateUrl: string): Promise<OpenRateLimiter | null> {
+export async function openRateLimiter(
+  limits: RateLimits,
+  stateUrl: string,
+  onRefusal?: RateLimitOptions['onRefusal'],
+): Promise<OpenRateLimiter | null> {
   if (limits.perCaller === null && limits.perKey === null) return null;
   const address = parseRedisUrl(stateUrl);
   const redis = address === null ? null : await connect(address);
   const { createRateLimiter } = await import('./rate-limit.ts');
-  const limiter = createRateLimiter({ ...limits, redis });
+  const limiter = createRateLimiter({ ...limits, redis, onRefusal });
   return limiter === null ? null : { limiter, close: () => redis?.destroy() };
 }
 

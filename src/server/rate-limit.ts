@@ -1,12 +1,12 @@
 import {
   type RateLimiterAbstract,
-  RateLimiterMemory,
   RateLimiterRedis,
   RateLimiterRes,
   RLWrapperTimeouts,
 } from 'rate-limiter-flexible';
 import { type Credentials, callerOf, keyOf } from '../bank/credentials.ts';
 import { BankqlError } from '../bank/error.ts';
+import { BoundedCounts } from './rate-limit-memory.ts';
 
 /** So many REST calls in so many seconds, counted from the first one. */
 export interface RateLimit {
@@ -28,12 +28,23 @@ export interface RateLimitOptions extends RateLimits {
    * is away, or slower than `redisTimeoutMs`, each counts for itself. Null: each counts for itself.
    */
   readonly redis?: object | null;
+  /** Is told of every refusal; it must not throw. */
+  readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
+}
+
+/** What a budget has refused: a request that came with nothing left, or one REST call. */
+export interface RateRefusal {
+  readonly refused: 'request' | 'call';
+  readonly budget: 'caller' | 'key';
 }
 
 export interface RateLimiter {
   /** Takes one REST call of the budgets. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
   take(credentials: Credentials, operation: string): Promise<void>;
-  /** How long until there is a REST call left, in seconds; 0 where there is one. Takes nothing. */
+  /**
+   * How long until there is a REST call left, in seconds; 0 where there is one. Takes nothing: a request that has to
+   * wait is refused.
+   */
   secondsUntilNext(credentials: Credentials): Promise<number>;
 }
 
@@ -42,12 +53,14 @@ const redisTimeoutMs = 250;
 
 /** A budget, and whose it is. */
 interface Budget {
+  readonly name: RateRefusal['budget'];
   readonly limiter: Pick<RateLimiterAbstract, 'consume' | 'reward' | 'get'>;
   readonly owner: (credentials: Credentials) => string;
 }
 
 /** Counts REST calls; null where nothing is limited. Counts hold hashes of credentials, never one of them. */
-export function createRateLimiter({ perCaller, perKey, redis = null }: RateLimitOptions): RateLimiter | null {
+export function createRateLimiter(options: RateLimitOptions): RateLimiter | null {
+  const { perCaller, perKey, redis = null, onRefusal } = options;
   // The caller's comes first: one who has none left takes nothing of the key's.
   const budgets = [budget('caller', perCaller, callerOf, redis), budget('key', perKey, keyOf, redis)].filter(
     (given) => given !== null,
@@ -63,6 +76,7 @@ export function createRateLimiter({ perCaller, perKey, redis = null }: RateLimit
           taken.push(each);
         } catch (refused) {
           if (!(refused instanceof RateLimiterRes)) throw refused;
+          onRefusal?.({ refused: 'call', budget: each.name });
           for (const { limiter, owner } of taken) await limiter.reward(owner(credentials));
           throw new BankqlError('RATE_LIMITED', 'Your REST calls are used up for now; nothing was sent.', {
             operation,
@@ -73,33 +87,39 @@ export function createRateLimiter({ perCaller, perKey, redis = null }: RateLimit
     },
 
     async secondsUntilNext(credentials) {
-      const states = await Promise.all(budgets.map(({ limiter, owner }) => limiter.get(owner(credentials))));
-      // The memory's last state may outlive its time by a moment.
-      const spent = states.filter((state) => state?.remainingPoints === 0 && state.msBeforeNext > 0);
-      return Math.max(0, ...spent.map((state) => (state === null ? 0 : secondsOf(state))));
+      const waits = await Promise.all(
+        budgets.map(async ({ name, limiter, owner }) => {
+          const state = await limiter.get(owner(credentials));
+          if (state === null || state.remainingPoints > 0 || state.msBeforeNext <= 0) return 0;
+          onRefusal?.({ refused: 'request', budget: name });
+          return secondsOf(state);
+        }),
+      );
+      return Math.max(...waits);
     },
   };
 }
 
 function budget(
-  name: string,
+  name: Budget['name'],
   limit: RateLimit | null,
   owner: Budget['owner'],
   redis: object | null,
 ): Budget | null {
   if (limit === null) return null;
-  const options = { points: limit.calls, duration: limit.seconds, keyPrefix: `bankql:rate:${name}` };
-  const memory = new RateLimiterMemory(options);
-  if (redis === null) return { limiter: memory, owner };
+  const memory = new BoundedCounts(limit);
+  if (redis === null) return { name, limiter: memory, owner };
   const limiter = new RateLimiterRedis({
-    ...options,
+    points: limit.calls,
+    duration: limit.seconds,
+    keyPrefix: `bankql:rate:${name}`,
     storeClient: redis,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
   });
   // The memory stands in for the whole: behind the timeout, a count that is late would be counted there twice.
   const inTime = new RLWrapperTimeouts({ limiter, timeoutMs: redisTimeoutMs, insuranceLimiter: memory });
-  return { limiter: inTime, owner };
+  return { name, limiter: inTime, owner };
 }
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));

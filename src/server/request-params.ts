@@ -47,22 +47,59 @@ const mostLevels = 32;
 /** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
 const mostParts = 4000;
 
-/** What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. */
+/**
+ * What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. It looks at
+ * brackets and texts alone: whatever else is wrong, JSON.parse finds.
+ */
 function faultOf(text: string): string | null {
+  /** Of each object that is open the names so far; null for a list. */
   const open: (Set<string> | null)[] = [];
   let parts = 0;
-  for (const [token, name, colon] of text.matchAll(/[{}[\]]|("(?:[^"\\]|\\.)*")\s*(:?)/g)) {
-    if (++parts > mostParts) return `has more than ${mostParts} parts`;
-    if (token === '{') open.push(new Set());
-    else if (token === '[') open.push(null);
-    else if (name === undefined) open.pop();
-    else if (colon === ':') {
-      const names = open.at(-1);
-      const plain: string = JSON.parse(name);
-      if (names?.has(plain)) return 'names a member twice in one object';
-      names?.add(plain);
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set());
+        break;
+      case '[':
+        open.push(null);
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        continue;
+      case '"': {
+        const end = endOfText(text, at);
+        const names = open.at(-1);
+        if (names && isBeforeColon(text, end + 1)) {
+          const written = text.slice(at, end + 1);
+          const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
+          if (names.has(name)) return 'names a member twice in one object';
+          names.add(name);
+        }
+        at = end;
+        break;
+      }
+      default:
+        continue;
     }
+    if (++parts > mostParts) return `has more than ${mostParts} parts`;
     if (open.length > mostLevels) return `is more than ${mostLevels} levels deep`;
   }
   return null;
+}
+
+/** Where the text that begins at a quote has its other one; the end of all, where it has none. */
+function endOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function isBeforeColon(text: string, from: number): boolean {
+  let at = from;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
+  return text[at] === ':';
 }

@@ -2,8 +2,10 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../bank/error.ts';
+import { Answer } from './answer.ts';
+import { duringRequest } from './current-request.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
-import { type HttpPolicyOptions, judge } from './http-policy.ts';
+import { type HttpPolicyOptions, type HttpRefusal, judge, type Verdict } from './http-policy.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
 
 export interface ServerOptions extends GraphQLOptions {
@@ -12,11 +14,13 @@ export interface ServerOptions extends GraphQLOptions {
   readonly load: LoadLimits;
   /** The headers that tell callers apart, in lower case; the three credentials where left out. */
   readonly callerHeaders?: readonly string[] | undefined;
-  readonly http: HttpPolicyOptions;
+  readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
   readonly onShed?: (why: Shed) => void;
+  /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
+  readonly onHttpRefusal?: (status: HttpRefusal) => void;
 }
 
 export interface RunningServer {
@@ -34,35 +38,35 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
   });
+  const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
   const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
-    const { socket } = request;
-    response.once('finish', () => {
-      // What nobody reads of a request would keep its connection.
-      if (!request.complete) socket.destroySoon();
-    });
+    const { method = '', url: target = '' } = request;
+    const { headers, refusal } = judge({ method, target, headers: request.headers }, policy);
     // A connection that is kept alive would go on being served after close().
-    if (draining) response.setHeader('Connection', 'close');
-    const { headers, refusal } = judge(
-      { method: request.method ?? '', target: request.url ?? '', headers: request.headers },
-      options.http,
-    );
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (request.method === 'OPTIONS') return void response.writeHead(204).end();
-    if (refusal !== null) return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
+    if (draining) headers.Connection = 'close';
+    if (method === 'OPTIONS') return void response.writeHead(204, headers).end();
+    if (refusal !== null) {
+      options.onHttpRefusal?.(refusal.status);
+      return refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
+    }
+    if (request.headers['transfer-encoding'] !== undefined) {
+      // Of a body in chunks only its reader knows that it is too long.
+      response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
+    }
     // Health is told whatever the load.
-    if (!/^\/(health|ready)(\?|$)/.test(request.url ?? '')) {
+    if (!/^\/(health|ready)(\?|$)/.test(target)) {
       const entered = load.enter(request);
       if (typeof entered === 'string') {
         options.onShed?.(entered);
-        response.setHeader('Retry-After', '1');
-        return refuse(response, 503, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
+        headers['Retry-After'] = '1';
+        return refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
           retryAfter: 1,
         });
       }
-      response.once('close', entered);
+      response.on('close', entered);
     }
-    graphql.listener(request, response);
+    duringRequest(headers['X-Request-Id'], () => graphql.listen(request, response, headers));
   });
   return {
     url: listening.url,
@@ -79,8 +83,19 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
 }
 
 /** Answers without reading the request's body. */
-function refuse(response: ServerResponse, status: number, message: string, code: ErrorCode, more = {}): void {
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' });
+function refuse(
+  response: ServerResponse,
+  status: number,
+  headers: Verdict['headers'],
+  message: string,
+  code: ErrorCode,
+  more = {},
+): void {
+  response.writeHead(status, {
+    ...headers,
+    'Content-Type': 'application/json; charset=utf-8',
+    Connection: 'close',
+  });
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
   response.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }
@@ -108,11 +123,12 @@ export async function listen(
       // How often Node looks: by default every 30 s, whatever the two above say.
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
+      ServerResponse: Answer,
     },
     (request, response) => {
       const { socket } = request;
       sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
-      response.once('close', () => {
+      response.on('close', () => {
         const underWay = (sockets.get(socket) ?? 1) - 1;
         if (sockets.has(socket)) sockets.set(socket, underWay);
         if (closing && underWay === 0) socket.destroySoon();

@@ -3,7 +3,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Drift } from '../bank/answer.ts';
 import type { CallReport } from '../bank/attempts.ts';
 import type { AuditEntry } from '../payments/payment-record.ts';
+import type { HttpRefusal } from './http-policy.ts';
 import type { Shed } from './load.ts';
+import type { RateRefusal } from './rate-limit.ts';
+import type { TokenRefusal } from './token-refusal.ts';
 
 /**
  * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
@@ -51,6 +54,24 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     labelNames: ['why'],
     registers,
   });
+  const refused = new Counter({
+    name: 'bankql_http_refusals_total',
+    help: 'Requests that HTTP alone was enough to refuse, by status.',
+    labelNames: ['status'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'bankql_token_refusals_total',
+    help: 'Requests whose bearer token was not accepted, or could not be verified, by why.',
+    labelNames: ['why'],
+    registers,
+  });
+  const rates = new Counter({
+    name: 'bankql_rate_limit_refusals_total',
+    help: 'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
+    labelNames: ['refused', 'budget'],
+    registers,
+  });
   const seen = new Set<string>();
 
   return {
@@ -81,9 +102,20 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     onShed(why: Shed) {
       shed.inc({ why });
     },
+    onHttpRefusal(status: HttpRefusal) {
+      refused.inc({ status });
+    },
+    onTokenRefusal(why: TokenRefusal) {
+      tokens.inc({ why });
+    },
+    onRateRefusal({ refused: what, budget }: RateRefusal) {
+      rates.inc({ refused: what, budget });
+    },
     onPayment(entry: AuditEntry) {
       payments.inc({ operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };
 }
+
+export type Telemetry = ReturnType<typeof createTelemetry>;

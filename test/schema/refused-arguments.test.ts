@@ -116,6 +116,14 @@ const places: readonly (readonly [string, string, string])[] = [
     'makeTransaction',
   ],
   ['makeTransaction.accountId', put('makeTransaction', `accountId: $id, ${payment}`), 'makeTransaction'],
+  // No path's, but the payload leads to the accounts that they name, and a payment cannot be refused afterwards.
+  ...['to', 'from'].flatMap((party) =>
+    ['bankId', 'accountId'].map((part) => {
+      const others = party === 'to' ? 'value: { amount: 1 }, idempotencyKey: "k"' : payment;
+      const input = `accountId: "A", ${party}: { ${part}: $id }, ${others}`;
+      return [`makeTransaction.${party}.${part}`, put('makeTransaction', input), 'makeTransaction'] as const;
+    }),
+  ),
 ];
 
 describe.each(places)('%s', (_name, document, path) => {

@@ -23,6 +23,20 @@ const key = { 'Ocp-Apim-Subscription-Key': 'k' };
 const send = (init: RequestInit & { readonly headers?: Record<string, string> }, path = '') =>
   fetch(`${served.url}${path}`, { method: 'POST', ...init });
 
+const post = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
+
+/** What is answered until the connection is closed, which the server has to do. */
+async function raw(text: string): Promise<string> {
+  const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(text);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => {});
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
 describe('every answer', () => {
   test.each<[string, () => Promise<Response>]>([
     ['a result', () => send({ headers: { 'Content-Type': 'application/json' }, body: query })],
@@ -106,29 +120,65 @@ test.each(['gzip', 'deflate', 'br', 'gzip, gzip'])('a body in %s is refused unre
   expect(served.bank.calls).toEqual([]);
 });
 
-describe('a body that is too long is refused', () => {
-  test('by its length', async () => {
-    const answer = await send({
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ query: '{ __typename }', variables: { a: 'x'.repeat(100_000) } }),
-    });
-    expect(answer.status).toBe(413);
-    expect(await answer.text()).not.toContain('xxx');
+describe('a body that is too long is refused, and the answer says that the connection closes', () => {
+  const chunk = `2710\r\n${'x'.repeat(10_000)}\r\n`;
+  const tooLong = /^HTTP\/1\.1 413 [\s\S]*\r\nConnection: close\r\n/i;
+
+  test('by its length, before any of it has come', async () => {
+    const answer = await raw(`${post}Content-Length: 100001\r\n\r\n`);
+    expect(answer).toMatch(tooLong);
+    expect(answer).toContain('"The body is longer than 100000 bytes."');
+    expect(answer).toContain('{"code":"BAD_USER_INPUT","retryable":false}');
   });
 
-  test('by what was read of it, where it comes in chunks', async () => {
+  test.each([
+    ['by its length', `${post}Content-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`],
+    ['whatever the method', 'GET /graphql HTTP/1.1\r\nHost: b\r\nContent-Length: 9007199254740993\r\n\r\n'],
+    [
+      'by what came of it, in chunks',
+      `${post}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}0\r\n\r\n`,
+    ],
+    ['in chunks without an end', `${post}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}`],
+  ])('%s', async (_what, text) => {
+    const answer = await raw(text);
+    expect(answer).toMatch(tooLong);
+    expect(answer).not.toContain('xxx');
+    expect(served.bank.calls).toEqual([]);
+  });
+
+  test('one that is as long as it may be is not, and the connection stays', async () => {
+    const text = query.padEnd(100_000);
     const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write(
-      'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
-    );
-    const chunk = 'x'.repeat(10_000);
-    socket.on('error', () => {});
-    for (let sent = 0; sent < 20; sent++) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
-    socket.write('0\r\n\r\n');
-    const [first] = await once(socket, 'data');
-    expect(String(first)).toMatch(/^HTTP\/1\.1 413 /);
+    for (const body of [
+      `Content-Length: 100000\r\n\r\n${text}`,
+      `Transfer-Encoding: chunked\r\n\r\n186a0\r\n${text}\r\n0\r\n\r\n`,
+    ]) {
+      socket.write(`${post}${body}`);
+      const [first] = await once(socket, 'data');
+      expect(String(first)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: keep-alive\r\n/i);
+    }
     socket.destroy();
+  });
+});
+
+describe('a caller who is refused before the body was read', () => {
+  const refused = `${post}Auth-ID: a\r\nAuth-ID: b\r\n`;
+
+  test('keeps the connection: what comes of the body is dropped, and the next request is answered', async () => {
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    socket.write(`${refused}Content-Length: 50000\r\n\r\n${'x'.repeat(20_000)}`);
+    const [first] = await once(socket, 'data');
+    expect(String(first)).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: keep-alive\r\n/i);
+    socket.write(`${'x'.repeat(30_000)}${post}Content-Length: ${query.length}\r\n\r\n${query}`);
+    const [second] = await once(socket, 'data');
+    expect(String(second)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  test('loses it where the body comes in chunks, and is told so', async () => {
+    expect(await raw(`${refused}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`)).toMatch(
+      /^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n/i,
+    );
   });
 });
 
@@ -173,24 +223,12 @@ describe('CORS', () => {
 });
 
 describe('a request that is not HTTP as it should be is refused, and its connection closed', () => {
-  const raw = async (text: string): Promise<string> => {
-    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write(text);
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk) => chunks.push(chunk));
-    socket.on('error', () => {});
-    await once(socket, 'close');
-    return Buffer.concat(chunks).toString();
-  };
-  const head = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
-
   test.each([
-    ['two lengths', `${head}Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345`],
-    ['a length and chunks', `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['a negative length', `${head}Content-Length: -1\r\n\r\n`],
+    ['two lengths', `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345`],
+    ['a length and chunks', `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
     ['lines that end in LF', 'POST /graphql HTTP/1.1\nHost: b\n\n'],
-    ['a header over 16 kB', `${head}X: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a header over 16 kB', `${post}X: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
   ])('%s', async (_what, text) => {
     expect(await raw(text)).toMatch(/^HTTP\/1\.1 4(00|31) /);

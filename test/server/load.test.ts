@@ -21,11 +21,27 @@ test('requests are bounded in all and for each caller, and leaving makes room', 
   load.close();
 });
 
+test('callers are told apart by a key in the URL too', () => {
+  const load = createLoadGuard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 });
+  const to = (url: string) => ({ headers: {}, url }) as unknown as IncomingMessage;
+  expect(load.enter(to('/graphql?subscription-key=a'))).toBeTypeOf('function');
+  expect(load.enter(to('/graphql?query={a}&subscription%2Dkey=a'))).toBe('in flight of the caller');
+  expect(load.enter(to('/graphql?subscription-key=b'))).toBeTypeOf('function');
+  expect(load.enter(to('/graphql?other=c'))).toBeTypeOf('function');
+  expect(load.enter(to('/graphql?other=d'))).toBe('in flight of the caller');
+  load.close();
+});
+
 test('callers are told apart by the headers that say who they are', () => {
   const load = createLoadGuard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 }, [
     'authorization',
   ]);
-  const bearer = (token: string) => ({ headers: { authorization: token } }) as unknown as IncomingMessage;
+  const bearer = (token: string) =>
+    ({
+      headers: { authorization: token },
+      url: `/graphql?subscription-key=${++asked}`,
+    }) as unknown as IncomingMessage;
+  let asked = 0;
   expect(load.enter(bearer('Bearer a'))).toBeTypeOf('function');
   expect(load.enter(bearer('Bearer a'))).toBe('in flight of the caller');
   expect(load.enter(bearer('Bearer b'))).toBeTypeOf('function');

@@ -14,6 +14,10 @@ const head = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/jso
 test.concurrent.each([
   ['headers', `${head}X-Slow: `],
   ['a body', `${head}Content-Length: 1000\r\n\r\n{"query":"`],
+  [
+    'a body for which it was refused already',
+    `${head}Auth-ID: a\r\nAuth-ID: b\r\nContent-Length: 1000\r\n\r\n{`,
+  ],
 ])(
   'a client that sends %s byte by byte is cut off within 11 s',
   async (_what, start) => {

@@ -8,6 +8,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createGraphQL, type GraphQLOptions } from '../../src/server/graphql.ts';
 import { identifyByToken } from '../../src/server/identity.ts';
 import type { IdentityOptions } from '../../src/server/identity-options.ts';
+import { logOptions } from '../../src/server/log.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 
@@ -75,7 +76,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
 export function testOptions({ bankUrl, store, bankOptions, now, identity, ...options }: TestOptions) {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
-  const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
+  const logger = pino(logOptions('trace'), { write: (line: string) => void log.push(line) });
   const { rateLimiter = null } = options;
   const client = createBankClient({
     baseUrl: bankUrl,
@@ -131,7 +132,7 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   return {
     ask,
     fetch,
-    listener: graphql.listener,
+    listener: (request, response) => graphql.listen(request, response, {}),
     audit,
     log,
     [Symbol.asyncDispose]: () => bank.close(),

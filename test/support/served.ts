@@ -8,23 +8,27 @@ export interface Served extends AsyncDisposable {
   readonly server: RunningServer;
   /** The endpoint's address. */
   readonly url: string;
+  /** Lines of the log so far, as JSON text. */
+  readonly log: readonly string[];
 }
 
 export async function startServed(
   options: Partial<ServerOptions> & Omit<TestOptions, 'bankUrl'> = {},
 ): Promise<Served> {
   const bank = await startRecordingBank();
+  const testing = testOptions({ ...options, bankUrl: bank.url });
   const server = await serve({
     host: '127.0.0.1',
     port: 0,
     http: { corsOrigins: new Set(), onlyLocalNames: false },
     load: { inFlight: 1000, inFlightPerCaller: 1000, eventLoopLagMs: 10_000 },
-    ...testOptions({ ...options, bankUrl: bank.url }),
+    ...testing,
   });
   return {
     bank,
     server,
     url: `${server.url}/graphql`,
+    log: testing.log,
     async [Symbol.asyncDispose]() {
       await bank.close();
       await server.close();

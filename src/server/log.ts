@@ -1,0 +1,72 @@
+import type { LoggerOptions } from 'pino';
+import { currentRequestId, currentSecrets } from './current-request.ts';
+
+/**
+ * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
+ * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.
+ */
+export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
+  return {
+    level,
+    // pino writes into what it gets: a fresh object for each line.
+    mixin() {
+      const requestId = currentRequestId();
+      return requestId === undefined ? {} : { requestId };
+    },
+    serializers: { err: (error: unknown) => describeError(error, [...secrets, ...currentSecrets()]) },
+  };
+}
+
+const mostFrames = 20;
+const longestMessage = 300;
+const deepestCause = 3;
+
+interface ErrorPlace {
+  readonly type: string;
+  readonly code?: string;
+  readonly stack?: string;
+}
+
+/** Where an error was thrown, what kind it is, and nothing that could have come with a request. */
+export function placeOf(error: unknown): ErrorPlace {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const code = 'code' in error ? word(error.code) : null;
+  // A message may look like frames: what stands before its end is left out.
+  const { message, stack = '' } = error;
+  const frames = stack
+    .slice(Math.max(0, stack.indexOf(message)) + message.length)
+    .split('\n')
+    .filter((line) => /^ {4}at .*(:\d+:\d+\)?|\))$/.test(line))
+    .slice(0, mostFrames);
+  return {
+    type: word(error.name) ?? 'Error',
+    ...(code === null ? {} : { code }),
+    stack: frames.map((line) => line.trim()).join('\n'),
+  };
+}
+
+/** A name of ours or of a library's; null for what is none. */
+const word = (value: unknown): string | null =>
+  typeof value === 'string' && /^[\w.-]{1,60}$/.test(value) ? value : null;
+
+interface DescribedError extends ErrorPlace {
+  readonly message: string;
+  readonly cause?: DescribedError;
+}
+
+function describeError(error: unknown, secrets: readonly string[], depth = 0): DescribedError {
+  const cause = error instanceof Error && depth < deepestCause ? error.cause : undefined;
+  return {
+    ...placeOf(error),
+    message: withoutSecrets(error instanceof Error ? error.message : String(error), secrets),
+    ...(cause === undefined ? {} : { cause: describeError(cause, secrets, depth + 1) }),
+  };
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text.slice(0, 20 * longestMessage);
+  // Longest first: one may begin like another.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
+  return clean.slice(0, longestMessage).replace(/\p{Cs}$/u, '');
+}
