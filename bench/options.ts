@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { contenders } from './contenders.ts';
+import { shapes as allShapes } from './shapes.ts';
 
 /** What is measured: see README.md. */
 export const sectionNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
@@ -14,7 +16,9 @@ export interface Options {
   readonly rounds: number;
   /** How long memory is watched. */
   readonly memorySeconds: number;
-  /** How often each latency is measured, and how often the start. */
+  /** How long the bank waits where latency is measured, in milliseconds. */
+  readonly delaysMs: readonly number[];
+  /** How often each latency is measured (twice as often), and how often the start. */
   readonly repeats: number;
   /** Whether docs/ gets the results: those of a run in which nothing was left out. */
   readonly write: boolean;
@@ -37,8 +41,13 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const { quick, only, shapes, sections, seconds, rounds } = values;
-  const list = (text: string | undefined) =>
-    text === undefined ? null : new Set(text.toLowerCase().split(','));
+  const names = (text: string | undefined, known: readonly string[]) => {
+    if (text === undefined) return null;
+    const given = text.toLowerCase().split(',');
+    const unknown = given.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new Error(`there is no ${unknown}: ${known.join(', ')}`);
+    return new Set(given);
+  };
   const positive = (text: string | undefined, otherwise: number) => {
     const number = Number(text ?? otherwise);
     if (number > 0) return number;
@@ -46,12 +55,19 @@ export function readOptions(args: readonly string[]): Options {
   };
   const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
   return {
-    only: list(only),
-    shapes: list(shapes),
-    sections: list(sections) ?? new Set(sectionNames),
+    only: names(
+      only,
+      contenders.map(({ name }) => name),
+    ),
+    shapes: names(
+      shapes,
+      allShapes.map(({ name }) => name),
+    ),
+    sections: names(sections, sectionNames) ?? new Set(sectionNames),
     seconds: positive(seconds, quick ? 0.5 : 2.5),
     rounds: positive(rounds, quick ? 2 : 3),
-    memorySeconds: quick ? 10 : 60,
+    memorySeconds: quick ? 6 : 60,
+    delaysMs: quick ? [20] : [20, 100, 500],
     repeats: quick ? 2 : 5,
     write: isWhole && !values['no-write'],
     text: args.join(' '),

@@ -71,8 +71,11 @@ export async function askOnce(
   }
 }
 
+const longestSilenceMs = 30_000;
+
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.setTimeout(longestSilenceMs, () => socket.destroy(new Error('no answer came')));
   await once(socket, 'connect');
   return socket;
 }

@@ -4,8 +4,8 @@ import { type Shape, titleOf } from '../shapes.ts';
 import { ratio } from './markdown.ts';
 import { ratioOf } from './statistics.ts';
 
-const labelWidth = 210;
-const barWidth = 190;
+const labelWidth = 236;
+const barWidth = 180;
 const panelWidth = labelWidth + barWidth + 60;
 const rowHeight = 22;
 const headHeight = 34;

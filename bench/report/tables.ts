@@ -35,11 +35,13 @@ function detailTable(measured: readonly Measured[], shape: Shape): string {
   const rows = measured
     .filter((each) => each.shape === shape)
     .map(({ contender, rounds, failure }) => {
-      if (rounds.length === 0) return [`${contender.title}: not run: ${failure}`, ...Array(7).fill('')];
+      const title =
+        failure === null ? contender.title : `${contender.title}: ${failure.what}: ${failure.reason}`;
+      if (rounds.length === 0) return [title, ...Array(7).fill('')];
       const middle = (figure: (round: (typeof rounds)[number]) => number) =>
         number(medianOf(rounds.map(figure)));
       return [
-        failure === null ? contender.title : `${contender.title}: failed in the end: ${failure}`,
+        title,
         middle((round) => round.requestsPerSecond),
         middle((round) => round.cpuUs),
         middle((round) => round.p50Ms),
@@ -73,7 +75,8 @@ const pair = (measured: readonly Measured[]): string =>
       return [
         titleOf(shape),
         number(medianOf(one?.rounds.map((round) => round.requestsPerSecond) ?? [])),
-        other?.failure ?? number(medianOf(other?.rounds.map((round) => round.requestsPerSecond) ?? [])),
+        other?.failure?.reason ??
+          number(medianOf(other?.rounds.map((round) => round.requestsPerSecond) ?? [])),
         ratioSpread(ratioOf(other, one)),
         number(medianOf(other?.rounds.map((round) => round.callsPerRequest) ?? [])),
       ];
@@ -88,7 +91,7 @@ const growth = (measured: readonly Measured[]): string =>
       return [
         titleOf(shape),
         number(medianOf(one?.rounds.map((round) => round.cpuUs) ?? [])),
-        other?.failure ?? number(medianOf(other?.rounds.map((round) => round.cpuUs) ?? [])),
+        other?.failure?.reason ?? number(medianOf(other?.rounds.map((round) => round.cpuUs) ?? [])),
         ratioSpread(ratioOf(other, one, ({ cpuUs }) => cpuUs)),
       ];
     }),

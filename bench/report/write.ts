@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os';
+import { arch, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import type { Results } from '../sections/results.ts';
@@ -18,7 +18,7 @@ export function reportOf({ options, isPinned }: Bench, results: Results, minutes
   const lines = [
     `\`npm run bench${options.text === '' ? '' : ` -- ${options.text}`}\` on ${new Date().toISOString().slice(0, 10)}, in ${minutes.toFixed(1)} minutes:`,
     `${options.rounds} rounds of ${options.seconds} s; Node ${process.versions.node} on ${platform()} ${arch()},`,
-    `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${gigabytes} GB;`,
+    `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${gigabytes} GB;`,
     isPinned
       ? 'the contender alone on one core, the load and the bank on the other.'
       : 'cores could not be chosen, so that the load takes time from the contenders: no figure here means much.',

@@ -12,7 +12,13 @@ export interface Measured {
   readonly shape: Shape;
   readonly rounds: readonly Round[];
   /** Why there are not as many as there should be; null where there are. */
-  readonly failure: string | null;
+  readonly failure: Failure | null;
+}
+
+/** `not run`: it could not be started here, or be asked. `failed`: it answered wrongly, or made a wrong call. */
+export interface Failure {
+  readonly what: 'not run' | 'failed';
+  readonly reason: string;
 }
 
 export interface Interleaved {
@@ -40,23 +46,24 @@ export async function interleave(
     contender: Contender;
     shape: Shape;
     rounds: Round[];
-    failure: string | null;
+    failure: Failure | null;
     running: Running | null;
   }[] = [];
   let theLimit: Running | null = null;
   for (const contender of contenders) {
     let running: Running | null = null;
-    let failure: string | null = null;
+    let failure: Failure | null = null;
     try {
       running = opened.use(await bench.open(contender, environment?.(contender)));
       if (contender === limit) theLimit = running;
     } catch (error) {
-      failure = reasonOf(error);
-      say(`  ${contender.name} is not run: ${failure}`);
+      failure = { what: 'not run', reason: reasonOf(error) };
+      say(`  ${contender.name} is not run: ${failure.reason}`);
     }
     for (const shape of shapes) {
-      const cannot = queryFor(contender, shape) === null ? 'its schema cannot say this' : null;
-      entries.push({ contender, shape, rounds: [], failure: failure ?? cannot, running });
+      const canBeAsked = queryFor(contender, shape) !== null;
+      const cannot: Failure = { what: 'not run', reason: 'its schema cannot say this' };
+      entries.push({ contender, shape, rounds: [], failure: canBeAsked ? failure : cannot, running });
     }
   }
   if (theLimit === null) throw new Error('without the limit there is nothing to compare with');
@@ -82,8 +89,8 @@ export async function interleave(
             `  ${titleOf(shape)}, ${entry.contender.name}: ${Math.round(measured.requestsPerSecond)}/s, ${Math.round(measured.cpuUs)} µs, ${measured.callsPerRequest.toFixed(2)} calls, load's core ${Math.round(measured.loadBusy * 100)} %`,
           );
         } catch (error) {
-          entry.failure = reasonOf(error);
-          say(`  ${titleOf(shape)}, ${entry.contender.name} failed: ${entry.failure}`);
+          entry.failure = { what: 'failed', reason: reasonOf(error) };
+          say(`  ${titleOf(shape)}, ${entry.contender.name} failed: ${entry.failure.reason}`);
         }
       }
     }

@@ -13,7 +13,6 @@ export interface LatencyResult {
   readonly overheadsMs: readonly number[];
 }
 
-const delays = [20, 100, 500] as const;
 /** Requests of the first kind compile what they run through, and open the connections. */
 const warmUps = 50;
 
@@ -29,7 +28,7 @@ export async function measureLatency(bench: Bench): Promise<LatencyResult[]> {
         (await askOnce(running.port, requests[index % requests.length] ?? Buffer.alloc(0))).ms;
       await bank.set({});
       for (let index = 0; index < warmUps; index++) await ask(index);
-      for (const delayMs of delays) {
+      for (const delayMs of options.delaysMs) {
         await bank.set({ latencyMs: delayMs });
         const overheads: number[] = [];
         for (let index = 0; index < options.repeats * 2; index++)
