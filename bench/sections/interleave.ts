@@ -99,7 +99,7 @@ export async function interleave(
 }
 
 const root = join(import.meta.dirname, '../..');
-const longestReason = 300;
+const longestReason = 160;
 
 /** What goes into a cell of a table, and names no folder of this machine. */
 export const reasonOf = (error: unknown): string =>
