@@ -1,0 +1,87 @@
+import { createServer, type Socket } from 'node:net';
+import { type PreparedAnswer, prepareAnswers } from './answers.ts';
+import { serialMark } from './records.ts';
+
+/**
+ * The bank of the bench: `PORT=4010 node bank/stub.ts`.
+ *
+ * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
+ * it, and would be what is measured. Every request of the bench is a GET, so that a head is all there is to read; its
+ * answers are buffers made at the start. A call without its credentials is refused, and counted as such.
+ *
+ * `POST /__set?bodies=fresh&latency=20` and `GET /__calls` are for the bench: control.ts.
+ */
+
+const answers = prepareAnswers();
+const empty = (status: string) => Buffer.from(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`);
+const forbidden = empty('403 Forbidden');
+const notFound = empty('404 Not Found');
+
+const calls = new Map<string, number>();
+let isFresh = false;
+let latencyMs = 0;
+let serial = 0;
+
+const key = /\r\nocp-apim-subscription-key: *[^\s]/i;
+const provider = /\r\nauth-provider-name: *[^\s]/i;
+const authId = /\r\nauth-id: *[^\s]/i;
+
+function isAllowed(head: string, { auth }: PreparedAnswer): boolean {
+  return key.test(head) && (auth === 'none' || (provider.test(head) && authId.test(head)));
+}
+
+function write(socket: Socket, answer: PreparedAnswer): void {
+  if (!isFresh) {
+    socket.write(answer.whole);
+    return;
+  }
+  socket.cork();
+  socket.write(answer.beforeSerial);
+  socket.write(String(++serial).padStart(serialMark.length, '0'), 'latin1');
+  socket.write(answer.afterSerial);
+  socket.uncork();
+}
+
+function control(socket: Socket, target: string): void {
+  const { pathname, searchParams } = new URL(target, 'http://bank');
+  if (pathname === '/__set') {
+    isFresh = searchParams.get('bodies') === 'fresh';
+    latencyMs = Number(searchParams.get('latency'));
+    calls.clear();
+  }
+  const body = JSON.stringify(Object.fromEntries(calls));
+  socket.write(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+function answer(socket: Socket, head: string): void {
+  const from = head.indexOf(' ') + 1;
+  const target = head.slice(from, head.indexOf(' ', from));
+  if (target.startsWith('/__')) {
+    control(socket, target);
+    return;
+  }
+  const prepared = answers.get(target);
+  const isRefused = prepared !== undefined && !isAllowed(head, prepared);
+  const counted = prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation;
+  calls.set(counted, (calls.get(counted) ?? 0) + 1);
+  if (prepared === undefined) socket.write(notFound);
+  else if (isRefused) socket.write(forbidden);
+  else if (latencyMs === 0) write(socket, prepared);
+  else setTimeout(write, latencyMs, socket, prepared);
+}
+
+createServer({ noDelay: true }, (socket) => {
+  let pending = '';
+  socket.setEncoding('latin1');
+  socket.on('data', (text: string) => {
+    pending += text;
+    for (let end = pending.indexOf('\r\n\r\n'); end !== -1; end = pending.indexOf('\r\n\r\n')) {
+      answer(socket, pending.slice(0, end));
+      pending = pending.slice(end + 4);
+    }
+  });
+  // A contender that is ended leaves in the middle of a call.
+  socket.on('error', () => socket.destroy());
+}).listen(Number(process.env.PORT), '127.0.0.1');

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { bankId } from './bank/records.ts';
+import { flatQuestions, type Names, type Question } from './contenders/flat-questions.ts';
+import type { Shape } from './shapes.ts';
+
+/** Somebody who answers the bench's queries over the bank. */
+export interface Contender {
+  readonly name: string;
+  readonly title: string;
+  /** What is run, below this folder or in it. */
+  readonly program: string;
+  /** Whether its calls have to be the fewest: a round with any other number fails. */
+  readonly isExact?: boolean;
+  /** What it is started with, besides `PORT`, `BANK_URL` and `BANK_ID`. */
+  readonly environment?: (bankUrl: string) => Readonly<Record<string, string>>;
+  /** What it is asked instead, where its schema is not bankql's; null: it cannot be asked that. */
+  readonly questionFor?: (shape: Shape) => Question | null;
+}
+
+/**
+ * bankql as it ships, with every protection on, and a state file where it runs. The public cache is off: a branch list
+ * that is not asked for is no REST call. The log tells nothing of good requests, as the others'. A call may wait longer
+ * for its connection: 64 callers who want 23 calls each, on one core, are what it calls too much to do.
+ */
+const bankqlEnvironment = (bankUrl: string) => ({
+  BANK_BASE_URL: bankUrl,
+  PUBLIC_CACHE_TTL_MS: '0',
+  LOG_LEVEL: 'warn',
+  BANK_CONNECTION_WAIT_MS: '5000',
+});
+
+/**
+ * By name only what a hundred accounts, or lists of 5,000 branches, need: the limits are there to refuse such queries, and
+ * requests when the event loop is late.
+ */
+export const raisedLimits = {
+  MAX_REST_CALLS: '250',
+  LIMIT_TOKENS: '5000',
+  LIMIT_ALIASES: '100',
+  LIMIT_FIELDS: '2000',
+  MAX_EVENT_LOOP_LAG_MS: '10000',
+} as const;
+
+/** Where the operations keep their names, and the fields theirs. */
+const operationNames: Names = {
+  branches: 'getBranches',
+  customer: 'getCustomer',
+  account: 'getAccountsScope',
+  otherAccounts: 'getOtherAccounts',
+  transactionRequests: 'getTransactionsRequest',
+  transaction: 'getTransaction',
+  argument: (name) => name,
+  legalName: 'legal_name',
+  iban: 'IBAN',
+  requestList: 'transaction_requests',
+};
+
+export const limit: Contender = {
+  name: 'limit',
+  title: 'the limit',
+  program: 'contenders/limit.ts',
+  isExact: true,
+};
+
+export const bankql: Contender = {
+  name: 'bankql',
+  title: 'bankql',
+  program: '../bin/bankql.js',
+  isExact: true,
+  environment: bankqlEnvironment,
+};
+
+/** In the order of the tables. */
+export const contenders: readonly Contender[] = [
+  limit,
+  bankql,
+  { name: 'yoga', title: 'yoga, fetch, dataloader', program: 'contenders/yoga.ts' },
+  { name: 'mercurius', title: 'mercurius + JIT', program: 'contenders/mercurius.ts' },
+  { name: 'apollo', title: 'Apollo Server 5 + datasource-rest', program: 'contenders/apollo.ts' },
+  { name: 'grafserv', title: 'grafserv (grafast)', program: 'contenders/grafserv.ts' },
+  {
+    name: 'openapi-to-graphql',
+    title: 'openapi-to-graphql',
+    program: 'contenders/openapi-to-graphql.ts',
+    questionFor: flatQuestions({
+      branches: 'branches',
+      customer: 'customer',
+      account: 'accounts',
+      otherAccounts: 'otherAccounts',
+      transactionRequests: 'transactionRequests',
+      transaction: 'transaction',
+      argument: (name) => name.charAt(0).toLowerCase() + name.slice(1).replace('_', ''),
+      legalName: 'legalName',
+      iban: 'iBAN',
+      requestList: 'transactionRequests',
+    }),
+  },
+  {
+    name: 'hive-gateway',
+    title: 'Hive Gateway (GraphQL Mesh)',
+    program: 'contenders/hive-gateway.ts',
+    questionFor: flatQuestions(operationNames),
+  },
+  {
+    name: 'tailcall',
+    title: 'Tailcall 1.0.0 (Rust)',
+    program: 'contenders/tailcall.ts',
+    // It cannot name the key `transaction-requests`.
+    questionFor: (shape) => (shape.name === 'q4' ? null : flatQuestions(operationNames)(shape)),
+  },
+];
+
+/** What starts a contender over a bank, at a port. */
+export function launch({ program, environment }: Contender, bankUrl: string, port: number) {
+  return {
+    command: [process.execPath, join(import.meta.dirname, program)],
+    environment: { PORT: String(port), BANK_URL: bankUrl, BANK_ID: bankId, ...environment?.(bankUrl) },
+  };
+}

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ProcessOptions {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where it runs. */
+  readonly folder: string;
+  /** The core that it has to itself; null where cores cannot be chosen. */
+  readonly core: number | null;
+}
+
+export interface RunningProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** What it printed last, for whoever has to say why it ended. */
+  readonly output: () => string;
+  readonly hasEnded: () => boolean;
+}
+
+const groups = new Set<number>();
+
+/** Ends every process that was started here, with the processes that it started. */
+export function endAll(): void {
+  for (const pid of groups) endGroup(pid);
+}
+
+function endGroup(pid: number): void {
+  groups.delete(pid);
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+const longestOutput = 4000;
+
+/** Starts a process in a group of its own, so that all of it can be ended. */
+export function start({ command, environment, folder, core }: ProcessOptions): RunningProcess {
+  const [file = '', ...args] = core === null ? command : ['taskset', '-c', String(core), ...command];
+  const child: ChildProcess = spawn(file, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${file} cannot be started`);
+  groups.add(pid);
+  const ended = once(child, 'close');
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8');
+    stream?.on('data', (text: string) => {
+      output = (output + text).slice(-longestOutput);
+    });
+  }
+  return {
+    pid,
+    output: () => output,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    async [Symbol.asyncDispose]() {
+      endGroup(pid);
+      await ended;
+    },
+  };
+}
+
+/** Waits until `isReady` answers true. Errors: what the process printed, where it ended or took too long. */
+export async function untilReady(running: RunningProcess, isReady: () => Promise<boolean>, seconds = 60) {
+  const latest = performance.now() + seconds * 1000;
+  while (!(await isReady().catch(() => false))) {
+    if (running.hasEnded()) throw new Error(`it ended: ${running.output()}`);
+    if (performance.now() > latest) throw new Error(`not ready after ${seconds} s: ${running.output()}`);
+    await delay(5);
+  }
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** A process and all that it started, whatever their names and groups. */
+function treeOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter(Boolean)
+      .map(Number),
+  );
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+/** How long a tick of /proc is, in microseconds: 100 a second on every Linux that Node runs on. */
+const tickUs = 10_000;
+
+/** The processor time of all threads of a process and of those that it started, in microseconds. */
+export function cpuOf(pid: number): number {
+  const ticks = treeOf(pid).map((each) => {
+    // The name in brackets may hold spaces; utime and stime are the 12th and 13th field behind it.
+    const fields = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return ticks.reduce((sum, each) => sum + each, 0) * tickUs;
+}
+
+/** Its memory in megabytes: what is resident now, and at most since it started. */
+export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
+  const sum = (name: string) =>
+    treeOf(pid)
+      .map((each) =>
+        Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1]),
+      )
+      .reduce((total, kilobytes) => total + kilobytes / 1024, 0);
+  return { now: sum('VmRSS'), most: sum('VmHWM') };
+}

@@ -1,0 +1,28 @@
+import { openBench } from './bench.ts';
+import { endAll } from './load/process.ts';
+import { readOptions } from './options.ts';
+import { reportOf, writeReport } from './report/write.ts';
+import { measureAll } from './sections/results.ts';
+
+/** The bench: see README.md. */
+
+process.on('exit', endAll);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
+
+if (process.platform !== 'linux')
+  throw new Error('the bench reads processor time from /proc: it needs Linux');
+const options = readOptions(process.argv.slice(2));
+const started = performance.now();
+await using bench = await openBench(options);
+const results = await measureAll(bench);
+const report = reportOf(bench, results, (performance.now() - started) / 60_000);
+process.stdout.write(`${report}\n`);
+if (options.write) await writeReport(report, results);
+
+const failed = [results.a, results.b, results.c, results.d]
+  .flatMap((section) => section ?? [])
+  .filter(({ failure, contender }) => failure?.what === 'failed' || (failure !== null && contender.isExact));
+if (failed.length > 0) {
+  process.stderr.write(`${failed.length} comparisons failed: see above.\n`);
+  process.exitCode = 1;
+}

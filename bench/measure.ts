@@ -1,0 +1,125 @@
+import type { Bank, Behaviour } from './bank/control.ts';
+import type { Contender } from './contenders.ts';
+import { askOnce, fire } from './load/fire.ts';
+import { cpuOf, memoryOf, type RunningProcess } from './load/process.ts';
+import { requestsOf } from './load/requests.ts';
+import type { Shape } from './shapes.ts';
+
+/** A contender that listens. */
+export interface Running extends AsyncDisposable {
+  readonly contender: Contender;
+  readonly port: number;
+  readonly process: RunningProcess;
+}
+
+export interface RoundOptions {
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly connections?: number;
+  /** How many different callers ask, in turn. */
+  readonly callers?: number;
+  readonly bodies?: Behaviour['bodies'];
+}
+
+/** What one round of one contender and one shape gave. */
+export interface Round {
+  readonly requestsPerSecond: number;
+  /** Processor time of the contender for each request, all its threads, in microseconds. */
+  readonly cpuUs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly rssMb: number;
+  readonly peakMb: number;
+  readonly callsPerRequest: number;
+  /** How much of its core the load and the bank took together: near 1, they are what is measured. */
+  readonly loadBusy: number;
+}
+
+/** The query with which a contender is asked for a shape; null where it cannot be. */
+export const queryFor = ({ questionFor }: Contender, shape: Shape): string | null =>
+  questionFor === undefined ? shape.query : (questionFor(shape)?.query ?? null);
+
+/** JSON with its keys in order: the same text for the same data. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, member) =>
+    member === null || typeof member !== 'object' || Array.isArray(member)
+      ? member
+      : Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))),
+  );
+
+/**
+ * Asks once and holds the answer against the limit's, in the terms of the bench's query.
+ * Errors: another answer, or one with errors in it.
+ */
+export async function checkedAnswer(
+  running: Running,
+  query: string,
+  shape: Shape,
+  limitAnswer: Buffer,
+): Promise<Buffer> {
+  const { contender, port } = running;
+  const [request = Buffer.alloc(0)] = requestsOf(query, port, 1);
+  const { body } = await askOnce(port, request);
+  const { data, errors } = JSON.parse(body.toString());
+  const answer = contender.questionFor?.(shape)?.answerOf(data) ?? data;
+  const limit = JSON.parse(limitAnswer.toString()).data;
+  if (errors !== undefined || canonical(answer) !== canonical(limit))
+    throw new Error(
+      `${contender.name} answers ${shape.name} otherwise than the limit: ${body.toString('utf8', 0, 1500)}`,
+    );
+  return body;
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const quantile = (sorted: Float64Array, share: number) =>
+  sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+
+/** The load is in this process. */
+const ownCpu = () => {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+};
+
+/**
+ * One round: a warm-up, and the time that counts, in which every answer is compared byte for byte with the one that was
+ * held against the limit's, and every call that reaches the bank is counted.
+ * Errors: a wrong answer; a call that the bank refused; more or fewer calls than needed, of those who have to be exact.
+ */
+export async function measureRound(
+  bank: Bank,
+  running: Running,
+  shape: Shape,
+  limitAnswer: Buffer,
+  { seconds, warmUpSeconds, connections = 64, callers, bodies = 'fresh' }: RoundOptions,
+): Promise<Round> {
+  const { contender, port } = running;
+  const query = queryFor(contender, shape);
+  if (query === null) throw new Error('it cannot be asked this');
+  await bank.set({ bodies });
+  const expected = await checkedAnswer(running, query, shape, limitAnswer);
+  const load = { port, requests: requestsOf(query, port, callers), connections, expected };
+  await fire({ ...load, seconds: warmUpSeconds });
+  await bank.set({ bodies });
+  const cpuBefore = cpuOf(running.process.pid);
+  const loadBefore = ownCpu() + cpuOf(bank.pid);
+  const { requests, seconds: took, latencies } = await fire({ ...load, seconds });
+  const cpu = cpuOf(running.process.pid) - cpuBefore;
+  const loadCpu = ownCpu() + cpuOf(bank.pid) - loadBefore;
+  const { refused = 0, 'unknown path': unknown = 0, ...calls } = await bank.calls();
+  if (refused + unknown > 0)
+    throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
+  const callsPerRequest = sum(Object.values(calls)) / requests;
+  if (contender.isExact && callers !== 1 && callsPerRequest !== shape.calls)
+    throw new Error(`${contender.name} makes ${callsPerRequest} calls where ${shape.calls} are needed`);
+  const memory = memoryOf(running.process.pid);
+  return {
+    requestsPerSecond: requests / took,
+    cpuUs: cpu / requests,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    rssMb: memory.now,
+    peakMb: memory.most,
+    callsPerRequest,
+    loadBusy: loadCpu / (took * 1e6),
+  };
+}

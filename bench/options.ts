@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util';
+import { contenders } from './contenders.ts';
+import { shapes as allShapes } from './shapes.ts';
+
+/** What is measured: see README.md. */
+export const sectionNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
+export type SectionName = (typeof sectionNames)[number];
+
+export interface Options {
+  /** Names of contenders; null for all. The limit is always there: the others are held against it. */
+  readonly only: ReadonlySet<string> | null;
+  readonly shapes: ReadonlySet<string> | null;
+  readonly sections: ReadonlySet<string>;
+  /** Of one round. */
+  readonly seconds: number;
+  readonly rounds: number;
+  /** How long memory is watched. */
+  readonly memorySeconds: number;
+  /** How long the bank waits where latency is measured, in milliseconds. */
+  readonly delaysMs: readonly number[];
+  /** How often each latency is measured (twice as often), and how often the start. */
+  readonly repeats: number;
+  /** Whether docs/ gets the results: those of a run in which nothing was left out. */
+  readonly write: boolean;
+  /** As they were given, for the record. */
+  readonly text: string;
+}
+
+/** Errors: an option that is none. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      shapes: { type: 'string' },
+      sections: { type: 'string' },
+      seconds: { type: 'string' },
+      rounds: { type: 'string' },
+      'no-write': { type: 'boolean', default: false },
+    },
+  });
+  const { quick, only, shapes, sections, seconds, rounds } = values;
+  const names = (text: string | undefined, known: readonly string[]) => {
+    if (text === undefined) return null;
+    const given = text.toLowerCase().split(',');
+    const unknown = given.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new Error(`there is no ${unknown}: ${known.join(', ')}`);
+    return new Set(given);
+  };
+  const positive = (text: string | undefined, otherwise: number) => {
+    const number = Number(text ?? otherwise);
+    if (number > 0) return number;
+    throw new Error(`${text} is no number above 0`);
+  };
+  const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
+  return {
+    only: names(
+      only,
+      contenders.map(({ name }) => name),
+    ),
+    shapes: names(
+      shapes,
+      allShapes.map(({ name }) => name),
+    ),
+    sections: names(sections, sectionNames) ?? new Set(sectionNames),
+    seconds: positive(seconds, quick ? 0.5 : 2.5),
+    rounds: positive(rounds, quick ? 2 : 3),
+    memorySeconds: quick ? 6 : 60,
+    delaysMs: quick ? [20] : [20, 100, 500],
+    repeats: quick ? 2 : 5,
+    write: isWhole && !values['no-write'],
+    text: args.join(' '),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Bench } from '../bench.ts';
+import { bankql, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
+import { accountCounts, branchCounts, q1, q2, shapes } from '../shapes.ts';
+import { interleave, type Measured } from './interleave.ts';
+
+/** Sections A to D: everyone or bankql alone beside the limit. */
+
+const both: readonly Contender[] = [limit, bankql];
+
+const chosen = (bench: Bench, names: readonly string[]) =>
+  shapes.filter(({ name }) => names.includes(name) && (bench.options.shapes?.has(name) ?? true));
+
+/** A: every contender, every shape; no two bodies of the bank are the same bytes. */
+export const measurePeers = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, {
+    contenders: contenders.filter(
+      ({ name }) => name === limit.name || (bench.options.only?.has(name) ?? true),
+    ),
+    shapes: chosen(bench, ['q1', 'q2', 'q3', 'q4']),
+  });
+
+/** B: the bank's bodies are the same bytes each time. */
+export const measureUnchanged = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, {
+    contenders: both,
+    shapes: chosen(bench, ['q1', 'q2']),
+    round: { bodies: 'unchanged' },
+  });
+
+/** Few, so that what is measured is the work of an answer and no queue. */
+const growthConnections = 8;
+
+/** C: longer lists, and more accounts. */
+export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, {
+    contenders: both,
+    shapes: [...branchCounts.map(q1), ...accountCounts.map(q2)].filter(
+      ({ name }) => bench.options.shapes?.has(name) ?? true,
+    ),
+    round: { connections: growthConnections },
+    environment: (contender) => (contender === bankql ? raisedLimits : {}),
+  });
+
+/** D: everyone asks with the same credentials. */
+export const measureShared = (bench: Bench): Promise<Measured[]> =>
+  interleave(bench, { contenders: both, shapes: chosen(bench, ['q1', 'q2']), round: { callers: 1 } });

@@ -1,0 +1,71 @@
+import { bankWith } from './bank/records.ts';
+
+/** One query of the bench, as everyone with bankql's schema is asked it. */
+export interface Shape {
+  readonly name: string;
+  /** How many records it asks for, where that varies; empty where it does not. */
+  readonly size: number | '';
+  readonly query: string;
+  /** The REST calls that it takes, each record asked for once. */
+  readonly calls: number;
+  /** How many of them have to wait for each other. */
+  readonly chain: number;
+}
+
+/** How it is called in what is printed. */
+export const titleOf = ({ name, size }: Shape): string =>
+  `${name.toUpperCase()}${size === '' ? '' : ` (${size})`}`;
+
+/** One call: a list, and of each entry a few fields. */
+export const q1 = (branches = 100): Shape => ({
+  name: 'q1',
+  size: branches,
+  query: `{ bank(bankId: "${bankWith(branches)}") { branches { nodes { branchId name address { city } } } } }`,
+  calls: 1,
+  chain: 1,
+});
+
+/** Accounts by alias, each with its counterparties and its owners, who are three at most in all. */
+export const q2 = (accounts = 10): Shape => ({
+  name: 'q2',
+  size: accounts,
+  query: `{ bank { ${Array.from({ length: accounts }, (_, index) => `a${index}: account(accountId: "account-${index}") { ...account }`).join(' ')} } }
+fragment account on Account {
+  label balance { amount currency } owners { legalName } otherAccounts { nodes { iban holder { name } } }
+}`,
+  calls: 2 * accounts + Math.min(accounts, 3),
+  chain: 2,
+});
+
+/** No call: what the way in and out costs. */
+export const q3: Shape = { name: 'q3', size: '', query: '{ __typename }', calls: 0, chain: 0 };
+
+/** The query of bankql's README. */
+export const q4: Shape = {
+  name: 'q4',
+  size: '',
+  query: `{
+  bank {
+    account(accountId: "alice-current") {
+      label
+      balance { amount currency }
+      owners { legalName }
+      otherAccounts(first: 1) { totalCount nodes { iban holder { name } } }
+      transactionRequests(first: 1) {
+        nodes {
+          status
+          transactions { transactionId details { value { amount } } }
+        }
+      }
+    }
+  }
+}`,
+  calls: 7,
+  chain: 2,
+};
+
+export const shapes: readonly Shape[] = [q1(), q2(), q3, q4];
+
+/** The sizes at which the growth of the cost is measured, beside those of `shapes`. */
+export const branchCounts = [10, 100, 1000, 5000] as const;
+export const accountCounts = [1, 10, 100] as const;
