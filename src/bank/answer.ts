@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonNumber, parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorDetails } from './error.ts';
-import type { WireReply } from './transport.ts';
+import type { WireReply } from './wire.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;

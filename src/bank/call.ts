@@ -4,7 +4,7 @@ import type { Body, Operation, PathIds } from '../contract/operation.ts';
 import { type Credentials, credentialHeadersFor } from './credentials.ts';
 import type { ErrorDetails } from './error.ts';
 import { fillPath } from './path.ts';
-import type { WireRequest } from './transport.ts';
+import type { WireRequest } from './wire.ts';
 
 /** What a call of an operation needs: its ids, its body, who asks. */
 export interface CallInput<T extends Operation> {
@@ -33,10 +33,7 @@ export function prepareCall<T extends Operation>(
   operation: T,
   { ids, body, credentials }: CallInput<T>,
 ): PreparedCall<T> {
-  const headers = credentialHeadersFor(operation, credentials);
-  headers.Accept = 'application/json';
-  headers['Accept-Encoding'] = 'identity';
-  if (operation.body !== null) headers['Content-Type'] = 'application/json';
+  const headers = headersOf(operation, credentials);
   return {
     operation,
     credentials,
@@ -49,6 +46,30 @@ export function prepareCall<T extends Operation>(
     },
   };
 }
+
+/** By whose credentials they are: a request's calls of one operation bear the same headers. */
+const knownHeaders = new WeakMap<Credentials, Map<Operation, string[]>>();
+
+/** All headers but the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
+function headersOf(operation: Operation, credentials: Credentials): string[] {
+  let known = knownHeaders.get(credentials);
+  if (known === undefined) {
+    known = new Map();
+    knownHeaders.set(credentials, known);
+  }
+  let headers = known.get(operation);
+  if (headers === undefined) {
+    headers = Object.entries(credentialHeadersFor(operation, credentials)).flat();
+    headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
+    if (operation.body !== null) headers.push('Content-Type', 'application/json');
+    known.set(operation, headers);
+  }
+  return headers;
+}
+
+/** A call as it leaves: with its Track-ID. */
+export const wireRequestOf = ({ request, trackId }: PreparedCall): WireRequest =>
+  trackId === null ? request : { ...request, headers: [...request.headers, 'Track-ID', trackId] };
 
 /** The same call once more, under a Track-ID of its own. */
 export const again = <T extends Operation>(call: PreparedCall<T>): PreparedCall<T> =>

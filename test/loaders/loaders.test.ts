@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { BankqlError } from '../../src/bank/error.ts';
+import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -122,7 +123,8 @@ describe('loaders', () => {
   const readAs =
     (credentials: Credentials, signal?: AbortSignal): ReadOperation =>
     async (operation, input) =>
-      (await client.read(operation, { ...input, credentials }, { signal })).answer;
+      (await client.read(operation, { ...input, credentials }, { patience: new Patience({ signal }) }))
+        .answer;
 
   beforeAll(async () => {
     bank = await startRecordingBank();
