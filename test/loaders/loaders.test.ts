@@ -245,17 +245,30 @@ describe('loaders', () => {
   });
 
   it('fail one key without failing its neighbours', async () => {
-    const results = await loaders.customer.loadMany([
-      { bankId, customerId: 'c' },
-      { bankId, customerId: '..' },
-      { bankId, customerId: 'c' },
-    ]);
-    expect(results).toEqual([
+    const load = (customerId: string) =>
+      loaders.customer.load({ bankId, customerId }).catch((error: unknown) => error);
+    expect(await Promise.all([load('c'), load('..'), load('c')])).toEqual([
       { legal_name: 'C' },
       expect.objectContaining({ code: 'BAD_USER_INPUT' }),
       { legal_name: 'C' },
     ]);
     expect(bank.lines()).toEqual([`GET ${inBank}/customers/c`]);
+  });
+
+  it('give each answer when it is there: none waits for those that were asked for in the same turn', async () => {
+    const slow = Promise.withResolvers<void>();
+    bank.on(`GET ${inBank}/customers/late`, async () => {
+      await slow.promise;
+      return { body: {} };
+    });
+    const asked = [
+      loaders.customer.load({ bankId, customerId: 'late' }),
+      loaders.customer.load({ bankId, customerId: 'late' }),
+    ];
+    expect(await loaders.customer.load({ bankId, customerId: 'c' })).toEqual({ legal_name: 'C' });
+    expect(await loaders.branches.load({ bankId })).toEqual([{ acceptsDeposits: true }]);
+    slow.resolve();
+    expect(await Promise.all(asked)).toEqual([{}, {}]);
   });
 
   it('without credentials fail what needs them and serve what does not', async () => {
