@@ -55,7 +55,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
           });
-          const request = { method, path: '/here', headers: {}, body: method === 'GET' ? null : '{}' };
+          const request = { method, path: '/here', headers: [], body: method === 'GET' ? null : '{}' };
           return transport
             .exchange(request, { timeoutMs: 2000, ownConnection })
             .then(
@@ -101,7 +101,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
     await pool.destroy();
     const common = { origin: gzipped.url, connections: 1, connectTimeoutMs: 1000, maxBodyBytes: 1000 };
     const transport = createTransport(common);
-    const request = { method: 'GET', path: '/', headers: {}, body: null } as const;
+    const request = { method: 'GET' as const, path: '/', headers: [], body: null };
     await expect(transport.exchange(request, { timeoutMs: 2000, ownConnection: false })).rejects.toThrow(
       'the answer is encoded although none was asked for',
     );
@@ -151,7 +151,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
       const transport = createTransport({ origin: '${origin}', connections: 1, connectTimeoutMs: 5000, maxBodyBytes: 100 });
-      const request = { method: 'POST', path: '/', headers: {}, body: '{}' };
+      const request = { method: 'POST', path: '/', headers: [], body: '{}' };
       for (const ownConnection of [false, true]) {
         await transport.exchange(request, { timeoutMs: 9000, ownConnection }).then(
           ({ body }) => console.log(body.toString()),

@@ -1,16 +1,12 @@
 import { type BreakerOptions, createBreakers } from './breaker.ts';
-import { again, type PreparedCall } from './call.ts';
+import { again, type PreparedCall, wireRequestOf } from './call.ts';
+import type { Cancel } from './cancel.ts';
 import { callerOf, secretsOf } from './credentials.ts';
 import { bankText } from './failure.ts';
 import { createRetryBudget, retryWaitMs } from './retry.ts';
-import {
-  createTransport,
-  saysAway,
-  TransportFailure,
-  type TransportOptions,
-  type WireReply,
-} from './transport.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
 import { createTurnstile } from './turnstile.ts';
+import { saysAway, TransportFailure, type WireReply } from './wire.ts';
 
 export interface AttemptOptions extends TransportOptions {
   /** How long a call waits for its turn among `connections`, in milliseconds. */
@@ -37,92 +33,101 @@ export interface CallReport {
   readonly bankText: string | null;
 }
 
-/** A call and what came of it; of the second attempt, where there was one. */
-export interface Outcome {
-  readonly call: PreparedCall;
-  readonly reply: WireReply | TransportFailure;
-}
+/** What came of an attempt: a failure is a value here. */
+type Outcome = WireReply | TransportFailure;
 
 /** Sends calls: in their turn, behind their operation's breaker, within their time. */
 export function createAttempts(options: AttemptOptions) {
   const transport = createTransport(options);
   const places = { places: options.connections, waitMs: options.connectionWaitMs };
-  const turns = { read: createTurnstile(places), write: createTurnstile(places) };
-  const breakers = createBreakers(options.breaker);
+  const turnstiles = { read: createTurnstile(places), write: createTurnstile(places) };
+  const breakerOf = createBreakers(options.breaker);
   const retries = createRetryBudget(options.retryShare);
 
-  /** Sends a call, once. Errors: TransportFailure. */
-  async function once(call: PreparedCall, timeoutMs: number, signal?: AbortSignal): Promise<WireReply> {
-    const { operation, credentials, trackId } = call;
+  async function attempt(call: PreparedCall, timeoutMs: number, cancel?: Cancel): Promise<Outcome> {
+    const { operation } = call;
     const started = performance.now();
-    const report = (outcome: Pick<CallReport, 'status' | 'reason' | 'failure' | 'bankText'>) =>
-      options.onCall?.({
-        operation: operation.id,
-        trackId,
-        milliseconds: performance.now() - started,
-        ...outcome,
-      });
+    const breaker = breakerOf(operation);
+    const period = breaker.admit();
+    let outcome: Outcome | null = null;
     try {
-      const reply = await breakers.guard(operation, () => exchange(call, started + timeoutMs, signal));
-      const text = reply.status >= 400 ? bankText(reply, secretsOf(credentials)) : null;
-      report({ status: reply.status, reason: null, failure: null, bankText: text });
-      return reply;
+      outcome = period === null ? paused() : await exchange(call, started + timeoutMs, cancel);
     } catch (error) {
-      const reason = error instanceof TransportFailure ? error.reason : null;
-      report({ status: null, reason, failure: describe(error), bankText: null });
-      throw error;
-    }
-  }
-
-  async function exchange(call: PreparedCall, deadline: number, signal?: AbortSignal): Promise<WireReply> {
-    const { operation, credentials, request, trackId } = call;
-    const isRead = operation.kind === 'read';
-    const leave = await turns[isRead ? 'read' : 'write'].enter(
-      callerOf(credentials),
-      deadline - performance.now(),
-      signal,
-    );
-    try {
-      return await transport.exchange(
-        trackId === null ? request : { ...request, headers: { ...request.headers, 'Track-ID': trackId } },
-        { timeoutMs: deadline - performance.now(), signal, ownConnection: !isRead },
-      );
+      // Anything else is a fault of ours, and goes on.
+      if (!(error instanceof TransportFailure)) throw error;
+      outcome = error;
     } finally {
-      leave();
+      if (period !== null) breaker.judge(period, outcome);
+    }
+    options.onCall?.(reportOf(call, outcome, performance.now() - started));
+    return outcome;
+  }
+
+  /** Errors: TransportFailure. */
+  async function exchange(call: PreparedCall, deadline: number, cancel?: Cancel): Promise<WireReply> {
+    const isRead = call.operation.kind === 'read';
+    const turnstile = turnstiles[isRead ? 'read' : 'write'];
+    if (!turnstile.tryEnter())
+      await turnstile.enter(callerOf(call.credentials), deadline - performance.now(), cancel);
+    try {
+      const timeoutMs = deadline - performance.now();
+      return await transport.exchange(wireRequestOf(call), { timeoutMs, cancel, ownConnection: !isRead });
+    } finally {
+      turnstile.leave();
     }
   }
 
-  /** Sends a read, and once more where the bank was away for a moment. A failure is a value here. */
-  async function twice(call: PreparedCall, deadline: number, signal?: AbortSignal): Promise<Outcome> {
-    retries.earn();
-    const first = await settle(once(call, deadline - performance.now(), signal));
-    if (!isWorthAnother(first)) return { call, reply: first };
-    const waitMs = retryWaitMs();
-    if (deadline - performance.now() <= waitMs || signal?.aborted || !retries.spend())
-      return { call, reply: first };
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
-    if (deadline <= performance.now()) return { call, reply: first };
-    const second = again(call);
-    return { call: second, reply: await settle(once(second, deadline - performance.now(), signal)) };
-  }
+  return {
+    /** Sends a call, once. Errors: TransportFailure. */
+    async once(call: PreparedCall, timeoutMs: number): Promise<WireReply> {
+      const outcome = await attempt(call, timeoutMs);
+      if (outcome instanceof TransportFailure) throw outcome;
+      return outcome;
+    },
 
-  return { once, twice, close: () => transport.close() };
+    /** Sends a read, and once more where the bank was away for a moment; with the call that was answered last. */
+    async twice(
+      call: PreparedCall,
+      deadline: number,
+      cancel?: Cancel,
+    ): Promise<{ readonly call: PreparedCall; readonly outcome: Outcome }> {
+      retries.earn();
+      const outcome = await attempt(call, deadline - performance.now(), cancel);
+      if (!isWorthAnother(outcome)) return { call, outcome };
+      const waitMs = retryWaitMs();
+      if (deadline - performance.now() <= waitMs || cancel?.isRaised || !retries.spend())
+        return { call, outcome };
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (deadline <= performance.now()) return { call, outcome };
+      const second = again(call);
+      return { call: second, outcome: await attempt(second, deadline - performance.now(), cancel) };
+    },
+
+    close: () => transport.close(),
+  };
 }
+
+const paused = () =>
+  new TransportFailure('paused', false, 'it did not answer lately, and is given time to recover');
 
 /** No connection, a connection that broke, or a proxy's word that the bank is away: it may have been a moment. */
-const isWorthAnother = (reply: WireReply | TransportFailure): boolean =>
-  reply instanceof TransportFailure ? reply.reason === 'unavailable' : saysAway(reply);
+const isWorthAnother = (outcome: Outcome): boolean =>
+  outcome instanceof TransportFailure ? outcome.reason === 'unavailable' : saysAway(outcome);
 
-/** A transport's failure as a value; anything else is a fault of ours, and goes on. */
-const settle = (attempt: Promise<WireReply>): Promise<WireReply | TransportFailure> =>
-  attempt.catch((error: unknown) => {
-    if (error instanceof TransportFailure) return error;
-    throw error;
-  });
+function reportOf(call: PreparedCall, outcome: Outcome, milliseconds: number): CallReport {
+  const { operation, credentials, trackId } = call;
+  const hasFailed = outcome instanceof TransportFailure;
+  return {
+    operation: operation.id,
+    trackId,
+    milliseconds,
+    status: hasFailed ? null : outcome.status,
+    reason: hasFailed ? outcome.reason : null,
+    failure: hasFailed ? describe(outcome) : null,
+    bankText: hasFailed || outcome.status < 400 ? null : bankText(outcome, secretsOf(credentials)),
+  };
+}
 
 /** A failure and what caused it: undici's messages name hosts and ports at most. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.message}${cause}`;
-}
+const describe = ({ message, cause }: TransportFailure): string =>
+  cause instanceof Error ? `${message} (${cause.message})` : message;

@@ -1,13 +1,5 @@
-import {
-  BrokenCircuitError,
-  type CircuitBreakerPolicy,
-  CircuitState,
-  circuitBreaker,
-  handleWhen,
-  type IBreaker,
-} from 'cockatiel';
 import type { Operation } from '../contract/operation.ts';
-import { saysAway, TransportFailure, type WireReply } from './transport.ts';
+import { saysAway, TransportFailure, type WireReply } from './wire.ts';
 
 export interface BreakerOptions {
   /** The share of failed calls that opens an operation's breaker, between 0 and 1; 0 for no breaker. */
@@ -22,101 +14,114 @@ export interface BreakerOptions {
 const sampleSeconds = 10;
 const leastCalls = 20;
 
-/** Counts calls second by second. cockatiel's SamplingBreaker keeps old windows while few calls are made. */
-class RecentCalls implements IBreaker {
-  state: unknown = null;
-  readonly #threshold: number;
-  #seconds: { readonly second: number; calls: number; failures: number }[] = [];
-
-  constructor(threshold: number) {
-    this.#threshold = threshold;
-  }
-
-  success(state: CircuitState): void {
-    if (state === CircuitState.HalfOpen) this.#seconds = [];
-    this.#now().calls++;
-  }
-
-  failure(state: CircuitState): boolean {
-    const now = this.#now();
-    now.calls++;
-    now.failures++;
-    if (state !== CircuitState.Closed) return true;
-    const calls = this.#seconds.reduce((sum, { calls }) => sum + calls, 0);
-    const failures = this.#seconds.reduce((sum, { failures }) => sum + failures, 0);
-    return calls >= leastCalls && failures >= this.#threshold * calls;
-  }
-
-  #now() {
-    const second = Math.floor(performance.now() / 1000);
-    this.#seconds = this.#seconds.filter((one) => one.second > second - sampleSeconds);
-    const last = this.#seconds.at(-1);
-    if (last?.second === second) return last;
-    const next = { second, calls: 0, failures: 0 };
-    this.#seconds.push(next);
-    return next;
-  }
-}
-
-/** Carries such an answer through the breaker, which counts what is thrown. */
-class Away extends Error {
-  readonly reply: WireReply;
-
-  constructor(reply: WireReply) {
-    super('the bank is away');
-    this.reply = reply;
-  }
-}
-
 /**
  * Stops calling an operation that the bank does not answer: no connection, a timeout, 502, 503 or 504. One caller's
  * mistakes (4xx), 429 and 500 do not count: they must not close the bank for everybody. While it is open, calls fail
  * at once, unsent; after a while one at a time may try.
  */
-export function createBreakers({ threshold, openMs, onChange }: BreakerOptions) {
-  const breakers = new Map<string, CircuitBreakerPolicy>();
+export class Breaker {
+  readonly #threshold: number;
+  readonly #openMs: number;
+  readonly #onChange: (isOpen: boolean) => void;
+  readonly #recent = new RecentCalls();
+  #state: 'closed' | 'open' | 'trying' = 'closed';
+  /** Counts the changes of the state: a call of before one says nothing about what is now. */
+  #period = 0;
+  #openedAt = 0;
 
-  function breakerOf(operation: Operation): CircuitBreakerPolicy {
-    const known = breakers.get(operation.id);
-    if (known !== undefined) return known;
-    const breaker: CircuitBreakerPolicy = circuitBreaker(
-      // A call that its caller gave up says nothing of the bank, but as a trial it did not succeed.
-      handleWhen((error: unknown) => isAway(error) || breaker.state === CircuitState.HalfOpen),
-      {
-        halfOpenAfter: openMs,
-        breaker: new RecentCalls(threshold),
-      },
-    );
-    breaker.onBreak(() => onChange?.(operation.id, true));
-    breaker.onReset(() => onChange?.(operation.id, false));
-    breakers.set(operation.id, breaker);
-    return breaker;
+  constructor(threshold: number, openMs: number, onChange: (isOpen: boolean) => void) {
+    this.#threshold = threshold;
+    this.#openMs = openMs;
+    this.#onChange = onChange;
   }
 
-  return {
-    /** Runs an attempt behind its operation's breaker. Errors: those of the attempt; TransportFailure `paused`. */
-    async guard(operation: Operation, attempt: () => Promise<WireReply>): Promise<WireReply> {
-      if (threshold === 0) return attempt();
-      const breaker = breakerOf(operation);
-      // cockatiel would let others wait for the end of the one that tries.
-      if (breaker.state === CircuitState.HalfOpen) throw paused();
-      try {
-        return await breaker.execute(async () => {
-          const reply = await attempt();
-          if (saysAway(reply)) throw new Away(reply);
-          return reply;
-        });
-      } catch (error) {
-        if (error instanceof Away) return error.reply;
-        throw error instanceof BrokenCircuitError ? paused() : error;
-      }
-    },
-  };
+  /** Lets a call through, which is judged at its end with what is answered here; null where calls are paused. */
+  admit(): number | null {
+    if (this.#state === 'closed') return this.#period;
+    if (this.#state === 'trying' || performance.now() < this.#openedAt + this.#openMs) return null;
+    this.#change('trying');
+    return this.#period;
+  }
+
+  /** What came of a call that was admitted; null where it broke on the way. */
+  judge(period: number, reply: WireReply | TransportFailure | null): void {
+    if (period !== this.#period) return;
+    if (this.#state === 'trying') {
+      // A call that its caller gave up says nothing of the bank, but as a trial it did not succeed.
+      if (reply === null || reply instanceof TransportFailure || saysAway(reply)) this.#open();
+      else this.#close();
+    } else if (reply !== null && isAway(reply)) {
+      this.#recent.count(true);
+      if (this.#recent.areBad(this.#threshold)) this.#open();
+    } else if (!(reply === null || reply instanceof TransportFailure)) this.#recent.count(false);
+  }
+
+  #open(): void {
+    this.#change('open');
+    this.#openedAt = performance.now();
+    this.#onChange(true);
+  }
+
+  #close(): void {
+    this.#change('closed');
+    this.#recent.forget();
+    this.#onChange(false);
+  }
+
+  #change(state: 'closed' | 'open' | 'trying'): void {
+    this.#state = state;
+    this.#period++;
+  }
 }
 
-const isAway = (error: unknown): boolean =>
-  error instanceof Away ||
-  (error instanceof TransportFailure && (error.reason === 'unavailable' || error.reason === 'timeout'));
+/** How many of the calls of the last seconds failed. */
+class RecentCalls {
+  readonly #seconds = Array.from({ length: sampleSeconds }, () => ({ second: -1, calls: 0, failures: 0 }));
 
-const paused = () =>
-  new TransportFailure('paused', false, 'it did not answer lately, and is given time to recover');
+  count(hasFailed: boolean): void {
+    const second = secondNow();
+    const slot = this.#seconds[second % sampleSeconds];
+    if (slot === undefined) return;
+    if (slot.second !== second) Object.assign(slot, { second, calls: 0, failures: 0 });
+    slot.calls++;
+    if (hasFailed) slot.failures++;
+  }
+
+  areBad(threshold: number): boolean {
+    const since = secondNow() - sampleSeconds;
+    let calls = 0;
+    let failures = 0;
+    for (const slot of this.#seconds) {
+      if (slot.second <= since) continue;
+      calls += slot.calls;
+      failures += slot.failures;
+    }
+    return calls >= leastCalls && failures >= threshold * calls;
+  }
+
+  forget(): void {
+    for (const slot of this.#seconds) slot.second = -1;
+  }
+}
+
+const secondNow = () => Math.floor(performance.now() / 1000);
+
+const isAway = (reply: WireReply | TransportFailure): boolean =>
+  reply instanceof TransportFailure
+    ? reply.reason === 'unavailable' || reply.reason === 'timeout'
+    : saysAway(reply);
+
+/** The breakers of a bank: one for each operation, made when it is called first. */
+export function createBreakers({ threshold, openMs, onChange }: BreakerOptions) {
+  const breakers = new Map<string, Breaker>();
+  // No share is infinite.
+  const least = threshold === 0 ? Number.POSITIVE_INFINITY : threshold;
+  return (operation: Operation): Breaker => {
+    let breaker = breakers.get(operation.id);
+    if (breaker === undefined) {
+      breaker = new Breaker(least, openMs, (isOpen) => onChange?.(operation.id, isOpen));
+      breakers.set(operation.id, breaker);
+    }
+    return breaker;
+  };
+}

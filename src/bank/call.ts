@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import type { Body, Operation, PathIds } from '../contract/operation.ts';
-import { type Credentials, credentialHeadersFor } from './credentials.ts';
+import { type Credentials, credentialHeadersFor, headersOnce } from './credentials.ts';
 import type { ErrorDetails } from './error.ts';
 import { fillPath } from './path.ts';
-import type { WireRequest } from './transport.ts';
+import type { WireRequest } from './wire.ts';
 
 /** What a call of an operation needs: its ids, its body, who asks. */
 export interface CallInput<T extends Operation> {
@@ -33,10 +33,6 @@ export function prepareCall<T extends Operation>(
   operation: T,
   { ids, body, credentials }: CallInput<T>,
 ): PreparedCall<T> {
-  const headers = credentialHeadersFor(operation, credentials);
-  headers.Accept = 'application/json';
-  headers['Accept-Encoding'] = 'identity';
-  if (operation.body !== null) headers['Content-Type'] = 'application/json';
   return {
     operation,
     credentials,
@@ -44,11 +40,23 @@ export function prepareCall<T extends Operation>(
     request: {
       method: operation.method,
       path: prefix + fillPath(operation.path, ids),
-      headers,
+      headers: headersOnce(operation, credentials, headersOf),
       body: operation.body === null ? null : writeExactJson(body),
     },
   };
 }
+
+/** All headers but the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
+function headersOf(operation: Operation, credentials: Credentials): string[] {
+  const headers = credentialHeadersFor(operation, credentials);
+  headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
+  if (operation.body !== null) headers.push('Content-Type', 'application/json');
+  return headers;
+}
+
+/** A call as it leaves: with its Track-ID. */
+export const wireRequestOf = ({ request, trackId }: PreparedCall): WireRequest =>
+  trackId === null ? request : { ...request, headers: [...request.headers, 'Track-ID', trackId] };
 
 /** The same call once more, under a Track-ID of its own. */
 export const again = <T extends Operation>(call: PreparedCall<T>): PreparedCall<T> =>

@@ -2,9 +2,11 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { checkAnswer, type Drift, parseAnswer } from './answer.ts';
 import { type CallReport, createAttempts } from './attempts.ts';
 import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
+import type { Cancel } from './cancel.ts';
 import { failureOf, refusalOf } from './failure.ts';
+import { Patience } from './patience.ts';
 import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
-import { TransportFailure, type WireReply } from './transport.ts';
+import { TransportFailure, type WireReply } from './wire.ts';
 
 export interface BankOptions extends SharingOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
@@ -33,10 +35,8 @@ export interface BankOptions extends SharingOptions {
 
 /** How long a read's caller waits, and whether it may share another's call. */
 export interface ReadLimits {
-  /** When the caller gives up, in milliseconds of performance.now(). */
-  readonly deadline?: number;
-  /** Gives the read up where it is raised. */
-  readonly signal?: AbortSignal | undefined;
+  /** Shared by all reads of an operation; as long as the call itself takes where it is left out. */
+  readonly patience?: Patience;
   /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly alone?: boolean;
 }
@@ -89,10 +89,10 @@ export function createBankClient(options: BankOptions): BankClient {
 
   const sharing = createSharing(options, fetch);
 
-  async function fetch(prepared: PreparedCall, deadline: number, signal?: AbortSignal): Promise<Fetched> {
-    const { call, reply } = await attempts.twice(prepared, deadline, signal);
-    if (reply instanceof TransportFailure) throw failureOf(call, reply);
-    return { ...answerOf(call, reply), bytes: reply.body.length };
+  async function fetch(prepared: PreparedCall, deadline: number, cancel: Cancel): Promise<Fetched> {
+    const { call, outcome } = await attempts.twice(prepared, deadline, cancel);
+    if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
+    return answerOf(call, outcome);
   }
 
   function answerOf<T extends Operation>(call: PreparedCall<T>, reply: WireReply) {
@@ -104,7 +104,7 @@ export function createBankClient(options: BankOptions): BankClient {
       details,
       onDrift,
     );
-    return { answer, isWhole, trackId: call.trackId };
+    return { answer, isWhole, trackId: call.trackId, bytes: reply.body.length };
   }
 
   async function send(call: PreparedCall): Promise<WireReply> {
@@ -121,15 +121,12 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    async read(operation, input, { deadline = Number.POSITIVE_INFINITY, signal, alone = false } = {}) {
+    async read(operation, input, { patience = new Patience(), alone = false } = {}) {
       const call = prepareCall(prefix, operation, input);
-      const now = performance.now();
-      const ownDeadline = Math.min(deadline, now + options.timeoutMs);
       try {
-        if (ownDeadline <= now)
-          throw new TransportFailure('timeout', false, 'the operation has no time left');
-        if (signal?.aborted) throw new TransportFailure('cancelled', false, 'the caller left');
-        const fetched = await sharing.read(call, { deadline, signal, alone });
+        const { ended } = patience;
+        if (ended !== null) throw ended;
+        const fetched = await sharing.read(call, patience, alone);
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
         return fetched as Read<Answer<typeof operation>>;
       } catch (error) {

@@ -1,7 +1,7 @@
 import { detailsOf, type PreparedCall } from './call.ts';
 import { secretsOf } from './credentials.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from './error.ts';
-import { saysAway, type TransportFailure, type WireReply } from './transport.ts';
+import { saysAway, type TransportFailure, type WireReply } from './wire.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const longestText = 500;

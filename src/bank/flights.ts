@@ -1,26 +1,34 @@
-import { TransportFailure } from './transport.ts';
-
-/** How long one who waits for a shared call waits, and what makes it give up. */
-export interface Patience {
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
+import { Cancel } from './cancel.ts';
+import type { Patience, Waiter } from './patience.ts';
 
 /** A call that may be shared. */
 interface Asked<T> {
   readonly group: string;
-  readonly key: string;
+  /** What is shared; a symbol shares with nobody. */
+  readonly key: string | symbol;
+  /** Of the one who asks; it must not have ended. */
   readonly patience: Patience;
-  /** Makes the call, where none is under way; the signal is raised when nobody waits any more. */
-  readonly start: (signal: AbortSignal) => Promise<T>;
+  /** Makes the call, where none is under way; the cancel is raised when nobody waits any more. */
+  readonly start: (cancel: Cancel) => Promise<T>;
   /** Is given the answer of a flight that started here, unless its group was closed meanwhile. */
   readonly keep: (answer: T) => unknown;
 }
 
+type Landed<T> = { readonly answer: T; readonly joined: boolean } | 'joined a failure';
+
+/** A call that is under way, and those who wait for it. */
 interface Flight<T> {
-  readonly result: Promise<T>;
-  readonly abort: AbortController;
-  waiting: number;
+  readonly group: string;
+  readonly key: string | symbol;
+  readonly cancel: Cancel;
+  passengers: Passenger<T>[];
+}
+
+interface Passenger<T> extends Waiter {
+  readonly patience: Patience;
+  readonly joined: boolean;
+  readonly resolve: (landed: Landed<T>) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -31,7 +39,7 @@ interface Flight<T> {
  * none of the flights that left before, and their answers are not kept.
  */
 export function createFlights<T>() {
-  const groups = new Map<string, Map<string, Flight<T>>>();
+  const groups = new Map<string, Map<string | symbol, Flight<T>>>();
 
   return {
     /**
@@ -39,31 +47,24 @@ export function createFlights<T>() {
      * Errors: those of `start` where it started here; who joined another's flight that fails is told `joined`, and
      *         asks alone, for errors are not shared. TransportFailure `timeout` or `cancelled` for who gives up.
      */
-    async take({
-      group,
-      key,
-      patience,
-      start,
-      keep,
-    }: Asked<T>): Promise<{ readonly answer: T; readonly joined: boolean } | 'joined a failure'> {
-      const known = groups.get(group)?.get(key);
-      const joined = known !== undefined;
-      const flight = known ?? launch(group, key, start, keep);
-      flight.waiting++;
-      try {
-        return { answer: await withPatience(flight.result, patience), joined };
-      } catch (error) {
-        if (error instanceof GaveUp) throw error.failure;
-        if (joined) return 'joined a failure';
-        throw error;
-      } finally {
-        flight.waiting--;
-        if (flight.waiting === 0) {
-          // Nobody waits: where it has ended, this does nothing.
-          forget(group, key, flight);
-          flight.abort.abort();
-        }
-      }
+    take(asked: Asked<T>): Promise<Landed<T>> {
+      const { patience } = asked;
+      const known = groups.get(asked.group)?.get(asked.key);
+      const flight = known ?? launch(asked);
+      return new Promise((resolve, reject) => {
+        const passenger: Passenger<T> = {
+          patience,
+          joined: known !== undefined,
+          resolve,
+          reject,
+          giveUp(failure) {
+            reject(failure);
+            leave(flight, passenger);
+          },
+        };
+        flight.passengers.push(passenger);
+        patience.hold(passenger);
+      });
     },
 
     /** The group's data changes: nobody joins what is under way, and none of it is kept. */
@@ -72,62 +73,49 @@ export function createFlights<T>() {
     },
   };
 
-  function launch(group: string, key: string, start: Asked<T>['start'], keep: Asked<T>['keep']): Flight<T> {
-    const abort = new AbortController();
-    const flight: Flight<T> = { result: start(abort.signal), abort, waiting: 0 };
-    const flights = groups.get(group) ?? new Map<string, Flight<T>>();
+  function launch({ group, key, start, keep }: Asked<T>): Flight<T> {
+    const flight: Flight<T> = { group, key, cancel: new Cancel(), passengers: [] };
+    const flights = groups.get(group) ?? new Map<string | symbol, Flight<T>>();
     groups.set(group, flights.set(key, flight));
-    flight.result.then(
+    start(flight.cancel).then(
       (answer) => {
-        if (forget(group, key, flight)) keep(answer);
+        if (forget(flight)) keep(answer);
+        for (const { resolve, joined } of landed(flight)) resolve({ answer, joined });
       },
-      () => void forget(group, key, flight),
+      (error) => {
+        forget(flight);
+        for (const { resolve, reject, joined } of landed(flight))
+          joined ? resolve('joined a failure') : reject(error);
+      },
     );
     return flight;
   }
 
+  /**
+   * Those who waited to the end. The flight forgets them: a Map that grows or shrinks leaves its table behind with all
+   * that it held, and each such table holds the next, so that what hangs on an entry may live to the next full
+   * collection, long after the entry was deleted.
+   */
+  function landed(flight: Flight<T>): readonly Passenger<T>[] {
+    const { passengers } = flight;
+    flight.passengers = [];
+    for (const passenger of passengers) passenger.patience.release(passenger);
+    return passengers;
+  }
+
+  function leave(flight: Flight<T>, passenger: Passenger<T>): void {
+    flight.passengers = flight.passengers.filter((other) => other !== passenger);
+    if (flight.passengers.length > 0) return;
+    forget(flight);
+    flight.cancel.raise();
+  }
+
   /** True where the flight could still be joined. */
-  function forget(group: string, key: string, flight: Flight<T>): boolean {
-    const flights = groups.get(group);
-    if (flights?.get(key) !== flight) return false;
-    flights.delete(key);
-    if (flights.size === 0) groups.delete(group);
+  function forget(flight: Flight<T>): boolean {
+    const flights = groups.get(flight.group);
+    if (flights?.get(flight.key) !== flight) return false;
+    flights.delete(flight.key);
+    if (flights.size === 0) groups.delete(flight.group);
     return true;
   }
-}
-
-/** Tells who gave up from a flight that failed. */
-class GaveUp extends Error {
-  readonly failure: TransportFailure;
-
-  constructor(reason: 'timeout' | 'cancelled', message: string) {
-    super(message);
-    this.failure = new TransportFailure(reason, true, message);
-  }
-}
-
-function withPatience<T>(result: Promise<T>, { timeoutMs, signal }: Patience): Promise<T> {
-  return new Promise((resolve, reject) => {
-    // The call has a deadline of its own: only who has less time than that needs another.
-    const timer = Number.isFinite(timeoutMs)
-      ? setTimeout(() => reject(new GaveUp('timeout', `no whole answer within ${timeoutMs} ms`)), timeoutMs)
-      : undefined;
-    const cancel = () => reject(new GaveUp('cancelled', 'the caller left'));
-    if (signal?.aborted) cancel();
-    signal?.addEventListener('abort', cancel);
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
-    };
-    result.then(
-      (value) => {
-        end();
-        resolve(value);
-      },
-      (error) => {
-        end();
-        reject(error);
-      },
-    );
-  });
 }

@@ -41,12 +41,32 @@ export function checkBankId(name: string, id: string): string {
   throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
 
+/** Path templates as what stands between their ids, and the ids' names. */
+const templates = new Map<string, readonly { readonly before: string; readonly name: string }[]>();
+
+function partsOf(template: string) {
+  let parts = templates.get(template);
+  if (parts === undefined) {
+    const pieces = template.split(/[{}]/);
+    parts = Array.from({ length: (pieces.length - 1) / 2 }, (_, at) => ({
+      before: pieces[2 * at] ?? '',
+      name: pieces[2 * at + 1] ?? '',
+    }));
+    templates.set(template, parts);
+  }
+  return parts;
+}
+
 /**
  * A path template with its ids in place, each as one percent-encoded segment.
  * Errors: BAD_USER_INPUT, as checkId.
  */
 export function fillPath(template: string, ids: Readonly<Record<string, string>>): string {
-  return template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(checkId(name, ids[name] ?? '')),
-  );
+  let path = '';
+  for (const { before, name } of partsOf(template)) {
+    const id = ids[name] ?? '';
+    // What is plain is its own encoding.
+    path += before + (plain.test(id) ? id : encodeURIComponent(checkId(name, id)));
+  }
+  return path + template.slice(template.lastIndexOf('}') + 1);
 }

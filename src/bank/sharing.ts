@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { PreparedCall } from './call.ts';
+import type { Cancel } from './cancel.ts';
 import { callerOf, keyOf } from './credentials.ts';
 import { BankqlError, type ErrorCode } from './error.ts';
 import { createFlights } from './flights.ts';
+import type { Patience } from './patience.ts';
 import { createPublicCache } from './public-cache.ts';
-import { TransportFailure } from './transport.ts';
+import { TransportFailure } from './wire.ts';
 
 /** What is read, and may be shared: nobody may change it. */
 export interface Fetched {
@@ -33,14 +34,8 @@ const isAway = (error: unknown) =>
     ? away.has(error.code)
     : error instanceof TransportFailure && error.reason === 'timeout';
 
-export interface ReadLimits {
-  readonly deadline: number;
-  readonly signal: AbortSignal | undefined;
-  readonly alone: boolean;
-}
-
 /** Makes a call of its own. Errors: BankqlError. */
-type Fetch = (call: PreparedCall, deadline: number, signal?: AbortSignal) => Promise<Fetched>;
+type Fetch = (call: PreparedCall, deadline: number, cancel: Cancel) => Promise<Fetched>;
 
 const publicGroup = 'public';
 const publicCacheBytes = 32 * 1024 * 1024;
@@ -58,32 +53,33 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
   const cache = createPublicCache<Fetched>({ ttlMs: publicCacheTtlMs, maxBytes: publicCacheBytes });
 
   return {
-    /** Errors: BankqlError; TransportFailure where this caller gave up. */
-    async read(call: PreparedCall, limits: ReadLimits): Promise<Fetched> {
-      const { deadline, signal, alone } = limits;
-      const { operation, credentials, request } = call;
-      const ownDeadline = Math.min(deadline, performance.now() + timeoutMs);
+    /**
+     * Reads, alone or together with who asks the same. The patience must not have ended.
+     * Errors: BankqlError; TransportFailure where this caller gave up.
+     */
+    async read(call: PreparedCall, patience: Patience, alone: boolean): Promise<Fetched> {
+      const { operation, credentials } = call;
       const isPublic = operation.audience === 'public';
-      const key = alone
-        ? randomUUID()
-        : JSON.stringify([operation.id, request.path, request.body, isPublic && keyOf(credentials)]);
-      const kept = isPublic && !alone ? (cache?.find(key) ?? null) : null;
+      const key = alone ? Symbol() : keyOfRead(call);
+      const kept = typeof key === 'string' && isPublic ? (cache?.find(key) ?? null) : null;
       if (kept?.isFresh) {
         onShared?.(operation.id, 'cached');
         return kept.answer;
       }
+      const ownDeadline = performance.now() + timeoutMs;
       try {
         const taken = await flights.take({
           group: isPublic ? publicGroup : callerOf(credentials),
           key,
-          patience: { timeoutMs: deadline - performance.now(), signal },
-          start: (ownSignal) => fetch(call, performance.now() + timeoutMs, ownSignal),
-          keep: (fetched) =>
-            isPublic && !alone && fetched.isWhole && cache?.keep(key, fetched, fetched.bytes),
+          patience,
+          start: (cancel) => fetch(call, ownDeadline, cancel),
+          keep(fetched) {
+            if (typeof key === 'string' && isPublic && fetched.isWhole)
+              cache?.keep(key, fetched, fetched.bytes);
+          },
         });
         // Errors are shared with nobody.
-        if (taken === 'joined a failure')
-          return await this.read(call, { deadline: ownDeadline, signal, alone: true });
+        if (taken === 'joined a failure') return await this.read(call, patience.until(ownDeadline), true);
         if (taken.joined) onShared?.(operation.id, 'joined');
         return taken.answer;
       } catch (error) {
@@ -101,4 +97,10 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
       cache?.clear();
     },
   };
+}
+
+/** What tells reads apart: neither an operation's id nor an encoded path nor a hash holds a space. */
+function keyOfRead({ operation, request, credentials }: PreparedCall): string {
+  const key = operation.audience === 'public' ? keyOf(credentials) : '';
+  return `${operation.id} ${request.path} ${key} ${request.body}`;
 }

@@ -1,46 +1,8 @@
 import { Pool } from 'undici';
-
-/** A request as it goes over the wire. */
-export interface WireRequest {
-  readonly method: 'GET' | 'PUT' | 'POST';
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-}
-
-/** An answer as it came over the wire. */
-export interface WireReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
-}
-
-/** Answers with which a proxy in front of the bank says that the bank is away. */
-const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
-
-export const saysAway = ({ status }: WireReply): boolean => awayStatuses.has(status);
-
-/**
- * No whole answer came.
- * - `unavailable`: no connection, or the connection broke.
- * - `timeout`: the deadline passed.
- * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql would not read on a success: it is too large, or encoded although it asked for none.
- * - `overloaded`: no connection became free in time.
- * - `paused`: the operation's breaker is open, see breaker.ts.
- * `sent` is false only where it is proved that nothing of the request was written to a socket.
- */
-export class TransportFailure extends Error {
-  override readonly name = 'TransportFailure';
-  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
-  readonly sent: boolean;
-
-  constructor(reason: TransportFailure['reason'], sent: boolean, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.reason = reason;
-    this.sent = sent;
-  }
-}
+import type { Cancel } from './cancel.ts';
+import { Deadlines } from './deadlines.ts';
+import { exchange } from './exchange.ts';
+import type { WireReply, WireRequest } from './wire.ts';
 
 export interface TransportOptions {
   readonly origin: string;
@@ -55,7 +17,7 @@ export interface ExchangeOptions {
   /** One deadline over the wait for a connection, connect, headers, and the whole body. */
   readonly timeoutMs: number;
   /** Gives the request up where it is raised. */
-  readonly signal?: AbortSignal | undefined;
+  readonly cancel?: Cancel | undefined;
   /** A connection of its own, closed after the answer: see createTransport. */
   readonly ownConnection: boolean;
 }
@@ -83,90 +45,15 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
+  const { maxBodyBytes } = options;
+  const deadlines = new Deadlines();
   const kept = new Pool(options.origin, { ...common, pipelining: 1 });
   const own = new Pool(options.origin, { ...common, pipelining: 0 });
   return {
-    exchange: (request, exchangeOptions) =>
-      exchange(exchangeOptions.ownConnection ? own : kept, request, exchangeOptions, options.maxBodyBytes),
+    exchange: (request, { ownConnection, timeoutMs, cancel }) =>
+      exchange(ownConnection ? own : kept, request, { deadlines, timeoutMs, maxBodyBytes, cancel }),
     async close() {
       await Promise.all([kept.destroy(), own.destroy()]);
     },
   };
-}
-
-function exchange(
-  pool: Pool,
-  request: WireRequest,
-  { timeoutMs, signal }: ExchangeOptions,
-  maxBodyBytes: number,
-): Promise<WireReply> {
-  return new Promise((resolve, reject) => {
-    let sent = false;
-    let over = false;
-    let abort: ((reason: Error) => void) | null = null;
-    let status = 0;
-    let headers: WireReply['headers'] = {};
-    const chunks: Buffer[] = [];
-    let size = 0;
-
-    const end = () => {
-      over = true;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
-    };
-    const fail = (reason: TransportFailure['reason'], message: string, cause?: unknown) => {
-      if (over) return;
-      end();
-      const failure = new TransportFailure(reason, sent, message, cause);
-      reject(failure);
-      // Frees the connection: an answer that nobody reads would keep it.
-      abort?.(failure);
-    };
-    /** Reads no further: of an error, the status says enough. */
-    const cut = (message: string) => {
-      if (over) return;
-      if (status >= 200 && status < 300) return fail('refused', message);
-      end();
-      resolve({ status, headers, body: Buffer.concat(chunks) });
-      abort?.(new Error(message));
-    };
-    const cancel = () => fail('cancelled', 'the caller left');
-    const timer = setTimeout(() => fail('timeout', `no whole answer within ${timeoutMs} ms`), timeoutMs);
-    if (timeoutMs <= 0) return fail('timeout', 'no time was left to send it');
-    if (signal?.aborted) return cancel();
-    signal?.addEventListener('abort', cancel);
-
-    pool.dispatch(
-      { method: request.method, path: request.path, headers: request.headers, body: request.body },
-      {
-        onRequestStart(controller) {
-          // A request whose time ran out while it waited for a connection must not be sent any more.
-          if (over) return controller.abort(new Error('given up before it was sent'));
-          sent = true;
-          abort = (reason) => controller.abort(reason);
-        },
-        onResponseStart(_controller, statusCode, responseHeaders) {
-          if (statusCode < 200) return;
-          status = statusCode;
-          headers = responseHeaders;
-          const encoding = responseHeaders['content-encoding'];
-          if (encoding !== undefined && encoding !== 'identity')
-            cut('the answer is encoded although none was asked for');
-        },
-        onResponseData(_controller, chunk) {
-          size += chunk.length;
-          if (size > maxBodyBytes) cut(`the answer is longer than ${maxBodyBytes} bytes`);
-          else if (!over) chunks.push(chunk);
-        },
-        onResponseEnd() {
-          if (over) return;
-          end();
-          resolve({ status, headers, body: Buffer.concat(chunks, size) });
-        },
-        onResponseError(_controller, error) {
-          fail('unavailable', sent ? 'the connection broke' : 'no connection', error);
-        },
-      },
-    );
-  });
 }

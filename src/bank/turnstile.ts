@@ -1,4 +1,5 @@
-import { TransportFailure } from './transport.ts';
+import type { Cancel } from './cancel.ts';
+import { TransportFailure } from './wire.ts';
 
 export interface TurnstileOptions {
   /** How many may be inside at the same time. */
@@ -8,12 +9,14 @@ export interface TurnstileOptions {
 }
 
 export interface Turnstile {
+  /** Takes a place where one is free; who is given one leaves it once. */
+  tryEnter(): boolean;
   /**
-   * Waits for a place; who is given one calls the answered function, once, to leave.
-   * Errors: TransportFailure, not sent: `overloaded` where the wait was too long, `cancelled` where the signal was
-   *         raised.
+   * Waits for a place.
+   * Errors: TransportFailure, not sent: `overloaded` where the wait was too long, `cancelled` where it was given up.
    */
-  enter(caller: string, waitMs: number, signal?: AbortSignal): Promise<() => void>;
+  enter(caller: string, waitMs: number, cancel?: Cancel): Promise<void>;
+  leave(): void;
   /** How many are inside. */
   readonly inside: number;
 }
@@ -27,43 +30,31 @@ export function createTurnstile({ places, waitMs }: TurnstileOptions): Turnstile
   /** Callers that wait, in the order of their turns, each with its own queue. */
   const waiting = new Map<string, (() => void)[]>();
 
-  function leave(): void {
-    inside--;
-    const [turn] = waiting;
-    if (turn === undefined) return;
-    const [caller, queue] = turn;
-    waiting.delete(caller);
-    const next = queue.shift();
-    if (queue.length > 0) waiting.set(caller, queue);
-    next?.();
-  }
-
-  function take(): () => void {
+  function tryEnter(): boolean {
+    if (inside >= places) return false;
     inside++;
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      leave();
-    };
+    return true;
   }
 
   return {
     get inside() {
       return inside;
     },
-    enter(caller, atMostMs, signal) {
-      if (inside < places) return Promise.resolve(take());
-      return new Promise((resolve, reject) => {
+    tryEnter,
+    async enter(caller, atMostMs, cancel) {
+      if (tryEnter()) return;
+      if (cancel?.isRaised) throw left();
+      await new Promise<void>((resolve, reject) => {
         const queue = waiting.get(caller) ?? [];
         waiting.set(caller, queue);
         const end = () => {
           clearTimeout(timer);
-          signal?.removeEventListener('abort', cancel);
+          if (cancel !== undefined) cancel.onRaise = null;
         };
         const letIn = () => {
           end();
-          resolve(take());
+          inside++;
+          resolve();
         };
         const giveUp = (failure: TransportFailure) => {
           end();
@@ -71,15 +62,25 @@ export function createTurnstile({ places, waitMs }: TurnstileOptions): Turnstile
           if (queue.length === 0 && waiting.get(caller) === queue) waiting.delete(caller);
           reject(failure);
         };
-        const cancel = () => giveUp(new TransportFailure('cancelled', false, 'the caller left'));
         const timer = setTimeout(
           () => giveUp(new TransportFailure('overloaded', false, 'no connection became free in time')),
           Math.min(waitMs, atMostMs),
         );
+        if (cancel !== undefined) cancel.onRaise = () => giveUp(left());
         queue.push(letIn);
-        if (signal?.aborted) cancel();
-        else signal?.addEventListener('abort', cancel);
       });
+    },
+    leave() {
+      inside--;
+      const [turn] = waiting;
+      if (turn === undefined) return;
+      const [caller, queue] = turn;
+      waiting.delete(caller);
+      const next = queue.shift();
+      if (queue.length > 0) waiting.set(caller, queue);
+      next?.();
     },
   };
 }
+
+const left = () => new TransportFailure('cancelled', false, 'the caller left');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkAnswer, parseAnswer } from '../bank/answer.ts';
 import { detailsOf, type PreparedCall } from '../bank/call.ts';
 import { BankqlError } from '../bank/error.ts';
-import type { WireReply } from '../bank/transport.ts';
+import type { WireReply } from '../bank/wire.ts';
 
 /** How an answer differs from the contract: fields, what was expected and found; never a value. */
 export interface Conformity {

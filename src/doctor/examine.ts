@@ -1,6 +1,7 @@
-import type { PreparedCall } from '../bank/call.ts';
+import { type PreparedCall, wireRequestOf } from '../bank/call.ts';
 import { bankText } from '../bank/failure.ts';
-import { type Transport, TransportFailure, type WireReply } from '../bank/transport.ts';
+import type { Transport } from '../bank/transport.ts';
+import { TransportFailure, type WireReply } from '../bank/wire.ts';
 import { conformityOf } from './conformity.ts';
 
 /** What the doctor found out about one call. */
@@ -24,11 +25,9 @@ export async function examine(
   call: PreparedCall,
   timeoutMs: number,
 ): Promise<Diagnosis> {
-  const { request, trackId } = call;
-  const headers = trackId === null ? request.headers : { ...request.headers, 'Track-ID': trackId };
   const started = performance.now();
   const reply = await transport
-    .exchange({ ...request, headers }, { timeoutMs, ownConnection: false })
+    .exchange(wireRequestOf(call), { timeoutMs, ownConnection: false })
     .catch((error: unknown) => {
       if (error instanceof TransportFailure) return error;
       throw error;

@@ -31,11 +31,31 @@ export interface TransactionIds extends ViewIds {
 /** `{scope}` of getAccountsScope. */
 export type Scope = 'permissions' | 'views';
 
+type ReadableOperation = Operation & { readonly kind: 'read' };
+
 /** Reads one record or list of the bank. Errors: BankqlError. */
-export type ReadOperation = <T extends Operation & { readonly kind: 'read' }>(
+export type ReadOperation = <T extends ReadableOperation>(
   operation: T,
   input: Omit<CallInput<T>, 'credentials'>,
 ) => Promise<Answer<T>>;
+
+/** A read that is asked for, and what tells it apart from others. */
+interface Asked {
+  readonly name: string;
+  readonly read: () => Promise<unknown>;
+}
+
+/** The length of each id says where it ends, and the operation says how many there are. */
+function nameOf({ id }: Operation, ids: Readonly<Record<string, string>>, body: unknown): string {
+  let name = id;
+  for (const value of Object.values(ids)) name += ` ${value.length}:${value}`;
+  return body === undefined ? name : `${name} ${JSON.stringify(body)}`;
+}
+
+/** Reads of one operation, as fields ask for them. */
+interface Loader<T extends ReadableOperation, Key> {
+  load(key: Key): Promise<Answer<T>>;
+}
 
 /** The body of a POST query. */
 interface Query<Body> {
@@ -51,27 +71,30 @@ const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
 });
 
 /**
- * Every read of the bank, for one GraphQL operation: each loader asks for a record once, however often it is named,
- * and for the records that are named in the same turn at once. A loader bears the operation's name without `get`.
+ * Every read of the bank, for one GraphQL operation: a record is asked for once, however often it is named, and all that
+ * is named in the same turn at once. A loader bears its operation's name without `get`.
  *
- * Shape:  the operation's answer, as contract/ has it.
+ * Shape:  the operation's answer, as contract/ has it; each comes when it is there, and waits for no other.
  * Errors: those of `read`. A failure is kept as an answer is: it is one call for all who ask.
  * `schedule` decides when what was asked for is read; at the end of the turn where it is left out.
  */
 export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => void) => void) {
-  const loader = <T extends Operation & { readonly kind: 'read' }, Key>(
+  const reads = new DataLoader<Asked, unknown, string>(async (batch) => batch.map(({ read }) => read()), {
+    cacheKeyFn: ({ name }) => name,
+    ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
+  });
+  const loader = <T extends ReadableOperation, Key>(
     operation: T,
-    ids: (key: Key) => PathIds<T>,
-    body?: (key: Key) => Body<T>,
-  ) =>
-    new DataLoader<Key, Answer<T>, string>(
-      (keys) =>
-        Promise.all(keys.map((key) => read(operation, { ids: ids(key), body: body?.(key) }).catch(asError))),
-      {
-        cacheKeyFn: (key) => JSON.stringify([ids(key), body?.(key)]),
-        ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
-      },
-    );
+    idsOf: (key: Key) => PathIds<T>,
+    bodyOf?: (key: Key) => Body<T>,
+  ): Loader<T, Key> => ({
+    load(key) {
+      const input = { ids: idsOf(key), body: bodyOf?.(key) };
+      const asked = { name: nameOf(operation, input.ids, input.body), read: () => read(operation, input) };
+      // Reads are named by their operation, so that the answer is one of this operation's.
+      return reads.load(asked) as Promise<Answer<T>>;
+    },
+  });
 
   return {
     customer: loader(getCustomer, (key: CustomerIds) => ({ ...inBank(key), CUSTOMER_ID: key.customerId })),
@@ -100,5 +123,3 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
 }
 
 export type Loaders = ReturnType<typeof createLoaders>;
-
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));

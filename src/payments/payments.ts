@@ -5,7 +5,7 @@ import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError, badUserInput, isErrorCode } from '../bank/error.ts';
 import { failureOf, refusalOf } from '../bank/failure.ts';
-import { TransportFailure, type WireReply } from '../bank/transport.ts';
+import { TransportFailure, type WireReply } from '../bank/wire.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import type { AccountRefBody, MoneyBody } from '../contract/shapes.ts';

@@ -3,6 +3,7 @@ import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError, badUserInput } from '../bank/error.ts';
 import { checkId } from '../bank/path.ts';
+import { Patience } from '../bank/patience.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
 import type { Payments } from '../payments/payments.ts';
@@ -58,19 +59,22 @@ export class Reader {
   /** What was not fresh, in the order in which it was read. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: ReaderOptions;
-  readonly #deadline: number;
+  readonly #patience: Patience;
   #calls = 0;
   #hasWritten = false;
-  #loaders: Loaders;
+  #loaders: Loaders | null = null;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
-    this.#deadline = performance.now() + options.limits.timeoutMs;
-    this.#loaders = createLoaders(this.#read);
+    this.#patience = new Patience({
+      deadline: performance.now() + options.limits.timeoutMs,
+      signal: options.signal,
+    });
   }
 
   /** Ask for it anew in each resolver: a write puts fresh ones in its place. */
   get loaders(): Loaders {
+    this.#loaders ??= createLoaders(this.#read);
     return this.#loaders;
   }
 
@@ -85,7 +89,7 @@ export class Reader {
   /** What was read before may have changed: from here on all is read again, and shared with nobody. */
   forget(): void {
     this.#hasWritten = true;
-    this.#loaders = createLoaders(this.#read);
+    this.#loaders = null;
   }
 
   /**
@@ -109,12 +113,12 @@ export class Reader {
   }
 
   readonly #read: ReadOperation = async (operation, input) => {
-    const { bank, credentials, signal } = this.#options;
+    const { bank, credentials } = this.#options;
     this.#spend(operation);
     const { answer, staleMs } = await bank.read(
       operation,
       { ...input, credentials },
-      { deadline: this.#deadline, signal, alone: this.#hasWritten },
+      { patience: this.#patience, alone: this.#hasWritten },
     );
     if (staleMs !== undefined)
       this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type BreakerOptions, createBreakers } from '../../src/bank/breaker.ts';
 import type { BankOptions } from '../../src/bank/client.ts';
-import { TransportFailure } from '../../src/bank/transport.ts';
+import { Patience } from '../../src/bank/patience.ts';
+import { TransportFailure } from '../../src/bank/wire.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
 import { createTestBankql } from '../support/bankql.ts';
@@ -162,7 +163,7 @@ describe('a breaker stays closed', () => {
       client.read(
         operations.getCustomer,
         { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
-        { signal: leaving.signal },
+        { patience: new Patience({ signal: leaving.signal }) },
       ),
     );
     await expect.poll(() => bank.requests.length).toBe(2 * least);
@@ -183,7 +184,7 @@ describe('a breaker stays closed', () => {
         client.read(
           operations.getCustomer,
           { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
-          { deadline: performance.now() + 50, alone },
+          { patience: new Patience({ deadline: performance.now() + 50 }), alone },
         ),
       );
       for (const outcome of await Promise.allSettled(hasty)) expect(outcome.status).toBe('rejected');
@@ -272,7 +273,7 @@ describe('an open breaker', () => {
       .read(
         operations.getCustomer,
         { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: canaries },
-        { signal: leaving.signal },
+        { patience: new Patience({ signal: leaving.signal }) },
       )
       .catch(() => {});
     await expect.poll(() => bank.requests.length).toBe(least + 1);
@@ -360,38 +361,105 @@ describe('what a breaker judges by', () => {
     vi.useRealTimers();
   });
 
-  const failing = () => Promise.reject(new TransportFailure('unavailable', true, 'away'));
+  const away = new TransportFailure('unavailable', true, 'away');
+  const answered = { status: 200, headers: {}, body: Buffer.alloc(0) };
   /** A breaker, and the clock in its hand. */
   function breaker(options: Partial<BreakerOptions> = {}) {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const told: boolean[] = [];
-    const { guard } = createBreakers({
+    const breakerOf = createBreakers({
       threshold: 0.5,
       openMs,
       onChange: (_, isOpen) => told.push(isOpen),
       ...options,
     });
-    const fail = async (count: number) => {
-      for (let call = 0; call < count; call++) await guard(operations.getCustomer, failing).catch(() => {});
+    const tested = breakerOf(operations.getCustomer);
+    /** A call that is let through; its end is told later. */
+    const begin = () => {
+      const pass = tested.admit();
+      if (pass === null) throw new Error('paused');
+      return (reply: Parameters<typeof tested.judge>[1]) => tested.judge(pass, reply);
     };
-    return { told, fail };
+    const fail = (count: number) => {
+      for (let call = 0; call < count; call++) begin()(away);
+    };
+    return { told, begin, fail, isPaused: () => tested.admit() === null };
   }
 
-  it('is the last ten seconds', async () => {
+  it('is the last ten seconds', () => {
     const { told, fail } = breaker();
-    await fail(10);
+    fail(10);
     vi.advanceTimersByTime(5000);
-    await fail(9);
+    fail(9);
     expect(told).toEqual([]);
-    await fail(1);
+    fail(1);
     expect(told).toEqual([true]);
   });
 
-  it('is not what was long ago', async () => {
+  it('is not what was long ago', () => {
     const { told, fail } = breaker();
-    await fail(least - 1);
+    fail(least - 1);
     vi.advanceTimersByTime(60_000);
-    await fail(least - 1);
+    fail(least - 1);
     expect(told).toEqual([]);
+  });
+
+  it('is forgotten as it grows old, second by second', () => {
+    const { told, begin, fail } = breaker();
+    for (let second = 0; second < 40; second++) {
+      begin()(answered);
+      fail(1);
+      begin()(answered);
+      vi.advanceTimersByTime(1000);
+    }
+    expect(told).toEqual([]);
+    vi.advanceTimersByTime(10_000);
+    fail(least - 1);
+    expect(told).toEqual([]);
+    fail(1);
+    expect(told).toEqual([true]);
+  });
+
+  it('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {
+    const { told, begin, fail, isPaused } = breaker();
+    const slow = Array.from({ length: 2 * least }, begin);
+    const late = (reply: typeof answered | typeof away) => slow.pop()?.(reply);
+    fail(least);
+    expect(told).toEqual([true]);
+    late(answered);
+    late(away);
+    expect([isPaused(), told]).toEqual([true, [true]]);
+
+    vi.advanceTimersByTime(openMs);
+    const trial = begin();
+    late(answered);
+    expect([isPaused(), told]).toEqual([true, [true]]);
+    late(away);
+    trial(answered);
+    expect(told).toEqual([true, false]);
+
+    while (slow.length > 0) late(away);
+    expect([isPaused(), told]).toEqual([false, [true, false]]);
+  });
+
+  it.each([
+    ['fails', away],
+    ['is given up', new TransportFailure('cancelled', true, 'the caller left')],
+    ['finds no place', new TransportFailure('overloaded', false, 'no place')],
+    ['breaks', null],
+  ])('is for a trial its end: one that %s opens it for as long again', (_, end) => {
+    const { told, begin, fail, isPaused } = breaker();
+    fail(least);
+    vi.advanceTimersByTime(openMs);
+    const trial = begin();
+    vi.advanceTimersByTime(openMs);
+    expect(isPaused()).toBe(true);
+    trial(end);
+    expect(told).toEqual([true, true]);
+    vi.advanceTimersByTime(openMs - 1);
+    expect(isPaused()).toBe(true);
+    vi.advanceTimersByTime(1);
+    begin()(answered);
+    expect([isPaused(), told]).toEqual([false, [true, true, false]]);
   });
 });

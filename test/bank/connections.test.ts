@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
 import { answer, lineOf, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
@@ -84,7 +85,7 @@ describe('a caller who leaves', () => {
     await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const caller = new AbortController();
     const call = client
-      .read(getBranches, readInput, { signal: caller.signal })
+      .read(getBranches, readInput, { patience: new Patience({ signal: caller.signal }) })
       .catch((error: unknown) => error);
     await expect.poll(() => bank.requests.length).toBe(1);
     caller.abort();
@@ -96,7 +97,9 @@ describe('a caller who leaves', () => {
   it('before a read began has no call made', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
-    const call = client.read(getBranches, readInput, { signal: AbortSignal.abort() });
+    const call = client.read(getBranches, readInput, {
+      patience: new Patience({ signal: AbortSignal.abort() }),
+    });
     await expect(call).rejects.toMatchObject({
       name: 'BankqlError',
       cause: { reason: 'cancelled', sent: false },
@@ -109,7 +112,9 @@ describe('a caller who leaves', () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     await read.run(client);
-    await client.read(getBranches, readInput, { signal: AbortSignal.abort() }).catch(() => {});
+    await client
+      .read(getBranches, readInput, { patience: new Patience({ signal: AbortSignal.abort() }) })
+      .catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 50));
     await read.run(client);
     expect(bank.requests).toHaveLength(2);
@@ -120,7 +125,8 @@ describe('a caller who leaves', () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     const { signal } = new AbortController();
-    for (let turn = 0; turn < 3; turn++) await client.read(getBranches, readInput, { signal });
+    for (let turn = 0; turn < 3; turn++)
+      await client.read(getBranches, readInput, { patience: new Patience({ signal }) });
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(bank.requests).toHaveLength(3);
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CallReport } from '../../src/bank/attempts.ts';
+import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
 import { head } from '../support/faults.ts';
@@ -187,7 +188,11 @@ describe('a second attempt', () => {
     const ids = { BANK_ID: 'B', CUSTOMER_ID: 'c' };
     for (const alone of [true, false]) {
       bank.requests.length = 0;
-      const call = client.read(getCustomer, { ids, credentials: canaries }, { signal: caller.signal, alone });
+      const call = client.read(
+        getCustomer,
+        { ids, credentials: canaries },
+        { patience: new Patience({ signal: caller.signal }), alone },
+      );
       await call.catch(() => {});
       await delay(longestWaitMs + 30);
       expect(bank.requests.length).toBeLessThanOrEqual(1);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
 import {
@@ -109,7 +110,7 @@ describe('a place among the connections', () => {
     const left = client.read(
       operations.getCustomer,
       { ids: { BANK_ID: 'B', CUSTOMER_ID: 'left' }, credentials: canaries },
-      { signal: leaving.signal },
+      { patience: new Patience({ signal: leaving.signal }) },
     );
     const next = read.run(client, canaries, customer('next'));
     await delay(20);

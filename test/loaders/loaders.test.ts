@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { BankqlError } from '../../src/bank/error.ts';
+import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -122,7 +123,8 @@ describe('loaders', () => {
   const readAs =
     (credentials: Credentials, signal?: AbortSignal): ReadOperation =>
     async (operation, input) =>
-      (await client.read(operation, { ...input, credentials }, { signal })).answer;
+      (await client.read(operation, { ...input, credentials }, { patience: new Patience({ signal }) }))
+        .answer;
 
   beforeAll(async () => {
     bank = await startRecordingBank();
@@ -243,17 +245,30 @@ describe('loaders', () => {
   });
 
   it('fail one key without failing its neighbours', async () => {
-    const results = await loaders.customer.loadMany([
-      { bankId, customerId: 'c' },
-      { bankId, customerId: '..' },
-      { bankId, customerId: 'c' },
-    ]);
-    expect(results).toEqual([
+    const load = (customerId: string) =>
+      loaders.customer.load({ bankId, customerId }).catch((error: unknown) => error);
+    expect(await Promise.all([load('c'), load('..'), load('c')])).toEqual([
       { legal_name: 'C' },
       expect.objectContaining({ code: 'BAD_USER_INPUT' }),
       { legal_name: 'C' },
     ]);
     expect(bank.lines()).toEqual([`GET ${inBank}/customers/c`]);
+  });
+
+  it('give each answer when it is there: none waits for those that were asked for in the same turn', async () => {
+    const slow = Promise.withResolvers<void>();
+    bank.on(`GET ${inBank}/customers/late`, async () => {
+      await slow.promise;
+      return { body: {} };
+    });
+    const asked = [
+      loaders.customer.load({ bankId, customerId: 'late' }),
+      loaders.customer.load({ bankId, customerId: 'late' }),
+    ];
+    expect(await loaders.customer.load({ bankId, customerId: 'c' })).toEqual({ legal_name: 'C' });
+    expect(await loaders.branches.load({ bankId })).toEqual([{ acceptsDeposits: true }]);
+    slow.resolve();
+    expect(await Promise.all(asked)).toEqual([{}, {}]);
   });
 
   it('without credentials fail what needs them and serve what does not', async () => {

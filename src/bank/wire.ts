@@ -1,0 +1,42 @@
+/** A request as it goes over the wire. */
+export interface WireRequest {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path: string;
+  /** Names and values in turn, as undici takes them without a copy; nobody may change them. */
+  readonly headers: string[];
+  readonly body: string | null;
+}
+
+/** An answer as it came over the wire. */
+export interface WireReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** Answers with which a proxy in front of the bank says that the bank is away. */
+const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export const saysAway = ({ status }: WireReply): boolean => awayStatuses.has(status);
+
+/**
+ * No whole answer came.
+ * - `unavailable`: no connection, or the connection broke.
+ * - `timeout`: the deadline passed.
+ * - `cancelled`: the caller's signal was raised.
+ * - `refused`: bankql would not read on a success: it is too large, or encoded although it asked for none.
+ * - `overloaded`: no connection became free in time.
+ * - `paused`: the operation's breaker is open, see breaker.ts.
+ * `sent` is false only where it is proved that nothing of the request was written to a socket.
+ */
+export class TransportFailure extends Error {
+  override readonly name = 'TransportFailure';
+  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
+  readonly sent: boolean;
+
+  constructor(reason: TransportFailure['reason'], sent: boolean, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+    this.sent = sent;
+  }
+}
