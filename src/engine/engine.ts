@@ -26,8 +26,8 @@ export interface EngineOptions extends Omit<DocumentOptions, 'persisted'> {
 /** Who asks, and how. */
 export interface Asking {
   readonly credentials: Credentials;
-  /** Raised when the client has left. */
-  readonly signal?: AbortSignal | undefined;
+  /** Makes the signal that is raised when the client has left, for who needs one. */
+  readonly signal?: (() => AbortSignal) | undefined;
   /** A request that a browser makes without being asked, such as a link: it changes nothing. */
   readonly isReadOnly?: boolean;
 }
@@ -111,7 +111,7 @@ class RequestContext implements Context {
     this.payments = payments;
     this.defaults = defaults;
     this.credentials = credentials;
-    this.#makeReader = () => new Reader({ bank, credentials, limits, signal: asking.signal });
+    this.#makeReader = () => new Reader({ bank, credentials, limits, signal: asking.signal?.() });
   }
 
   get reader(): Reader {

@@ -6,9 +6,6 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getArgumentValues,
-  getNamedType,
-  isLeafType,
-  isListType,
   isNonNullType,
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
@@ -50,8 +47,6 @@ export interface FieldPlan {
   /** Its place among the arguments of an execution. */
   readonly index: number;
   readonly isNonNull: boolean;
-  /** Nothing can hang on it: neither a list nor an object. */
-  readonly isLeaf: boolean;
   readonly complete: Complete;
 }
 
@@ -99,7 +94,6 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
       isNonNull: isNonNullType(field.type),
-      isLeaf: isLeafType(getNamedType(field.type)) && !hasList(field),
       complete: completerOf(field.type, { parentType, field, nodes, objectOf }),
     };
   };
@@ -107,9 +101,6 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   fields.push(...fieldsOf([operation], type));
   return plan;
 }
-
-const hasList = ({ type }: GraphQLField<unknown, unknown>) =>
-  isListType(isNonNullType(type) ? type.ofType : type);
 
 /** What stands for a resolver that a field has none of. */
 const propertyOf =

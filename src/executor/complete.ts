@@ -4,11 +4,13 @@ import {
   type GraphQLAbstractType,
   type GraphQLField,
   GraphQLError,
+  GraphQLID,
   type GraphQLLeafType,
   type GraphQLList,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
+  GraphQLString,
   isAbstractType,
   isLeafType,
   isListType,
@@ -16,18 +18,14 @@ import {
   isObjectType,
 } from 'graphql';
 import type { FieldPlan } from './compile.ts';
-import { type Execution, executeFields, isPromise, type Path, swallow } from './execution.ts';
+import { executeFields, type FieldPlace, isPromise, type Path, swallow } from './execution.ts';
 
 /**
- * Makes a value of the answer of what a resolver gave, or a promise of one. `path` is where it stands.
+ * Makes a value of the answer of what the field's resolver gave, or a promise of one. `path` is where it stands: the field's
+ * place, or that of an entry of its list.
  * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
  */
-export type Complete = (
-  value: unknown,
-  execution: Execution,
-  info: GraphQLResolveInfo,
-  path: Path | undefined,
-) => unknown;
+export type Complete = (value: unknown, field: FieldPlace, path: Path) => unknown;
 
 interface Place {
   readonly parentType: GraphQLObjectType;
@@ -52,41 +50,47 @@ function nonNull(complete: Complete, { parentType, field }: Place): Complete {
       throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
     return completed;
   };
-  return (value, execution, info, path) => {
-    const completed = complete(value, execution, info, path);
+  return (value, at, path) => {
+    const completed = complete(value, at, path);
     return completed instanceof Promise ? completed.then(check) : check(completed);
   };
 }
 
 function leaf(type: GraphQLLeafType): Complete {
-  return (value) => {
-    if (value instanceof Error) throw value;
-    if (value === null || value === undefined) return null;
+  const complete = ifPresent((value) => {
     const coerced = type.coerceOutputValue(value);
     if (coerced === null || coerced === undefined)
       throw new Error(`Expected \`${type.name}.coerceOutputValue\` to return a value that is not null.`);
     return coerced;
-  };
+  });
+  if (type !== GraphQLString && type !== GraphQLID) return complete;
+  // What most values are, and what coercion leaves as it is.
+  return (value, at, path) => (typeof value === 'string' ? value : complete(value, at, path));
 }
 
 function object(type: GraphQLObjectType, { nodes, objectOf }: Place): Complete {
   let fields: readonly FieldPlan[] | null = null;
   const refuse = () => new GraphQLError(`Expected value of type "${type.name}".`, { nodes });
-  return (value, execution, info, path) => {
-    if (value instanceof Error) throw value;
-    if (value === null || value === undefined) return null;
+  const check = (isOfType: unknown) => {
+    if (!isOfType) throw refuse();
+  };
+  const complete: Complete = (value, { execution }, path) => {
     fields ??= objectOf(type);
-    if (type.isTypeOf) {
-      const isOfType = type.isTypeOf(value, execution.context, info);
-      if (isPromise(isOfType))
-        return execution.after(isOfType, (resolved) => {
-          if (!resolved) throw refuse();
-          return executeFields(execution, fields ?? [], value, path);
-        });
-      if (!isOfType) throw refuse();
-    }
     return executeFields(execution, fields, value, path);
   };
+  const { isTypeOf } = type;
+  if (!isTypeOf) return ifPresent(complete);
+  return ifPresent((value, at, path) => {
+    const { execution } = at;
+    const isOfType = isTypeOf(value, execution.context, at);
+    if (isPromise(isOfType))
+      return execution.after(isOfType, (resolved) => {
+        check(resolved);
+        return complete(value, at, path);
+      });
+    check(isOfType);
+    return complete(value, at, path);
+  });
 }
 
 function abstract(type: GraphQLAbstractType, place: Place): Complete {
@@ -108,14 +112,13 @@ function abstract(type: GraphQLAbstractType, place: Place): Complete {
     objects.set(named.name, complete);
     return complete;
   };
-  return (value, execution, info, path) => {
-    if (value instanceof Error) throw value;
-    if (value === null || value === undefined) return null;
-    const name = resolveType(value, execution.context, info, type);
+  return ifPresent((value, at, path) => {
+    const { execution } = at;
+    const name = resolveType(value, execution.context, at, type);
     return isPromise(name)
-      ? execution.after(name, (resolved) => objectNamed(resolved, info)(value, execution, info, path))
-      : objectNamed(name, info)(value, execution, info, path);
-  };
+      ? execution.after(name, (resolved) => objectNamed(resolved, at)(value, at, path))
+      : objectNamed(name, at)(value, at, path);
+  });
 }
 
 function list(type: GraphQLList<GraphQLOutputType>, place: Place): Complete {
@@ -123,41 +126,48 @@ function list(type: GraphQLList<GraphQLOutputType>, place: Place): Complete {
   const isItemNonNull = isNonNullType(type.ofType);
   const { parentType, field, nodes } = place;
 
-  function completeItem(item: unknown, execution: Execution, info: GraphQLResolveInfo, path: Path) {
-    const fail = (error: unknown) => execution.fail(error, nodes, path, isItemNonNull);
+  function completeItem(item: unknown, at: FieldPlace, path: Path): unknown {
     try {
-      if (isPromise(item))
-        return execution.after(item, (resolved) => complete(resolved, execution, info, path)).catch(fail);
-      const completed = complete(item, execution, info, path);
-      return completed instanceof Promise ? completed.catch(fail) : completed;
+      if (isPromise(item)) return completeItemLater(item, at, path);
+      const completed = complete(item, at, path);
+      return completed instanceof Promise ? completed.then(undefined, failing(at, path)) : completed;
     } catch (error) {
-      return fail(error);
+      return at.execution.fail(error, nodes, path, isItemNonNull);
     }
   }
 
-  return (value, execution, info, path) => {
-    if (value instanceof Error) throw value;
-    if (value === null || value === undefined) return null;
-    if (typeof value !== 'object' || !(Symbol.iterator in value))
+  const completeItemLater = (item: PromiseLike<unknown>, at: FieldPlace, path: Path) =>
+    at.execution.after(item, (resolved) => complete(resolved, at, path), failing(at, path));
+
+  const failing = (at: FieldPlace, path: Path) => (error: unknown) =>
+    at.execution.fail(error, nodes, path, isItemNonNull);
+
+  return ifPresent((value, at, path) => {
+    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
       throw new GraphQLError(
         `Expected Iterable, but did not find one for field "${parentType.name}.${field.name}".`,
       );
     const completed: unknown[] = [];
-    let isPending = false;
+    let pending = 0;
     try {
       for (const item of value as Iterable<unknown>) {
-        const done = completeItem(item, execution, info, {
-          prev: path,
-          key: completed.length,
-          typename: undefined,
-        });
-        if (done instanceof Promise) isPending = true;
+        const place = { prev: path, key: completed.length, typename: undefined };
+        const done = completeItem(item, at, place);
+        if (done instanceof Promise) pending++;
         completed.push(done);
       }
     } catch (error) {
       swallow(completed);
       throw error;
     }
-    return isPending ? Promise.all(completed) : completed;
-  };
+    return pending === 0 ? completed : Promise.all(completed);
+  });
 }
+
+/** An error in a value's place is thrown, and null is null. */
+const ifPresent =
+  (complete: Complete): Complete =>
+  (value, at, path) => {
+    if (value instanceof Error) throw value;
+    return value === null || value === undefined ? null : complete(value, at, path);
+  };

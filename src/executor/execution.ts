@@ -10,6 +10,10 @@ import type { FieldPlan, OperationPlan } from './compile.ts';
 
 export type Path = ResponsePath;
 
+const rethrow = (error: unknown): never => {
+  throw error;
+};
+
 /** What is true of one execution of a plan. */
 export class Execution {
   readonly plan: OperationPlan;
@@ -40,9 +44,21 @@ export class Execution {
     return given;
   }
 
-  /** Goes on with what a promise gives. */
-  after(promise: PromiseLike<unknown>, then: (value: unknown) => unknown): Promise<unknown> {
-    return Promise.resolve(promise).then((value) => (this.isOver ? null : then(value)));
+  /** Goes on with what a promise gives; `fail`, where it is given, makes something of its error and of those of `then`. */
+  after(
+    promise: PromiseLike<unknown>,
+    then: (value: unknown) => unknown,
+    fail: (error: unknown) => unknown = rethrow,
+  ): Promise<unknown> {
+    return Promise.resolve(promise).then((value) => {
+      if (this.isOver) return null;
+      try {
+        const done = then(value);
+        return done instanceof Promise ? done.then(undefined, fail) : done;
+      } catch (error) {
+        return fail(error);
+      }
+    }, fail);
   }
 
   /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
@@ -63,53 +79,62 @@ export class Execution {
   }
 }
 
-/** What a resolver is told besides its arguments; most of it is only looked at by a few. */
-class Info implements GraphQLResolveInfo {
-  readonly #execution: Execution;
-  readonly #field: FieldPlan;
-  readonly #parent: Path | undefined;
-  #path: Path | undefined;
+/**
+ * One field of one object: its place in the answer, and what its resolver is told besides its arguments. An object for
+ * each field of each record is all that an execution makes of its own.
+ */
+export class FieldPlace implements GraphQLResolveInfo, Path {
+  readonly execution: Execution;
+  readonly plan: FieldPlan;
+  readonly prev: Path | undefined;
 
-  constructor(execution: Execution, field: FieldPlan, parent: Path | undefined) {
-    this.#execution = execution;
-    this.#field = field;
-    this.#parent = parent;
+  constructor(execution: Execution, plan: FieldPlan, prev: Path | undefined) {
+    this.execution = execution;
+    this.plan = plan;
+    this.prev = prev;
+  }
+
+  /** An error of the field. Errors: the error itself, where null may not be. */
+  fail(error: unknown): null {
+    const { nodes, isNonNull } = this.plan;
+    return this.execution.fail(error, nodes, this, isNonNull);
   }
 
   get path(): Path {
-    this.#path ??= {
-      prev: this.#parent,
-      key: this.#field.name,
-      typename: this.#field.parentType.name,
-    };
-    return this.#path;
+    return this;
+  }
+  get key() {
+    return this.plan.name;
+  }
+  get typename() {
+    return this.plan.parentType.name;
   }
   get fieldName() {
-    return this.#field.field.name;
+    return this.plan.field.name;
   }
   get fieldNodes() {
-    return this.#field.nodes;
+    return this.plan.nodes;
   }
   get returnType() {
-    return this.#field.field.type;
+    return this.plan.field.type;
   }
   get parentType() {
-    return this.#field.parentType;
+    return this.plan.parentType;
   }
   get schema() {
-    return this.#execution.plan.schema;
+    return this.execution.plan.schema;
   }
   get fragments() {
-    return this.#execution.plan.fragments;
+    return this.execution.plan.fragments;
   }
   get operation() {
-    return this.#execution.plan.operation;
+    return this.execution.plan.operation;
   }
   get variableValues() {
-    return this.#execution.variableValues;
+    return this.execution.variableValues;
   }
   get known() {
-    return this.#execution.plan.known;
+    return this.execution.plan.known;
   }
   get rootValue() {
     return undefined;
@@ -126,28 +151,24 @@ class Info implements GraphQLResolveInfo {
 }
 
 /** The value of one field in the answer, or a promise of it; null where it failed. Errors: where null may not be. */
-function executeField(
-  execution: Execution,
-  field: FieldPlan,
-  source: unknown,
-  parent: Path | undefined,
-): unknown {
-  if (field.constant !== undefined) return field.constant;
-  const info = new Info(execution, field, parent);
-  const fail = (error: unknown) => execution.fail(error, field.nodes, info.path, field.isNonNull);
+function executeField(place: FieldPlace, source: unknown): unknown {
+  const { execution, plan } = place;
   try {
-    const value = field.resolve(source, execution.argumentsOf(field), execution.context, info);
-    const path = field.isLeaf ? undefined : info.path;
-    if (isPromise(value))
-      return execution
-        .after(value, (resolved) => field.complete(resolved, execution, info, path))
-        .catch(fail);
-    const completed = field.complete(value, execution, info, path);
-    return completed instanceof Promise ? completed.catch(fail) : completed;
+    const value = plan.resolve(source, execution.argumentsOf(plan), execution.context, place);
+    if (isPromise(value)) return completeLater(place, value);
+    const completed = plan.complete(value, place, place);
+    return completed instanceof Promise ? completed.then(undefined, (error) => place.fail(error)) : completed;
   } catch (error) {
-    return fail(error);
+    return place.fail(error);
   }
 }
+
+const completeLater = (place: FieldPlace, value: PromiseLike<unknown>): Promise<unknown> =>
+  place.execution.after(
+    value,
+    (resolved) => place.plan.complete(resolved, place, place),
+    (error) => place.fail(error),
+  );
 
 /** The selected fields of an object, or a promise of them. Errors: where null may not be, and nothing else can stand. */
 export function executeFields(
@@ -157,23 +178,37 @@ export function executeFields(
   path: Path | undefined,
 ): Record<string, unknown> | Promise<Record<string, unknown>> {
   const data: Record<string, unknown> = {};
-  const pending: Promise<unknown>[] = [];
+  let pending = 0;
   try {
     for (const field of fields) {
-      const value = executeField(execution, field, source, path);
+      const value = field.constant ?? executeField(new FieldPlace(execution, field, path), source);
       // What is on its way has its place already: the answer's order is that of the operation.
       data[field.name] = value;
-      if (value instanceof Promise) pending.push(value.then((done) => put(data, field, done)));
+      if (value instanceof Promise) pending++;
     }
   } catch (error) {
-    swallow(pending);
+    swallow(Object.values(data));
     throw error;
   }
-  return pending.length === 0 ? data : Promise.all(pending).then(() => data);
+  return pending === 0 ? data : settled(data, pending);
 }
 
-function put(data: Record<string, unknown>, { name }: FieldPlan, value: unknown): void {
-  data[name] = value;
+/**
+ * Waits for the promises among the members of an object, and puts what they give in their places. It takes one
+ * promise for each, where Promise.all takes three. Errors: the first.
+ */
+function settled(data: Record<string, unknown>, pending: number): Promise<Record<string, unknown>> {
+  return new Promise((resolve, reject) => {
+    let left = pending;
+    for (const name of Object.keys(data)) {
+      const value = data[name];
+      if (!(value instanceof Promise)) continue;
+      value.then((done) => {
+        data[name] = done;
+        if (--left === 0) resolve(data);
+      }, reject);
+    }
+  });
 }
 
 /** The same, one after the other: each field of a mutation begins when the one before has ended. */
@@ -183,12 +218,14 @@ export async function executeFieldsSerially(
   source: unknown,
 ): Promise<Record<string, unknown>> {
   const data: Record<string, unknown> = {};
-  for (const field of fields) data[field.name] = await executeField(execution, field, source, undefined);
+  for (const field of fields)
+    data[field.name] =
+      field.constant ?? (await executeField(new FieldPlace(execution, field, undefined), source));
   return data;
 }
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 
 /** What fails among these is told by another error already. */
 export function swallow(values: readonly unknown[]): void {

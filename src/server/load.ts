@@ -36,9 +36,14 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
     const now = performance.now();
     isLate = now - expected > limits.eventLoopLagMs;
     expected = now + lookEveryMs;
+    for (const [caller, { inFlight }] of ofCaller) if (inFlight === 0) ofCaller.delete(caller);
   }, lookEveryMs).unref();
   let inFlight = 0;
-  const ofCaller = new Map<string, number>();
+  /**
+   * Those who are gone are taken out a few times a second, not at each end of a request: a Map that shrinks and grows all
+   * the time leaves tables behind, which keep alive what stands in the next until the whole heap is collected.
+   */
+  const ofCaller = new Map<string, { inFlight: number }>();
 
   return {
     get inFlight() {
@@ -49,15 +54,14 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
       if (inFlight >= limits.inFlight) return 'in flight';
       const key = callerHeaders === credentials ? keyOfUrl(url) : null;
       const caller = hash([...callerHeaders.map((name) => headers[name]), key]);
-      const own = ofCaller.get(caller) ?? 0;
-      if (own >= limits.inFlightPerCaller) return 'in flight of the caller';
+      const own = ofCaller.get(caller) ?? { inFlight: 0 };
+      if (own.inFlight >= limits.inFlightPerCaller) return 'in flight of the caller';
+      if (own.inFlight === 0) ofCaller.set(caller, own);
       inFlight++;
-      ofCaller.set(caller, own + 1);
+      own.inFlight++;
       return () => {
         inFlight--;
-        const left = (ofCaller.get(caller) ?? 1) - 1;
-        if (left === 0) ofCaller.delete(caller);
-        else ofCaller.set(caller, left);
+        own.inFlight--;
       };
     },
     close(): void {

@@ -48,12 +48,7 @@ async function serve(
   try {
     const credentials = await admit(nodeIncoming(request));
     const asked = paramsOfBody(await bodyOf(request, maxRequestBytes));
-    result = await engine.answer(asked, {
-      credentials,
-      get signal() {
-        return signalOf(response);
-      },
-    });
+    result = await engine.answer(asked, { credentials, signal: () => signalOf(response) });
   } catch (error) {
     // Nobody is there to be answered.
     if (error instanceof ClientLeft) return;

@@ -109,7 +109,7 @@ function useEngine({
         if (credentials === undefined) throw new Error('a request reached its operation without a caller');
         return engine.answer(asked, {
           credentials,
-          signal: request.signal,
+          signal: () => request.signal,
           isReadOnly: request.method === 'GET',
         });
       });
