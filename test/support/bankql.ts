@@ -11,6 +11,7 @@ import type { IdentityOptions } from '../../src/server/identity-options.ts';
 import { logOptions } from '../../src/server/log.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
+import { frozenAnswers } from './frozen-answers.ts';
 
 /** What a GraphQL operation is answered with. */
 export interface Result<Data> {
@@ -78,12 +79,14 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
   const audit: AuditEntry[] = [];
   const logger = pino(logOptions('trace'), { write: (line: string) => void log.push(line) });
   const { rateLimiter = null } = options;
-  const client = createBankClient({
-    baseUrl: bankUrl,
-    ...bankDefaults,
-    onCall: (call) => logger.debug(call, 'bank call'),
-    ...bankOptions,
-  });
+  const client = frozenAnswers(
+    createBankClient({
+      baseUrl: bankUrl,
+      ...bankDefaults,
+      onCall: (call) => logger.debug(call, 'bank call'),
+      ...bankOptions,
+    }),
+  );
   const bank = limitBank(client, rateLimiter);
   const unlimited = createPayments({
     bank,
