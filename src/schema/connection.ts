@@ -27,9 +27,19 @@ const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
   before: position('before', before),
 });
 
-interface Edge<Node> {
-  readonly cursor: string;
+/** An entry of a page. Few ask for its cursor, which costs more than the rest of it: it is made for those. */
+class Edge<Node> {
   readonly node: Node;
+  readonly #index: number;
+
+  constructor(node: Node, index: number) {
+    this.node = node;
+    this.#index = index;
+  }
+
+  get cursor(): string {
+    return cursorAt(this.#index);
+  }
 }
 
 interface Connection<Node> {
@@ -59,10 +69,9 @@ function connectionOf<Item, Node>(
   if (first !== null) end = Math.min(end, start + first);
   if (last !== null) start = Math.max(start, end - last);
 
-  const edges = list.slice(start, end).map((entry, offset): Edge<Node> => {
-    const index = start + offset;
-    return { cursor: cursorAt(index), node: toEntry(entry, (record) => toNode(record, index)) };
-  });
+  const edges = list
+    .slice(start, end)
+    .map((entry, offset) => new Edge(toEntry(entry, start + offset, toNode), start + offset));
   return {
     edges,
     totalCount: list.length,
@@ -102,9 +111,13 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
 }
 
 /** An entry's object; the error that stands in its place, or that making it throws, where it broke the contract. */
-function toEntry<Item, Node>(entry: Item, make: (record: Exclude<Item, Error>) => Node): Node {
+function toEntry<Item, Node>(
+  entry: Item,
+  index: number,
+  toNode: (record: Exclude<Item, Error>, index: number) => Node,
+): Node {
   try {
-    return make(sound(entry));
+    return toNode(sound(entry), index);
   } catch (error) {
     // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
     return error as Node;
