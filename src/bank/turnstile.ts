@@ -1,4 +1,5 @@
 import type { Cancel } from './cancel.ts';
+import { type Deadline, Deadlines } from './deadlines.ts';
 import { TransportFailure } from './wire.ts';
 
 export interface TurnstileOptions {
@@ -21,64 +22,102 @@ export interface Turnstile {
   readonly inside: number;
 }
 
+/** A caller that waits, with what it waits for. */
+interface Turn {
+  readonly caller: string;
+  readonly queue: Waiting[];
+}
+
+/** One that waits outside. */
+class Waiting {
+  readonly turn: Turn;
+  readonly #resolve: () => void;
+  readonly #reject: (failure: TransportFailure) => void;
+  readonly #cancel: Cancel | undefined;
+  deadline: Deadline | null = null;
+
+  constructor(
+    turn: Turn,
+    resolve: () => void,
+    reject: (failure: TransportFailure) => void,
+    cancel: Cancel | undefined,
+  ) {
+    this.turn = turn;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#cancel = cancel;
+  }
+
+  end(failure: TransportFailure | null): void {
+    if (this.#cancel !== undefined) this.#cancel.onRaise = null;
+    if (failure === null) this.#resolve();
+    else this.#reject(failure);
+  }
+}
+
 /**
  * Bounds how many calls are under way. Those that wait are let in caller by caller, in turn: one who asks for a
  * thousand things waits for himself.
  */
 export function createTurnstile({ places, waitMs }: TurnstileOptions): Turnstile {
   let inside = 0;
-  /** Callers that wait, in the order of their turns, each with its own queue. */
-  const waiting = new Map<string, (() => void)[]>();
+  const deadlines = new Deadlines();
+  /** Callers that wait, in the order of their turns. */
+  const turns: Turn[] = [];
+  const ofCaller = new Map<string, Turn>();
 
-  function tryEnter(): boolean {
-    if (inside >= places) return false;
-    inside++;
-    return true;
+  function turnOf(caller: string): Turn {
+    const known = ofCaller.get(caller);
+    if (known !== undefined) return known;
+    const turn = { caller, queue: [] };
+    ofCaller.set(caller, turn);
+    turns.push(turn);
+    return turn;
+  }
+
+  function giveUp(waiting: Waiting, failure: TransportFailure): void {
+    const { turn, deadline } = waiting;
+    if (deadline !== null) deadlines.clear(deadline);
+    turn.queue.splice(turn.queue.indexOf(waiting), 1);
+    if (turn.queue.length === 0) {
+      ofCaller.delete(turn.caller);
+      turns.splice(turns.indexOf(turn), 1);
+    }
+    waiting.end(failure);
   }
 
   return {
     get inside() {
       return inside;
     },
-    tryEnter,
-    async enter(caller, atMostMs, cancel) {
-      if (tryEnter()) return;
-      if (cancel?.isRaised) throw left();
-      await new Promise<void>((resolve, reject) => {
-        const queue = waiting.get(caller) ?? [];
-        waiting.set(caller, queue);
-        const end = () => {
-          clearTimeout(timer);
-          if (cancel !== undefined) cancel.onRaise = null;
-        };
-        const letIn = () => {
-          end();
-          inside++;
-          resolve();
-        };
-        const giveUp = (failure: TransportFailure) => {
-          end();
-          queue.splice(queue.indexOf(letIn), 1);
-          if (queue.length === 0 && waiting.get(caller) === queue) waiting.delete(caller);
-          reject(failure);
-        };
-        const timer = setTimeout(
-          () => giveUp(new TransportFailure('overloaded', false, 'no connection became free in time')),
-          Math.min(waitMs, atMostMs),
+    tryEnter() {
+      if (inside >= places) return false;
+      inside++;
+      return true;
+    },
+    enter(caller, atMostMs, cancel) {
+      if (this.tryEnter()) return Promise.resolve();
+      if (cancel?.isRaised) return Promise.reject(left());
+      return new Promise((resolve, reject) => {
+        const turn = turnOf(caller);
+        const waiting = new Waiting(turn, resolve, reject, cancel);
+        turn.queue.push(waiting);
+        waiting.deadline = deadlines.set(performance.now() + Math.min(waitMs, atMostMs), () =>
+          giveUp(waiting, new TransportFailure('overloaded', false, 'no connection became free in time')),
         );
-        if (cancel !== undefined) cancel.onRaise = () => giveUp(left());
-        queue.push(letIn);
+        if (cancel !== undefined) cancel.onRaise = () => giveUp(waiting, left());
       });
     },
     leave() {
       inside--;
-      const [turn] = waiting;
-      if (turn === undefined) return;
-      const [caller, queue] = turn;
-      waiting.delete(caller);
-      const next = queue.shift();
-      if (queue.length > 0) waiting.set(caller, queue);
-      next?.();
+      const turn = turns.shift();
+      const next = turn?.queue.shift();
+      if (turn === undefined || next === undefined) return;
+      if (turn.queue.length > 0) turns.push(turn);
+      else ofCaller.delete(turn.caller);
+      if (next.deadline !== null) deadlines.clear(next.deadline);
+      inside++;
+      next.end(null);
     },
   };
 }
