@@ -31,9 +31,12 @@ interface ErrorPlace {
 export function placeOf(error: unknown): ErrorPlace {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;
-  const frames = String(error.stack)
+  // A message may look like frames: what stands before its end is left out.
+  const [message, stack] = [String(error.message), String(error.stack)];
+  const frames = stack
+    .slice(Math.max(0, stack.indexOf(message)) + message.length)
     .split('\n')
-    .filter((line) => /^ {4}at /.test(line))
+    .filter((line) => /^ {4}at .*(:\d+:\d+\)?|\))$/.test(line))
     .slice(0, mostFrames);
   return {
     type: word(error.name) ?? 'Error',

@@ -141,7 +141,7 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
   for (const [status, text] of [
     [413, `${head}Content-Length: 100001\r\n\r\n`],
     [413, chunks],
-    [415, head.replace('application/json', 'text/plain') + 'Content-Length: 1\r\n\r\n{'],
+    [415, `${head.replace('application/json', 'text/plain')}Content-Length: 1\r\n\r\n{`],
     [421, 'GET /graphql HTTP/1.1\r\nHost: evil.example\r\n\r\n'],
     [400, 'GET /graphql HTTP/1.1\r\nHost: a b\r\n\r\n'],
     [404, 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'],

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { placeOf } from '../../src/server/log.ts';
 import { credentials } from '../support/bankql.ts';
 import { type Served, startServed } from '../support/served.ts';
 
@@ -64,6 +65,13 @@ test('an id of ours stands in the answer and in the log where the caller gave no
   const id = answer.headers.get('x-request-id');
   expect(id).toMatch(/^[\w-]{36}$/);
   expect(linesOf(served, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
+});
+
+test('a message that looks like a stack is none', () => {
+  const error = new Error('broken\n    at a-secret (file.ts:1:1)');
+  const { stack } = placeOf(error);
+  expect(stack).toMatch(/^at .*request-id\.test\.ts/);
+  expect(stack).not.toContain('a-secret');
 });
 
 test('what should not happen is logged with the request’s id, and without what hangs on the error', async () => {
