@@ -48,7 +48,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       policy,
     );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (request.method === 'OPTIONS') return void response.writeHead(204).end();
+    if (request.method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
       return refuse(response, refusal.status, refusal.message, 'BAD_USER_INPUT');
