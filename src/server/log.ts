@@ -32,7 +32,7 @@ export function placeOf(error: unknown): ErrorPlace {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;
   // A message may look like frames: what stands before its end is left out.
-  const { message, stack = '' } = error;
+  const [message, stack] = [String(error.message), String(error.stack)];
   const frames = stack
     .slice(Math.max(0, stack.indexOf(message)) + message.length)
     .split('\n')

@@ -45,7 +45,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     const { headers, refusal } = judge({ method, target, headers: request.headers }, policy);
     // A connection that is kept alive would go on being served after close().
     if (draining) headers.Connection = 'close';
-    if (method === 'OPTIONS') return void response.writeHead(204, headers).end();
+    if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
       return refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');

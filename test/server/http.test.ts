@@ -133,7 +133,8 @@ describe('a body that is too long is refused, and the answer says that the conne
 
   test.each([
     ['by its length', `${post}Content-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`],
-    ['whatever the method', 'GET /graphql HTTP/1.1\r\nHost: b\r\nContent-Length: 9007199254740993\r\n\r\n'],
+    ['of a GET', 'GET /graphql HTTP/1.1\r\nHost: b\r\nContent-Length: 9007199254740993\r\n\r\n'],
+    ['of a preflight', 'OPTIONS /graphql HTTP/1.1\r\nHost: b\r\nContent-Length: 9007199254740993\r\n\r\n'],
     [
       'by what came of it, in chunks',
       `${post}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}0\r\n\r\n`,
