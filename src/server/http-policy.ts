@@ -76,6 +76,10 @@ export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
+/** What an operation is sent as. A page of another origin can send anything else without asking first. */
+export const isJsonType = (type: string | null | undefined): boolean =>
+  /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
+
 /** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
 const plainHost =
   /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
@@ -96,9 +100,7 @@ function refusalOf(
   if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
     return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
   if (method !== 'POST') return null;
-  const type = headers['content-type'];
-  // A page of another origin can send anything else without asking first.
-  if (type === undefined || !/^application\/(graphql-response\+)?json\s*(;|$)/i.test(type))
+  if (!isJsonType(headers['content-type']))
     return { status: 415, message: 'Send the operation as application/json.' };
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')

@@ -1,13 +1,6 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import {
-  createYoga,
-  type FetchAPI,
-  type GraphQLParams,
-  type Plugin,
-  processRegularResult,
-  useReadinessCheck,
-} from 'graphql-yoga';
+import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Credentials } from '../bank/credentials.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -15,7 +8,8 @@ import { Refusal } from '../engine/refusal.ts';
 import { schema } from '../schema/schema.ts';
 import type { Admit } from './caller.ts';
 import { graphiqlOptions } from './graphiql.ts';
-import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf } from './http-answer.ts';
+import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf, takesStream } from './http-answer.ts';
+import { isJsonType } from './http-policy.ts';
 import { fetchIncoming, nodeIncoming } from './incoming.ts';
 import { paramsOfBody, paramsOfUrl } from './request-params.ts';
 
@@ -55,7 +49,8 @@ export function createYogaDoor(options: YogaDoorOptions) {
     parserAndValidationCache: false,
     logging: false,
     maskedErrors: {
-      maskError: (error) => engine.refuse(refusalOf(error)).errors?.[0] ?? new Error('refused'),
+      maskError: (error) =>
+        engine.refuse(refusalOf(error, maxRequestBytes)).errors?.[0] ?? new Error('refused'),
       isDev: false,
     },
     plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options)],
@@ -63,10 +58,18 @@ export function createYogaDoor(options: YogaDoorOptions) {
 }
 
 /** What yoga itself refuses, with the status that it gives it: a method, a body that is too long. */
-const refusalOf = (error: unknown): unknown =>
-  error instanceof GraphQLError && isInHttp(error.extensions.http)
-    ? new Refusal('BAD_USER_INPUT', error.message, { http: error.extensions.http })
-    : error;
+function refusalOf(error: unknown, maxRequestBytes: number): unknown {
+  if (!(error instanceof GraphQLError)) return error;
+  const { http } = error.extensions;
+  if (!isInHttp(http)) return error;
+  const message = http.status === 413 ? `The body is longer than ${maxRequestBytes} bytes.` : error.message;
+  return new Refusal('BAD_USER_INPUT', message, { http });
+}
+
+const notAcceptable = () =>
+  new Refusal('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
+    http: { status: 406 },
+  });
 
 /** The members that yoga looks at itself before it asks its plugins. */
 const looksRight: GraphQLParams = { query: '{ __typename }' };
@@ -80,7 +83,8 @@ function useEngine({
   admit,
 }: Pick<YogaDoorOptions, 'engine' | 'admit'>): Plugin<object, NodeContext> {
   const callers = new WeakMap<Request, Credentials>();
-  const answerTo = (request: Request) => mediaTypeOf(request.headers.get('accept') ?? undefined);
+  const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
+  const answerTo = (request: Request) => mediaTypeOf(acceptOf(request));
   return {
     async onRequest({ request, serverContext: { req }, endResponse, fetchAPI }) {
       try {
@@ -90,8 +94,15 @@ function useEngine({
         endResponse(responseOf(httpAnswerOf(engine.refuse(error), mediaType), fetchAPI));
       }
     },
-    onRequestParse({ request, requestParser, setRequestParser }) {
-      if (requestParser === undefined) return;
+    onRequestParse({ request, requestParser, setRequestParser, endResponse, fetchAPI }) {
+      // Before anything is done: yoga looks for a way to answer when there is an answer.
+      if (answerTo(request) === null && !takesStream(acceptOf(request))) {
+        endResponse(responseOf(httpAnswerOf(engine.refuse(notAcceptable()), 'application/json'), fetchAPI));
+        return;
+      }
+      // Yoga knows the types of a POST as they are mostly written: of another case it takes none.
+      const isPostOfJson = request.method === 'POST' && isJsonType(request.headers.get('content-type'));
+      if (requestParser === undefined && !isPostOfJson) return;
       // Yoga hands on a request whose body ends where it is too long.
       setRequestParser(async (bounded) => {
         const asked =
@@ -114,9 +125,9 @@ function useEngine({
         });
       });
     },
-    onResultProcess({ request, resultProcessor, setResultProcessor }) {
+    onResultProcess({ request, setResultProcessor }) {
       const mediaType = answerTo(request);
-      if (mediaType === null || resultProcessor !== processRegularResult) return;
+      if (mediaType === null) return;
       setResultProcessor(
         (result, fetchAPI) => responseOf(httpAnswerOf(result as ExecutionResult, mediaType), fetchAPI),
         mediaType,
