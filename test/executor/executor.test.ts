@@ -1,0 +1,293 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import {
+  buildSchema,
+  type ExecutionResult,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  getNamedType,
+  isObjectType,
+  responsePathAsArray,
+} from 'graphql';
+import { describe, expect, test } from 'vitest';
+import type { Variables } from '../../src/executor/executor.ts';
+import { selectedFields } from '../../src/executor/selection.ts';
+import { prepare, schemaOf, told } from '../support/both-executors.ts';
+
+/** What is prepared once and run many times: what differential.test.ts does not come across, or does not look at. */
+
+const messagesOf = ({ errors = [] }: ExecutionResult) => errors.map(({ message }) => message);
+
+describe('what a plan does not do, graphql’s own executor does', () => {
+  const schema = schemaOf(
+    `type Query { text: String again: Query }
+     type Subscription { text: String }`,
+    { 'Query.text': () => 'text', 'Query.again': () => ({}) },
+  );
+
+  test('an alias that would set an object’s prototype', async () => {
+    const { isInterpreted, run, reference } = prepare(
+      schema,
+      '{ again { __proto__: again { text } text } __proto__: text }',
+    );
+    expect(isInterpreted).toBe(true);
+    const answer = await run();
+    expect(told(answer)).toEqual(told(await reference()));
+    expect(JSON.stringify(answer.data)).toBe(
+      '{"again":{"__proto__":{"text":"text"},"text":"text"},"__proto__":"text"}',
+    );
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const conditional = (count: number) =>
+    `query (${names.slice(0, count).map((name) => `$${name}: Boolean!`)}) { ${names
+      .slice(0, count)
+      .map((name) => `${name}: text @include(if: $${name})`)
+      .join(' ')} }`;
+
+  test.each([
+    [4, false],
+    [5, true],
+  ])('more conditions than are worth their plans: %i', async (count, expected) => {
+    const { isInterpreted, run, reference } = prepare(schema, conditional(count));
+    expect(isInterpreted).toBe(expected);
+    for (let bits = 0; bits < 2 ** count; bits++) {
+      const raw = Object.fromEntries(
+        names.slice(0, count).map((name, at) => [name, (bits & (1 << at)) !== 0]),
+      );
+      const answer = await run(raw);
+      expect(told(answer)).toEqual(told(await reference(raw)));
+      expect(Object.keys(answer.data ?? {})).toEqual(names.filter((name) => raw[name]));
+    }
+  });
+
+  test('a condition that is null: the same error, and the plan is there for the next request', async () => {
+    const { isInterpreted, run, reference } = prepare(
+      schema,
+      'query ($yes: Boolean = true) { text @include(if: $yes) again { text } }',
+    );
+    expect(isInterpreted).toBe(false);
+    expect(await run()).toEqual({ data: { text: 'text', again: { text: 'text' } } });
+    const answer = await run({ yes: null });
+    expect(told(answer)).toEqual(told(await reference({ yes: null })));
+    expect(messagesOf(answer)).toEqual([expect.stringContaining('"@include(if:)"')]);
+    expect(await run({ yes: false })).toEqual({ data: { again: { text: 'text' } } });
+  });
+
+  test('a subscription, which is executed as the query that it looks like', async () => {
+    const { isInterpreted, run, reference } = prepare(schema, 'subscription { text }');
+    expect(isInterpreted).toBe(true);
+    expect(told(await run())).toEqual(told(await reference()));
+  });
+
+  test('@defer, wherever it stands in the document', () => {
+    const schema = buildSchema(
+      'directive @defer on FRAGMENT_SPREAD | INLINE_FRAGMENT type Query { text: String }',
+    );
+    expect(prepare(schema, '{ ...F } fragment F on Query { ... @defer { text } }').isInterpreted).toBe(true);
+    expect(prepare(schema, '{ ...F } fragment F on Query { ... { text } }').isInterpreted).toBe(false);
+  });
+});
+
+describe('arguments', () => {
+  const given: Record<string, unknown>[] = [];
+  const schema = schemaOf(
+    `input In { texts: [String!]! = ["a"], in: In, n: Int = 7 }
+     type Query { items: [Item!]! echo(in: In, n: Int = 3): String }
+     type Item { echo(in: In, n: Int = 3): String plain: String }`,
+    {
+      'Query.items': () => [{}, {}],
+      'Query.echo': (_source, args) => void given.push(args),
+      'Item.echo': (_source, args) => void given.push(args),
+      'Item.plain': (_source, args) => void given.push(args),
+    },
+  );
+  const givenBy = async (text: string, times: readonly Variables['raw'][]) => {
+    given.length = 0;
+    const { run } = prepare(schema, text);
+    const rounds = [];
+    for (const raw of times) {
+      await run(raw);
+      rounds.push(given.splice(0));
+    }
+    return rounds;
+  };
+
+  test('without variables are one object for all records and requests, which nobody can change', async () => {
+    const rounds = await givenBy('{ items { echo(in: { texts: ["b"], in: {} }) plain } }', [{}, {}]);
+    const [[first, none] = []] = rounds;
+    expect(first).toEqual({ n: 3, in: { n: 7, texts: ['b'], in: { n: 7, texts: ['a'] } } });
+    expect(rounds.flat().filter((args) => args === first)).toHaveLength(4);
+    expect(rounds.flat().filter((args) => args === none)).toHaveLength(4);
+    const input: unknown = Reflect.get(Object(first), 'in');
+    for (const [object, name] of [
+      [first, 'n'],
+      [none, 'n'],
+      [input, 'n'],
+      [Reflect.get(Object(input), 'texts'), 0],
+      [Reflect.get(Object(Reflect.get(Object(input), 'in')), 'texts'), 0],
+    ] as const)
+      expect(Reflect.set(Object(object), name, 'changed')).toBe(false);
+  });
+
+  test.each([
+    ['in their place', 'query ($n: Int) { echo(n: $n) items { echo(n: $n) } }'],
+    ['in an object', 'query ($n: Int) { echo(in: { n: $n }) items { echo(in: { n: $n }) } }'],
+    [
+      'in a list',
+      'query ($t: String! = "x") { echo(in: { texts: ["b", $t] }) items { echo(in: { texts: [$t] }) } }',
+    ],
+    ['that are absent', 'query ($n: Int) { echo(n: $n, in: { in: { n: $n } }) items { echo(n: $n) } }'],
+  ])('with variables are made for each execution, %s', async (_where, text) => {
+    const rounds = await givenBy(text, [{ n: 1 }, { n: 2 }, { n: 1 }, {}]);
+    const objects = rounds.map((round) => new Set(round));
+    for (const [at, own] of objects.entries())
+      for (const other of objects.slice(at + 1))
+        expect([...own].filter((args) => other.has(args))).toEqual([]);
+    expect(rounds[2]).toEqual(rounds[0]);
+  });
+
+  test('that one execution changes are not changed for the next', async () => {
+    const schema = schemaOf('input In { n: Int } type Query { add(in: In): Int }', {
+      'Query.add': (_source, args) => {
+        args.in.n++;
+        return args.in.n;
+      },
+    });
+    const { run } = prepare(schema, 'query ($n: Int) { add(in: { n: $n }) }');
+    for (let turn = 0; turn < 3; turn++) expect(await run({ n: 1 })).toEqual({ data: { add: 2 } });
+  });
+});
+
+describe('one plan, run many times at once', () => {
+  const schema = schemaOf(
+    `type Query { who(n: Int): String item: Item items: [Item] must: String! }
+     type Item { who(n: Int): String selected: [String!] items: [Item] }`,
+    {
+      'Query.who': async (_source, { n }, context) => {
+        await turn();
+        return `${context} ${n}`;
+      },
+      'Query.item': async () => ({}),
+      'Query.items': async () => [turn().then(() => ({})), {}],
+      'Query.must': async (_source, _args, context) => {
+        await turn();
+        if (String(context).endsWith('3')) throw new Error(`for ${context}`);
+        return String(context);
+      },
+      'Item.who': async (_source, { n }, context) => {
+        await turn();
+        return `${context} ${n}`;
+      },
+      'Item.items': () => [{}, turn().then(() => ({}))],
+      'Item.selected': (_source, _args, _context, info) =>
+        selectedFields({ ...infoOf(info), fieldNodes: info.fieldNodes }, info.parentType).map(
+          ({ name }) => name,
+        ),
+    },
+  );
+  /** What look-ahead takes of it. */
+  const infoOf = ({ schema, fragments, variableValues }: GraphQLResolveInfo) => ({
+    schema,
+    fragments,
+    variableValues,
+  });
+
+  test('leaves out what each execution’s own variables say', async () => {
+    const { run, reference, isInterpreted } = prepare(
+      schema,
+      `query ($a: Boolean!, $b: Boolean! = true, $n: Int) {
+        who(n: $n) @skip(if: $a)
+        item @include(if: $b) { ...F }
+        items { ...F @include(if: $a) __typename }
+      }
+      fragment F on Item { a: who(n: $n) @include(if: $a) b: who(n: 0) @skip(if: $b) items { who(n: $n) @skip(if: $a) id: __typename } }`,
+    );
+    expect(isInterpreted).toBe(false);
+    const turns = Array.from({ length: 200 }, (_, n) => ({ a: n % 2 === 0, b: n % 3 === 0, n }));
+    const answers = await Promise.all(turns.map((raw) => run(raw, `caller ${raw.n}`)));
+    const expected = await Promise.all(turns.map((raw) => reference(raw, `caller ${raw.n}`)));
+    expect(answers.map(told)).toEqual(expected.map(told));
+    expect(new Set(answers.map((answer) => told(answer).data)).size).toBe(200);
+  });
+
+  test('gives each execution its own context, arguments and errors', async () => {
+    const { run } = prepare(schema, 'query ($n: Int) { must items { who(n: $n) items { who(n: $n) } } }');
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => run({ n }, `caller ${n}`)));
+    for (const [n, { data, errors }] of answers.entries()) {
+      if (String(n).endsWith('3')) {
+        expect({ data, messages: errors?.map(({ message }) => message) }).toEqual({
+          data: null,
+          messages: [`for caller ${n}`],
+        });
+        continue;
+      }
+      expect(errors).toBeUndefined();
+      const who = `caller ${n} ${n}`;
+      const item = { who, items: [{ who }, { who }] };
+      expect(data).toEqual({ must: `caller ${n}`, items: [item, item] });
+    }
+  });
+});
+
+test('a resolver is told what graphql’s own executor would tell it', async () => {
+  const infos: GraphQLResolveInfo[] = [];
+  const keep: GraphQLFieldResolver<unknown, unknown> = (_source, _args, _context, info) => {
+    infos.push(info);
+    const type = getNamedType(info.returnType);
+    const value = isObjectType(type) ? {} : info.fieldName;
+    return String(info.returnType).startsWith('[') ? [value, value] : value;
+  };
+  const schema = schemaOf(
+    `type Query { items(n: Int): [Item!] item: Item }
+     type Item { name: String! item: Item items: [Item] }`,
+    { 'Query.items': keep, 'Query.item': keep, 'Item.name': keep, 'Item.item': keep, 'Item.items': keep },
+  );
+  const { run, reference } = prepare(
+    schema,
+    `query Other { item { name } }
+     query Asked($n: Int = 5, $absent: Int) {
+       list: items(n: $n) { ...F item { name } }
+       item { n: name items { ...F } ... on Item { items { n: name } } }
+       items(n: $absent) { name }
+     }
+     fragment F on Item { name item { alias: name } }`,
+    'Asked',
+  );
+  await run({ n: 6 });
+  const own = infos.splice(0);
+  await reference({ n: 6 });
+  const expected = infos.splice(0);
+  expect(own.length).toBeGreaterThan(15);
+  expect(own).toHaveLength(expected.length);
+
+  const pathOf = ({ path }: GraphQLResolveInfo) => {
+    const places: object[] = [];
+    for (let place: GraphQLResolveInfo['path'] | undefined = path; place; place = place.prev)
+      places.push({ key: place.key, typename: place.typename });
+    return { places, keys: responsePathAsArray(path) };
+  };
+  for (const [at, wanted] of expected.entries()) {
+    const info = own[at];
+    if (info === undefined) throw new Error('it was not asked for');
+    expect(info.fieldName).toBe(wanted.fieldName);
+    expect(pathOf(info)).toEqual(pathOf(wanted));
+    expect(info.parentType).toBe(wanted.parentType);
+    expect(info.returnType).toBe(wanted.returnType);
+    expect(info.fieldNodes).toHaveLength(wanted.fieldNodes.length);
+    for (const [index, node] of wanted.fieldNodes.entries()) expect(info.fieldNodes[index]).toBe(node);
+    expect(info.schema).toBe(wanted.schema);
+    expect(info.operation).toBe(wanted.operation);
+    expect(info.rootValue).toBe(wanted.rootValue);
+    expect(info.variableValues.coerced).toEqual(wanted.variableValues.coerced);
+    expect(info.variableValues).toEqual(wanted.variableValues);
+    expect(Object.keys(info.fragments)).toEqual(Object.keys(wanted.fragments));
+    for (const [name, fragment] of Object.entries(wanted.fragments))
+      expect(info.fragments[name]).toBe(fragment);
+    // What a later version of graphql adds shows here.
+    for (const member of Object.keys(wanted)) expect(member in info, member).toBe(true);
+    // Nothing but the client gives an execution up, and the context says when.
+    expect(info.getAbortSignal()).toBeUndefined();
+    expect(await info.getAsyncHelpers().promiseAll([1, Promise.resolve(2)])).toEqual([1, 2]);
+  }
+});

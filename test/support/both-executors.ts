@@ -1,0 +1,72 @@
+import {
+  buildSchema,
+  type ExecutionResult,
+  execute,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  isObjectType,
+  parse,
+  validate,
+} from 'graphql';
+import { expect } from 'vitest';
+import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
+
+type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
+
+/** A schema whose fields are resolved by these, each under its coordinate. */
+export function schemaOf(text: string, resolvers: Resolvers): GraphQLSchema {
+  const schema = buildSchema(text);
+  for (const [coordinate, resolve] of Object.entries(resolvers)) {
+    const [typeName = '', fieldName = ''] = coordinate.split('.');
+    const type = schema.getType(typeName);
+    const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
+    if (field === undefined) throw new Error(`there is no ${coordinate}`);
+    field.resolve = resolve;
+  }
+  return schema;
+}
+
+/** An operation, ready to be run by both executors, with one plan or as often as it is asked for. */
+export function prepare(schema: GraphQLSchema, text: string, operationName: string | null = null) {
+  const document = parse(text);
+  expect(validate(schema, document)).toEqual([]);
+  const operation = getOperationAST(document, operationName);
+  if (!operation) throw new Error('there is no such operation');
+  const prepared = prepareOperation({ schema, document, operation });
+  const variablesOf = (raw: Variables['raw']): Variables => {
+    const { variableValues, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], raw);
+    if (variableValues === undefined) throw new Error(errors[0]?.message);
+    return { raw, values: variableValues };
+  };
+  return {
+    isInterpreted: prepared.isInterpreted,
+    run: async (raw: Variables['raw'] = {}, context: unknown = undefined) =>
+      prepared.execute(context, variablesOf(raw)),
+    reference: async (variableValues: Variables['raw'] = {}, contextValue: unknown = undefined) =>
+      execute({ schema, document, variableValues, contextValue, operationName }),
+  };
+}
+
+export const told = ({ data, errors }: ExecutionResult) => ({
+  data: JSON.stringify(data),
+  errors: errors?.map(({ message, path, locations, extensions }) => ({
+    message,
+    path,
+    locations,
+    extensions,
+  })),
+});
+
+/** Runs it by both, and expects the same. */
+export async function answerOf(
+  schema: GraphQLSchema,
+  text: string,
+  raw: Variables['raw'] = {},
+): Promise<ExecutionResult> {
+  const { run, reference } = prepare(schema, text);
+  const answer = await run(raw);
+  expect(told(answer)).toEqual(told(await reference(raw)));
+  return answer;
+}
