@@ -65,6 +65,12 @@ test('`process` appears in main.ts alone', () => {
   expect(users).toEqual(['main.ts']);
 });
 
+test('no text becomes code: no `new Function`, `eval` or `node:vm`', () => {
+  const makers =
+    /\bnew\s+Function\b|\bFunction\s*\(|\beval\s*\(|\bvm\.|node:vm|['"]vm['"]|\bimport\(\s*[^'\s]/;
+  expect(sources.filter(({ text }) => makers.test(text)).map(({ file }) => file)).toEqual([]);
+});
+
 test('the nine stems stand in contract/, schema/ and sandbox/handlers/', () => {
   const stems = [
     'account',
