@@ -9,6 +9,9 @@ export interface PublicCacheOptions {
 /** How long an answer stands in for a bank that is away. */
 const staleMs = 10 * 60 * 1000;
 
+/** What an entry takes beside its answer's bytes and its key, about: answers may be as short as `{}`. */
+const entryBytes = 500;
+
 interface Kept<T> {
   readonly answer: T;
   readonly bytes: number;
@@ -23,7 +26,7 @@ export function createPublicCache<T>({ ttlMs, maxBytes }: PublicCacheOptions) {
   if (ttlMs === 0) return null;
   const kept = new LRUCache<string, Kept<T>>({
     maxSize: maxBytes,
-    sizeCalculation: ({ bytes }) => Math.max(bytes, 1),
+    sizeCalculation: ({ bytes }, key) => bytes + 2 * key.length + entryBytes,
     ttl: ttlMs + staleMs,
   });
   return {
