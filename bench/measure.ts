@@ -1,7 +1,8 @@
 import type { Bank, Behaviour } from './bank/control.ts';
 import type { Contender } from './contenders.ts';
 import { askOnce, fire } from './load/fire.ts';
-import { cpuOf, memoryOf, type RunningProcess } from './load/process.ts';
+import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
+import type { RunningProcess } from './load/process.ts';
 import { requestsOf } from './load/requests.ts';
 import type { Shape } from './shapes.ts';
 
@@ -33,6 +34,8 @@ export interface Round {
   readonly callsPerRequest: number;
   /** How much of its core the load and the bank took together: near 1, they are what is measured. */
   readonly loadBusy: number;
+  /** How much of the two cores others took, who have no part in this. */
+  readonly othersBusy: number;
 }
 
 /** The query with which a contender is asked for a shape; null where it cannot be. */
@@ -74,6 +77,10 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 const quantile = (sorted: Float64Array, share: number) =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
 
+/** The contender's core, and that of the load and the bank. */
+export const cores = { contender: 0, load: 1 } as const;
+const cpuOfCores = () => cpuOfCore(cores.contender) + cpuOfCore(cores.load);
+
 /** The load is in this process. */
 const ownCpu = () => {
   const { user, system } = process.cpuUsage();
@@ -102,9 +109,11 @@ export async function measureRound(
   await bank.set({ bodies });
   const cpuBefore = cpuOf(running.process.pid);
   const loadBefore = ownCpu() + cpuOf(bank.pid);
+  const allBefore = cpuOfCores();
   const { requests, seconds: took, latencies } = await fire({ ...load, seconds });
   const cpu = cpuOf(running.process.pid) - cpuBefore;
   const loadCpu = ownCpu() + cpuOf(bank.pid) - loadBefore;
+  const othersCpu = Math.max(0, cpuOfCores() - allBefore - cpu - loadCpu);
   const { refused = 0, 'unknown path': unknown = 0, ...calls } = await bank.calls();
   if (refused + unknown > 0)
     throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
@@ -121,5 +130,6 @@ export async function measureRound(
     peakMb: memory.most,
     callsPerRequest,
     loadBusy: loadCpu / (took * 1e6),
+    othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

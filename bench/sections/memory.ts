@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
-import { memoryOf } from '../load/process.ts';
+import { memoryOf } from '../load/kernel.ts';
 import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer } from '../measure.ts';
 import { q2 } from '../shapes.ts';
