@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bank, controlBank } from './bank/control.ts';
+import { type Bank, openBank } from './bank/stub.ts';
 import { type Contender, launch } from './contenders.ts';
 import { askOnce } from './load/fire.ts';
 import { freePort, start, untilReady } from './load/process.ts';
@@ -40,15 +40,7 @@ export async function openBench(options: Options): Promise<Bench> {
   const isPinned = pinLoad();
   const folder = await mkdtemp(join(tmpdir(), 'bankql-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const port = await freePort();
-  const stub = start({
-    command: [process.execPath, join(import.meta.dirname, 'bank/stub.ts')],
-    environment: { PORT: String(port) },
-    folder,
-    core: isPinned ? cores.load : null,
-  });
-  const bank = controlBank(`http://127.0.0.1:${port}`, stub.pid);
-  await untilReady(stub, async () => (await bank.calls()) !== undefined);
+  const bank = await openBank();
   return {
     options,
     bank,
@@ -72,6 +64,6 @@ export async function openBench(options: Options): Promise<Bench> {
         [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
       };
     },
-    [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => bank[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-import type { Bank, Behaviour } from './bank/control.ts';
+import type { Bank, Behaviour } from './bank/stub.ts';
 import type { Contender } from './contenders.ts';
 import { askOnce, fire } from './load/fire.ts';
 import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
@@ -102,19 +102,19 @@ export async function measureRound(
   const { contender, port } = running;
   const query = queryFor(contender, shape);
   if (query === null) throw new Error('it cannot be asked this');
-  await bank.set({ bodies });
+  bank.set({ bodies });
   const expected = await checkedAnswer(running, query, shape, limitAnswer);
   const load = { port, requests: requestsOf(query, port, callers), connections, expected };
   await fire({ ...load, seconds: warmUpSeconds });
-  await bank.set({ bodies });
+  bank.set({ bodies });
   const cpuBefore = cpuOf(running.process.pid);
-  const loadBefore = ownCpu() + cpuOf(bank.pid);
+  const loadBefore = ownCpu();
   const allBefore = cpuOfCores();
-  const { requests, seconds: took, latencies } = await fire({ ...load, seconds });
+  const { requests, seconds: took, latencies, idle } = await fire({ ...load, seconds });
   const cpu = cpuOf(running.process.pid) - cpuBefore;
-  const loadCpu = ownCpu() + cpuOf(bank.pid) - loadBefore;
+  const loadCpu = ownCpu() - loadBefore;
   const othersCpu = Math.max(0, cpuOfCores() - allBefore - cpu - loadCpu);
-  const { refused = 0, 'unknown path': unknown = 0, ...calls } = await bank.calls();
+  const { refused = 0, 'unknown path': unknown = 0, ...calls } = bank.calls();
   if (refused + unknown > 0)
     throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
   const callsPerRequest = sum(Object.values(calls)) / requests;
@@ -129,7 +129,7 @@ export async function measureRound(
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
-    loadBusy: loadCpu / (took * 1e6),
+    loadBusy: 1 - idle,
     othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

@@ -26,7 +26,7 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   })();
   await using running = await bench.open(bankql);
   const { port, process } = running;
-  await bench.bank.set({});
+  bench.bank.set({});
   const expected = await checkedAnswer(running, shape.query, shape, right);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.
