@@ -91,8 +91,14 @@ export function createFlights<T>() {
     return flight;
   }
 
-  /** Those who waited to the end. */
-  function landed({ passengers }: Flight<T>): readonly Passenger<T>[] {
+  /**
+   * Those who waited to the end. The flight forgets them: a Map that grows or shrinks leaves its table behind with all
+   * that it held, and each such table holds the next, so that what hangs on an entry may live to the next full
+   * collection, long after the entry was deleted.
+   */
+  function landed(flight: Flight<T>): readonly Passenger<T>[] {
+    const { passengers } = flight;
+    flight.passengers = [];
     for (const passenger of passengers) passenger.patience.release(passenger);
     return passengers;
   }
