@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checks } from '../contract/checks.ts';
 import { jsonNumber, parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorDetails } from './error.ts';
@@ -14,9 +15,6 @@ export interface Drift {
   readonly field: string;
 }
 
-/** An amount that the bank wrote as a string. They read as the others do: parseExactJson makes strings of all. */
-const quotedAmount = /"amount"\s*:\s*"/;
-
 /**
  * The JSON of an answer, its amounts exact.
  * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8; its text is never shown.
@@ -30,10 +28,9 @@ export function parseAnswer(
   if (type !== undefined && !jsonType.test(String(type)))
     throw bad('is not JSON by its content type', details);
   try {
-    const text = utf8.decode(reply.body);
-    if (details.operation && quotedAmount.test(text))
-      onDrift?.({ operation: details.operation, field: 'amount' });
-    return parseExactJson(text);
+    return parseExactJson(utf8.decode(reply.body), () => {
+      if (details.operation) onDrift?.({ operation: details.operation, field: 'amount' });
+    });
   } catch (cause) {
     throw bad('is not JSON', details, cause);
   }
@@ -61,6 +58,9 @@ export function checkAnswer<T extends Operation>(
   const { envelope } = operation;
   const value = envelope === null ? json : json[envelope];
   if (envelope !== null && !Array.isArray(value)) throw bad(`has no list under "${envelope}"`, details);
+  // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
+  const answer = value as Answer<T>;
+  if (isWhole(operation, value)) return { answer, isWhole: true };
   let broken = 0;
   for (const issue of issuesOf(operation, value, details)) {
     const meant = meaningOf(issue, valueAt(value, issue.path));
@@ -73,8 +73,7 @@ export function checkAnswer<T extends Operation>(
       meant ?? bad(`breaks the contract at "${where}": ${issue.message}`, details),
     );
   }
-  // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
-  return { answer: value as Answer<T>, isWhole: broken === 0 };
+  return { answer, isWhole: broken === 0 };
 }
 
 /**
@@ -84,6 +83,13 @@ export function checkAnswer<T extends Operation>(
 export function sound<T>(value: T): Exclude<T, Error> {
   if (value instanceof Error) throw value;
   return value as Exclude<T, Error>;
+}
+
+/** Whether nothing breaks the contract. What is not whole zod looks at: it says where, and why. */
+function isWhole(operation: Operation, value: unknown): boolean {
+  const check = checks[operation.id];
+  if (check === undefined) return false;
+  return operation.envelope !== null && Array.isArray(value) ? value.every(check) : check(value);
 }
 
 /** Values that break the contract, and entries of a list within a record, that an answer may have. */

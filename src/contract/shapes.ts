@@ -19,6 +19,10 @@ export const decimal = z
   .regex(jsonNumber, 'not a decimal number')
   .refine(isWritable, 'a number of more than a thousand digits');
 
+/** Whether a value is a decimal, without the words why not. */
+export const isDecimal = (value: unknown): boolean =>
+  typeof value === 'string' && jsonNumber.test(value) && isWritable(value);
+
 /** More digits than any amount needs; a bound all the same, for 1e999999999 is a number too. */
 const longestDecimal = 1000;
 
