@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeExactJson } from '../contract/exact-json.ts';
 import type { Body, Operation, PathIds } from '../contract/operation.ts';
-import { type Credentials, credentialHeadersFor } from './credentials.ts';
+import { type Credentials, credentialHeadersFor, headersOnce } from './credentials.ts';
 import type { ErrorDetails } from './error.ts';
 import { fillPath } from './path.ts';
 import type { WireRequest } from './wire.ts';
@@ -33,7 +33,6 @@ export function prepareCall<T extends Operation>(
   operation: T,
   { ids, body, credentials }: CallInput<T>,
 ): PreparedCall<T> {
-  const headers = headersOf(operation, credentials);
   return {
     operation,
     credentials,
@@ -41,29 +40,17 @@ export function prepareCall<T extends Operation>(
     request: {
       method: operation.method,
       path: prefix + fillPath(operation.path, ids),
-      headers,
+      headers: headersOnce(operation, credentials, headersOf),
       body: operation.body === null ? null : writeExactJson(body),
     },
   };
 }
 
-/** By whose credentials they are: a request's calls of one operation bear the same headers. */
-const knownHeaders = new WeakMap<Credentials, Map<Operation, string[]>>();
-
 /** All headers but the Track-ID, names and values in turn. Errors: MISSING_CREDENTIALS. */
 function headersOf(operation: Operation, credentials: Credentials): string[] {
-  let known = knownHeaders.get(credentials);
-  if (known === undefined) {
-    known = new Map();
-    knownHeaders.set(credentials, known);
-  }
-  let headers = known.get(operation);
-  if (headers === undefined) {
-    headers = Object.entries(credentialHeadersFor(operation, credentials)).flat();
-    headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
-    if (operation.body !== null) headers.push('Content-Type', 'application/json');
-    known.set(operation, headers);
-  }
+  const headers = credentialHeadersFor(operation, credentials);
+  headers.push('Accept', 'application/json', 'Accept-Encoding', 'identity');
+  if (operation.body !== null) headers.push('Content-Type', 'application/json');
   return headers;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as oneHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError, badUserInput } from './error.ts';
 
@@ -35,16 +35,16 @@ export function checkCredential(header: string, value: string): string {
 }
 
 /**
- * The headers that show the caller to the bank for one operation: the subscription key always, the auth headers
- * where the operation is marked A, or a and they were given.
+ * The headers that show the caller to the bank for one operation, names and values in turn: the subscription key
+ * always, the auth headers where the operation is marked A, or a and they were given.
  * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
  */
-export function credentialHeadersFor(operation: Operation, credentials: Credentials): Record<string, string> {
-  const headers: Record<string, string> = {};
+export function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {
+  const headers: string[] = [];
   const missing: string[] = [];
   const put = (name: keyof Credentials, required: boolean) => {
     const value = credentials[name];
-    if (value !== null) headers[credentialHeaders[name]] = value;
+    if (value !== null) headers.push(credentialHeaders[name], value);
     else if (required) missing.push(credentialHeaders[name]);
   };
   put('subscriptionKey', true);
@@ -70,22 +70,60 @@ export const secretsOf = (credentials: Credentials): string[] =>
 
 /** SHA-256 of the values, told apart from each other by JSON: what tells callers apart holds no credential. */
 export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
-  createHash('sha256').update(JSON.stringify(values)).digest('base64');
+  oneHash('sha256', JSON.stringify(values), 'base64');
 
-/** A function of a request's credentials, computed once for each request. */
-function once(compute: (credentials: Credentials) => string): (credentials: Credentials) => string {
-  const known = new WeakMap<Credentials, string>();
-  return (credentials) => {
-    const value = known.get(credentials) ?? compute(credentials);
-    known.set(credentials, value);
-    return value;
-  };
+/** What is worked out of a request's credentials once, however many calls they make. */
+class Caller {
+  /** Of each operation that was called, by its headers' maker. */
+  readonly headers = new Map<Operation, string[]>();
+  readonly #credentials: Credentials;
+  #name: string | undefined;
+  #key: string | undefined;
+
+  constructor(credentials: Credentials) {
+    this.#credentials = credentials;
+  }
+
+  get name(): string {
+    const { subscriptionKey, authProviderName, authId } = this.#credentials;
+    this.#name ??= hash([subscriptionKey, authProviderName, authId]);
+    return this.#name;
+  }
+
+  get key(): string {
+    this.#key ??= hash([this.#credentials.subscriptionKey]);
+    return this.#key;
+  }
+}
+
+const callers = new WeakMap<Credentials, Caller>();
+
+function knownOf(credentials: Credentials): Caller {
+  let caller = callers.get(credentials);
+  if (caller === undefined) {
+    caller = new Caller(credentials);
+    callers.set(credentials, caller);
+  }
+  return caller;
 }
 
 /** Tells callers apart by all three of their credentials, byte for byte, without holding one. */
-export const callerOf = once(({ subscriptionKey, authProviderName, authId }) =>
-  hash([subscriptionKey, authProviderName, authId]),
-);
+export const callerOf = (credentials: Credentials): string => knownOf(credentials).name;
 
 /** Tells subscription keys apart without holding one. */
-export const keyOf = once(({ subscriptionKey }) => hash([subscriptionKey]));
+export const keyOf = (credentials: Credentials): string => knownOf(credentials).key;
+
+/** The headers of a caller's calls of one operation, made once. Errors: those of `make`. */
+export function headersOnce(
+  operation: Operation,
+  credentials: Credentials,
+  make: (operation: Operation, credentials: Credentials) => string[],
+): string[] {
+  const { headers } = knownOf(credentials);
+  let made = headers.get(operation);
+  if (made === undefined) {
+    made = make(operation, credentials);
+    headers.set(operation, made);
+  }
+  return made;
+}

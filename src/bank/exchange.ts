@@ -1,28 +1,28 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { Cancel } from './cancel.ts';
+import type { Deadline, Deadlines } from './deadlines.ts';
 import { TransportFailure, type WireReply, type WireRequest } from './wire.ts';
 
-/** Sends one request, once, within its time; of its answer reads no more than `maxBodyBytes`. Errors: TransportFailure. */
-export function exchange(
-  pool: Pool,
-  request: WireRequest,
-  timeoutMs: number,
-  maxBodyBytes: number,
-  cancel?: Cancel,
-): Promise<WireReply> {
-  return new Promise((resolve, reject) => {
-    const exchanging = new Exchange(resolve, reject, maxBodyBytes, cancel);
-    if (exchanging.begin(timeoutMs)) pool.dispatch(request, exchanging);
-  });
+interface ExchangeLimits {
+  readonly deadlines: Deadlines;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly cancel: Cancel | undefined;
 }
+
+/** Sends one request, once, within its limits. Errors: TransportFailure. */
+export const exchange = (pool: Pool, request: WireRequest, limits: ExchangeLimits): Promise<WireReply> =>
+  new Promise((resolve, reject) => {
+    const exchanging = new Exchange(resolve, reject, limits);
+    if (exchanging.begin()) pool.dispatch(request, exchanging);
+  });
 
 /** One request and its answer, as undici tells of them. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (reply: WireReply) => void;
   readonly #reject: (failure: TransportFailure) => void;
-  readonly #maxBodyBytes: number;
-  readonly #cancel: Cancel | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #limits: ExchangeLimits;
+  #deadline: Deadline | null = null;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
@@ -34,25 +34,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     resolve: (reply: WireReply) => void,
     reject: (failure: TransportFailure) => void,
-    maxBodyBytes: number,
-    cancel: Cancel | undefined,
+    limits: ExchangeLimits,
   ) {
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#maxBodyBytes = maxBodyBytes;
-    this.#cancel = cancel;
+    this.#limits = limits;
   }
 
   /** False where it is over before it is sent. */
-  begin(timeoutMs: number): boolean {
+  begin(): boolean {
+    const { deadlines, timeoutMs, cancel } = this.#limits;
     if (timeoutMs <= 0) this.#fail('timeout', 'no time was left to send it');
-    else if (this.#cancel?.isRaised) this.#fail('cancelled', 'the caller left');
+    else if (cancel?.isRaised) this.#fail('cancelled', 'the caller left');
     else {
-      this.#timer = setTimeout(
-        () => this.#fail('timeout', `no whole answer within ${timeoutMs} ms`),
-        timeoutMs,
+      this.#deadline = deadlines.set(performance.now() + timeoutMs, () =>
+        this.#fail('timeout', `no whole answer within ${timeoutMs} ms`),
       );
-      if (this.#cancel !== undefined) this.#cancel.onRaise = () => this.#fail('cancelled', 'the caller left');
+      if (cancel !== undefined) cancel.onRaise = () => this.#fail('cancelled', 'the caller left');
     }
     return !this.#isOver;
   }
@@ -73,8 +71,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
+    const { maxBodyBytes } = this.#limits;
     this.#size += chunk.length;
-    if (this.#size > this.#maxBodyBytes) this.#cut(`the answer is longer than ${this.#maxBodyBytes} bytes`);
+    if (this.#size > maxBodyBytes) this.#cut(`the answer is longer than ${maxBodyBytes} bytes`);
     else if (!this.#isOver) this.#chunks.push(chunk);
   }
 
@@ -114,7 +113,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#isOver = true;
-    clearTimeout(this.#timer);
-    if (this.#cancel !== undefined) this.#cancel.onRaise = null;
+    const { deadlines, cancel } = this.#limits;
+    if (this.#deadline !== null) deadlines.clear(this.#deadline);
+    if (cancel !== undefined) cancel.onRaise = null;
   }
 }

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Cancel } from './cancel.ts';
+import { Deadlines } from './deadlines.ts';
 import { exchange } from './exchange.ts';
 import type { WireReply, WireRequest } from './wire.ts';
 
@@ -44,11 +45,13 @@ export function createTransport(options: TransportOptions): Transport {
     headersTimeout: 0,
     bodyTimeout: 0,
   };
+  const { maxBodyBytes } = options;
+  const deadlines = new Deadlines();
   const kept = new Pool(options.origin, { ...common, pipelining: 1 });
   const own = new Pool(options.origin, { ...common, pipelining: 0 });
   return {
     exchange: (request, { ownConnection, timeoutMs, cancel }) =>
-      exchange(ownConnection ? own : kept, request, timeoutMs, options.maxBodyBytes, cancel),
+      exchange(ownConnection ? own : kept, request, { deadlines, timeoutMs, maxBodyBytes, cancel }),
     async close() {
       await Promise.all([kept.destroy(), own.destroy()]);
     },

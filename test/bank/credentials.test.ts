@@ -85,17 +85,21 @@ describe('a call without a header that the operation requires', () => {
 
 describe('the headers of an operation', () => {
   it('are spelt as the specification spells them', () => {
-    expect(credentialHeadersFor(operations.getCustomer, canaries)).toEqual({
-      'Ocp-Apim-Subscription-Key': canaries.subscriptionKey,
-      'Auth-Provider-Name': canaries.authProviderName,
-      'Auth-ID': canaries.authId,
-    });
+    expect(credentialHeadersFor(operations.getCustomer, canaries)).toEqual([
+      'Ocp-Apim-Subscription-Key',
+      canaries.subscriptionKey,
+      'Auth-Provider-Name',
+      canaries.authProviderName,
+      'Auth-ID',
+      canaries.authId,
+    ]);
   });
 
   it('hold nothing of a caller where the table marks none', () => {
-    expect(credentialHeadersFor(operations.getBranches, canaries)).toEqual({
-      'Ocp-Apim-Subscription-Key': canaries.subscriptionKey,
-    });
+    expect(credentialHeadersFor(operations.getBranches, canaries)).toEqual([
+      'Ocp-Apim-Subscription-Key',
+      canaries.subscriptionKey,
+    ]);
   });
 });
 
