@@ -74,9 +74,15 @@ export class Breaker {
   }
 }
 
+const longAgo = Number.NEGATIVE_INFINITY;
+
 /** How many of the calls of the last seconds failed. */
 class RecentCalls {
-  readonly #seconds = Array.from({ length: sampleSeconds }, () => ({ second: -1, calls: 0, failures: 0 }));
+  readonly #seconds = Array.from({ length: sampleSeconds }, () => ({
+    second: longAgo,
+    calls: 0,
+    failures: 0,
+  }));
 
   count(hasFailed: boolean): void {
     const second = secondNow();
@@ -100,7 +106,7 @@ class RecentCalls {
   }
 
   forget(): void {
-    for (const slot of this.#seconds) slot.second = -1;
+    for (const slot of this.#seconds) slot.second = longAgo;
   }
 }
 

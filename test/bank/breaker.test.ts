@@ -442,6 +442,17 @@ describe('what a breaker judges by', () => {
     expect([isPaused(), told]).toEqual([false, [true, false]]);
   });
 
+  it('is nothing of before, once a trial succeeded', () => {
+    const { told, begin, fail } = breaker();
+    fail(least);
+    vi.advanceTimersByTime(openMs);
+    begin()(answered);
+    fail(least - 1);
+    expect(told).toEqual([true, false]);
+    fail(1);
+    expect(told).toEqual([true, false, true]);
+  });
+
   it.each([
     ['fails', away],
     ['is given up', new TransportFailure('cancelled', true, 'the caller left')],
