@@ -18,6 +18,8 @@ export interface CallInput<T extends Operation> {
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
+  /** What it asks for, whoever asks: its operation, path and body. The first two hold no space. */
+  readonly name: string;
   /** Without the Track-ID, which belongs to one sending. */
   readonly request: WireRequest;
   /** Null where the operation takes none. */
@@ -33,15 +35,18 @@ export function prepareCall<T extends Operation>(
   operation: T,
   { ids, body, credentials }: CallInput<T>,
 ): PreparedCall<T> {
+  const path = prefix + fillPath(operation.path, ids);
+  const written = operation.body === null ? null : writeExactJson(body);
   return {
     operation,
     credentials,
+    name: `${operation.id} ${path} ${written ?? ''}`,
     trackId: operation.tracked ? randomUUID() : null,
     request: {
       method: operation.method,
-      path: prefix + fillPath(operation.path, ids),
+      path,
       headers: headersOnce(operation, credentials, headersOf),
-      body: operation.body === null ? null : writeExactJson(body),
+      body: written,
     },
   };
 }

@@ -4,6 +4,7 @@ import { type CallReport, createAttempts } from './attempts.ts';
 import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
 import type { Cancel } from './cancel.ts';
 import { failureOf, refusalOf } from './failure.ts';
+import { createKeptAnswers } from './kept-answers.ts';
 import { Patience } from './patience.ts';
 import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
 import { TransportFailure, type WireReply } from './wire.ts';
@@ -77,6 +78,9 @@ export interface BankClient {
   close(): Promise<void>;
 }
 
+/** For answers that may come again. */
+const keptBytes = 32 * 1024 * 1024;
+
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
@@ -88,23 +92,26 @@ export function createBankClient(options: BankOptions): BankClient {
   });
 
   const sharing = createSharing(options, fetch);
+  const keptAnswers = createKeptAnswers(keptBytes);
 
   async function fetch(prepared: PreparedCall, deadline: number, cancel: Cancel): Promise<Fetched> {
     const { call, outcome } = await attempts.twice(prepared, deadline, cancel);
     if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
-    return answerOf(call, outcome);
+    const { answer, isWhole, drifts } = keptAnswers.of(call.name, outcome, () => answerOf(call, outcome));
+    for (const drift of drifts) onDrift?.(drift);
+    return { answer, isWhole, trackId: call.trackId, bytes: outcome.body.length };
   }
 
+  /** Errors: BankqlError, where it is no success or not read. */
   function answerOf<T extends Operation>(call: PreparedCall<T>, reply: WireReply) {
     if (reply.status < 200 || reply.status > 299) throw refusalOf(call, reply);
     const details = { ...detailsOf(call), status: reply.status };
-    const { answer, isWhole } = checkAnswer(
-      call.operation,
-      parseAnswer(reply, details, onDrift),
-      details,
-      onDrift,
-    );
-    return { answer, isWhole, trackId: call.trackId, bytes: reply.body.length };
+    const drifts: Drift[] = [];
+    const note = (drift: Drift) => void drifts.push(drift);
+    return {
+      ...checkAnswer(call.operation, parseAnswer(reply, details, note), details, note),
+      drifts,
+    };
   }
 
   async function send(call: PreparedCall): Promise<WireReply> {
@@ -139,7 +146,9 @@ export function createBankClient(options: BankOptions): BankClient {
       const reply = await send(call).catch((error: unknown) => {
         throw explained(call, error);
       });
-      return answerOf(call, reply);
+      const { answer, drifts } = answerOf(call, reply);
+      for (const drift of drifts) onDrift?.(drift);
+      return { answer, trackId: call.trackId };
     },
 
     close: () => attempts.close(),

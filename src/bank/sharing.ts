@@ -60,7 +60,7 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
     async read(call: PreparedCall, patience: Patience, alone: boolean): Promise<Fetched> {
       const { operation, credentials } = call;
       const isPublic = operation.audience === 'public';
-      const key = alone ? Symbol() : keyOfRead(call);
+      const key = alone ? Symbol() : isPublic ? `${keyOf(credentials)} ${call.name}` : call.name;
       const kept = typeof key === 'string' && isPublic ? (cache?.find(key) ?? null) : null;
       if (kept?.isFresh) {
         onShared?.(operation.id, 'cached');
@@ -97,10 +97,4 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
       cache?.clear();
     },
   };
-}
-
-/** What tells reads apart: neither an operation's id nor an encoded path nor a hash holds a space. */
-function keyOfRead({ operation, request, credentials }: PreparedCall): string {
-  const key = operation.audience === 'public' ? keyOf(credentials) : '';
-  return `${operation.id} ${request.path} ${key} ${request.body}`;
 }

@@ -10,6 +10,7 @@ import { identifyByToken } from '../../src/server/identity.ts';
 import type { IdentityOptions } from '../../src/server/identity-options.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
+import { frozenAnswers } from './frozen-answers.ts';
 
 /** What a GraphQL operation is answered with. */
 export interface Result<Data> {
@@ -77,12 +78,14 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
   const audit: AuditEntry[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void log.push(line) });
   const { rateLimiter = null } = options;
-  const client = createBankClient({
-    baseUrl: bankUrl,
-    ...bankDefaults,
-    onCall: (call) => logger.debug(call, 'bank call'),
-    ...bankOptions,
-  });
+  const client = frozenAnswers(
+    createBankClient({
+      baseUrl: bankUrl,
+      ...bankDefaults,
+      onCall: (call) => logger.debug(call, 'bank call'),
+      ...bankOptions,
+    }),
+  );
   const bank = limitBank(client, rateLimiter);
   const unlimited = createPayments({
     bank,
