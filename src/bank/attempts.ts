@@ -45,32 +45,28 @@ export function createAttempts(options: AttemptOptions) {
   const retries = createRetryBudget(options.retryShare);
 
   async function attempt(call: PreparedCall, timeoutMs: number, cancel?: Cancel): Promise<Outcome> {
-    const { operation, credentials } = call;
+    const { operation } = call;
     const isRead = operation.kind === 'read';
     const turnstile = turnstiles[isRead ? 'read' : 'write'];
-    const started = performance.now();
-    const deadline = started + timeoutMs;
     const breaker = breakerOf(operation);
+    const started = performance.now();
+    const left = () => started + timeoutMs - performance.now();
     const period = breaker.admit();
     let outcome: Outcome | null = null;
-    let isInside = false;
     try {
       if (period === null) throw paused();
-      isInside = turnstile.tryEnter();
-      if (!isInside) await turnstile.enter(callerOf(credentials), timeoutMs, cancel);
-      isInside = true;
-      const left = deadline - performance.now();
-      outcome = await transport.exchange(wireRequestOf(call), {
-        timeoutMs: left,
-        cancel,
-        ownConnection: !isRead,
-      });
+      if (!turnstile.tryEnter()) await turnstile.enter(callerOf(call.credentials), left(), cancel);
+      try {
+        const limits = { timeoutMs: left(), cancel, ownConnection: !isRead };
+        outcome = await transport.exchange(wireRequestOf(call), limits);
+      } finally {
+        turnstile.leave();
+      }
     } catch (error) {
       // Anything else is a fault of ours, and goes on.
       if (!(error instanceof TransportFailure)) throw error;
       outcome = error;
     } finally {
-      if (isInside) turnstile.leave();
       if (period !== null) breaker.judge(period, outcome);
     }
     options.onCall?.(reportOf(call, outcome, performance.now() - started));
