@@ -40,8 +40,9 @@ export interface Operation extends PreparedOperation {
 type FindOperation = (name: string | null) => Operation;
 
 /**
- * How much text of documents is kept, in characters. Parsed and prepared, a document takes 75 to 500 bytes for each: this
- * is 20 to 125 MB.
+ * How much text of documents is kept, in characters. Parsed and prepared, most documents take 50 to 800 bytes for each:
+ * this is 13 to 210 MB. It is no bound of the memory: where fragments multiply what a plan holds, and a document has been
+ * asked for with all 16 combinations of its @skip and @include, it takes 10,000 bytes for each.
  */
 const keptText = 256 * 1024;
 
