@@ -3,12 +3,12 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bank, controlBank } from './bank/control.ts';
+import { type Bank, openBank } from './bank/stub.ts';
 import { type Contender, launch } from './contenders.ts';
 import { askOnce } from './load/fire.ts';
 import { freePort, start, untilReady } from './load/process.ts';
 import { requestsOf } from './load/requests.ts';
-import type { Running } from './measure.ts';
+import { cores, type Running } from './measure.ts';
 import type { Options } from './options.ts';
 import { q3 } from './shapes.ts';
 
@@ -24,14 +24,11 @@ export interface Bench extends AsyncDisposable {
   say(text: string): void;
 }
 
-const contenderCore = 0;
-const loadCore = 1;
-
 /** Puts this process, and what it starts from here on, on the load's core; false where that cannot be done. */
 function pinLoad(): boolean {
   if (availableParallelism() < 2) return false;
   try {
-    execFileSync('taskset', ['-acp', String(loadCore), String(process.pid)], { stdio: 'ignore' });
+    execFileSync('taskset', ['-acp', String(cores.load), String(process.pid)], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
@@ -43,15 +40,7 @@ export async function openBench(options: Options): Promise<Bench> {
   const isPinned = pinLoad();
   const folder = await mkdtemp(join(tmpdir(), 'bankql-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const port = await freePort();
-  const stub = start({
-    command: [process.execPath, join(import.meta.dirname, 'bank/stub.ts')],
-    environment: { PORT: String(port) },
-    folder,
-    core: isPinned ? loadCore : null,
-  });
-  const bank = controlBank(`http://127.0.0.1:${port}`, stub.pid);
-  await untilReady(stub, async () => (await bank.calls()) !== undefined);
+  const bank = await openBank();
   return {
     options,
     bank,
@@ -64,7 +53,7 @@ export async function openBench(options: Options): Promise<Bench> {
         command,
         environment: { ...own, ...environment },
         folder: await mkdtemp(join(folder, `${contender.name}-`)),
-        core: isPinned ? contenderCore : null,
+        core: isPinned ? cores.contender : null,
       });
       const [request = Buffer.alloc(0)] = requestsOf(q3.query, port, 1);
       await untilReady(running, async () => (await askOnce(port, request)).body.length > 0);
@@ -75,6 +64,6 @@ export async function openBench(options: Options): Promise<Bench> {
         [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
       };
     },
-    [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => bank[Symbol.asyncDispose](),
   };
 }

@@ -1,7 +1,8 @@
-import type { Bank, Behaviour } from './bank/control.ts';
+import type { Bank, Behaviour } from './bank/stub.ts';
 import type { Contender } from './contenders.ts';
 import { askOnce, fire } from './load/fire.ts';
-import { cpuOf, memoryOf, type RunningProcess } from './load/process.ts';
+import { cpuOf, cpuOfCore, memoryOf } from './load/kernel.ts';
+import type { RunningProcess } from './load/process.ts';
 import { requestsOf } from './load/requests.ts';
 import type { Shape } from './shapes.ts';
 
@@ -33,6 +34,8 @@ export interface Round {
   readonly callsPerRequest: number;
   /** How much of its core the load and the bank took together: near 1, they are what is measured. */
   readonly loadBusy: number;
+  /** How much of the two cores others took, who have no part in this. */
+  readonly othersBusy: number;
 }
 
 /** The query with which a contender is asked for a shape; null where it cannot be. */
@@ -74,6 +77,10 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 const quantile = (sorted: Float64Array, share: number) =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
 
+/** The contender's core, and that of the load and the bank. */
+export const cores = { contender: 0, load: 1 } as const;
+const cpuOfCores = () => cpuOfCore(cores.contender) + cpuOfCore(cores.load);
+
 /** The load is in this process. */
 const ownCpu = () => {
   const { user, system } = process.cpuUsage();
@@ -95,17 +102,19 @@ export async function measureRound(
   const { contender, port } = running;
   const query = queryFor(contender, shape);
   if (query === null) throw new Error('it cannot be asked this');
-  await bank.set({ bodies });
+  bank.set({ bodies });
   const expected = await checkedAnswer(running, query, shape, limitAnswer);
   const load = { port, requests: requestsOf(query, port, callers), connections, expected };
   await fire({ ...load, seconds: warmUpSeconds });
-  await bank.set({ bodies });
+  bank.set({ bodies });
   const cpuBefore = cpuOf(running.process.pid);
-  const loadBefore = ownCpu() + cpuOf(bank.pid);
-  const { requests, seconds: took, latencies } = await fire({ ...load, seconds });
+  const loadBefore = ownCpu();
+  const allBefore = cpuOfCores();
+  const { requests, seconds: took, latencies, idle } = await fire({ ...load, seconds });
   const cpu = cpuOf(running.process.pid) - cpuBefore;
-  const loadCpu = ownCpu() + cpuOf(bank.pid) - loadBefore;
-  const { refused = 0, 'unknown path': unknown = 0, ...calls } = await bank.calls();
+  const loadCpu = ownCpu() - loadBefore;
+  const othersCpu = Math.max(0, cpuOfCores() - allBefore - cpu - loadCpu);
+  const { refused = 0, 'unknown path': unknown = 0, ...calls } = bank.calls();
   if (refused + unknown > 0)
     throw new Error(`${contender.name}: ${refused} calls refused, ${unknown} to nowhere`);
   const callsPerRequest = sum(Object.values(calls)) / requests;
@@ -120,6 +129,7 @@ export async function measureRound(
     rssMb: memory.now,
     peakMb: memory.most,
     callsPerRequest,
-    loadBusy: loadCpu / (took * 1e6),
+    loadBusy: 1 - idle,
+    othersBusy: othersCpu / (2 * took * 1e6),
   };
 }

@@ -1,15 +1,14 @@
-import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type PreparedAnswer, prepareAnswers } from './answers.ts';
 import { serialMark } from './records.ts';
 
 /**
- * The bank of the bench: `PORT=4010 node bank/stub.ts`.
+ * The bank of the bench. It is in the process of the load, which never sleeps: see load/awake.ts.
  *
  * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
  * it, and would be what is measured. Every request of the bench is a GET, so that a head is all there is to read; its
  * answers are buffers made at the start. A call without its credentials is refused, and counted as such.
- *
- * `POST /__set?bodies=fresh&latency=20` and `GET /__calls` are for the bench: control.ts.
  */
 
 const answers = prepareAnswers();
@@ -42,26 +41,9 @@ function write(socket: Socket, answer: PreparedAnswer): void {
   socket.uncork();
 }
 
-function control(socket: Socket, target: string): void {
-  const { pathname, searchParams } = new URL(target, 'http://bank');
-  if (pathname === '/__set') {
-    isFresh = searchParams.get('bodies') === 'fresh';
-    latencyMs = Number(searchParams.get('latency'));
-    calls.clear();
-  }
-  const body = JSON.stringify(Object.fromEntries(calls));
-  socket.write(
-    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-}
-
 function answer(socket: Socket, head: string): void {
   const from = head.indexOf(' ') + 1;
   const target = head.slice(from, head.indexOf(' ', from));
-  if (target.startsWith('/__')) {
-    control(socket, target);
-    return;
-  }
   const prepared = answers.get(target);
   const isRefused = prepared !== undefined && !isAllowed(head, prepared);
   const counted = prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation;
@@ -72,7 +54,7 @@ function answer(socket: Socket, head: string): void {
   else setTimeout(write, latencyMs, socket, prepared);
 }
 
-createServer({ noDelay: true }, (socket) => {
+function serve(socket: Socket): void {
   let pending = '';
   socket.setEncoding('latin1');
   socket.on('data', (text: string) => {
@@ -84,4 +66,38 @@ createServer({ noDelay: true }, (socket) => {
   });
   // A contender that is ended leaves in the middle of a call.
   socket.on('error', () => socket.destroy());
-}).listen(Number(process.env.PORT), '127.0.0.1');
+}
+
+/** How the bank answers. */
+export interface Behaviour {
+  /** Whether no two answers are the same bytes. */
+  readonly bodies: 'fresh' | 'unchanged';
+  readonly latencyMs: number;
+}
+
+/** The stub of the bank, as the bench drives it. */
+export interface Bank extends AsyncDisposable {
+  readonly url: string;
+  /** Sets how it answers, and its counts to zero. */
+  set(behaviour: Partial<Behaviour>): void;
+  /** The calls of each operation since `set`; those that it did not answer as `refused` and `unknown path`. */
+  calls(): Readonly<Record<string, number>>;
+}
+
+/** Opens the bank in this process, on a port that is free. There is one. */
+export async function openBank(): Promise<Bank> {
+  const server = createServer({ noDelay: true }, serve);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    set(behaviour) {
+      isFresh = behaviour.bodies !== 'unchanged';
+      latencyMs = behaviour.latencyMs ?? 0;
+      calls.clear();
+    },
+    calls: () => Object.fromEntries(calls),
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.ts';
+import { stayAwake } from './awake.ts';
 
 export interface Load {
   readonly port: number;
@@ -17,6 +18,8 @@ export interface Fired {
   readonly seconds: number;
   /** In milliseconds, sorted. */
   readonly latencies: Float64Array;
+  /** How much of the time the load and the bank had nothing to do. */
+  readonly idle: number;
 }
 
 /**
@@ -26,6 +29,7 @@ export interface Fired {
 export async function fire({ port, requests, connections, seconds, expected }: Load): Promise<Fired> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
   const latencies: number[] = [];
+  const sleep = stayAwake();
   const started = performance.now();
   const end = started + seconds * 1000;
   let turn = 0;
@@ -44,8 +48,15 @@ export async function fire({ port, requests, connections, seconds, expected }: L
       ),
     );
     const took = (performance.now() - started) / 1000;
-    return { requests: latencies.length, seconds: took, latencies: Float64Array.from(latencies).sort() };
+    const idle = sleep();
+    return {
+      requests: latencies.length,
+      seconds: took,
+      latencies: Float64Array.from(latencies).sort(),
+      idle,
+    };
   } finally {
+    sleep();
     for (const socket of sockets) socket.destroy();
   }
 }

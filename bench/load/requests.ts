@@ -1,5 +1,8 @@
-/** How many callers there are: more than connections, so that nobody shares with anybody unless that is measured. */
-export const callers = 512;
+/**
+ * How many callers there are: so many more than connections that none asks again while its last request is under way, and
+ * nobody shares with anybody unless that is measured.
+ */
+export const callers = 2048;
 
 const credentialsOf = (caller: number) => ({
   'Ocp-Apim-Subscription-Key': `bench-key-${caller}`,

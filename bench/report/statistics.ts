@@ -1,5 +1,7 @@
+import { bankql, type Contender, limit } from '../contenders.ts';
 import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
+import type { Shape } from '../shapes.ts';
 
 /** A figure over the rounds. */
 export interface Spread {
@@ -41,3 +43,10 @@ export function ratioOf(
   });
   return spreadOf(ratios);
 }
+
+export const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+const ofContender = (wanted: Contender) => (measured: readonly Measured[], shape: Shape) =>
+  measured.find((each) => each.contender === wanted && each.shape === shape);
+export const limitOf = ofContender(limit);
+export const bankqlOf = ofContender(bankql);

@@ -86,7 +86,7 @@ export async function interleave(
           });
           entry.rounds.push(measured);
           say(
-            `  ${titleOf(shape)}, ${entry.contender.name}: ${Math.round(measured.requestsPerSecond)}/s, ${Math.round(measured.cpuUs)} µs, ${measured.callsPerRequest.toFixed(2)} calls, load's core ${Math.round(measured.loadBusy * 100)} %`,
+            `  ${titleOf(shape)}, ${entry.contender.name}: ${Math.round(measured.requestsPerSecond)}/s, ${Math.round(measured.cpuUs)} µs, ${measured.callsPerRequest.toFixed(2)} calls, load's core ${Math.round(measured.loadBusy * 100)} %, others ${Math.round(measured.othersBusy * 100)} %`,
           );
         } catch (error) {
           entry.failure = { what: 'failed', reason: reasonOf(error) };

@@ -26,10 +26,10 @@ export async function measureLatency(bench: Bench): Promise<LatencyResult[]> {
       const requests = requestsOf(shape.query, running.port);
       const ask = async (index: number) =>
         (await askOnce(running.port, requests[index % requests.length] ?? Buffer.alloc(0))).ms;
-      await bank.set({});
+      bank.set({});
       for (let index = 0; index < warmUps; index++) await ask(index);
       for (const delayMs of options.delaysMs) {
-        await bank.set({ latencyMs: delayMs });
+        bank.set({ latencyMs: delayMs });
         const overheads: number[] = [];
         for (let index = 0; index < options.repeats * 2; index++)
           overheads.push((await ask(index)) - shape.chain * delayMs);
@@ -37,6 +37,6 @@ export async function measureLatency(bench: Bench): Promise<LatencyResult[]> {
       }
     }
   }
-  await bank.set({});
+  bank.set({});
   return results;
 }

@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
-import { memoryOf } from '../load/process.ts';
+import { memoryOf } from '../load/kernel.ts';
 import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer } from '../measure.ts';
 import { q2 } from '../shapes.ts';
@@ -26,7 +26,7 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   })();
   await using running = await bench.open(bankql);
   const { port, process } = running;
-  await bench.bank.set({});
+  bench.bank.set({});
   const expected = await checkedAnswer(running, shape.query, shape, right);
   const load = { port, requests: requestsOf(shape.query, port), connections: 64, expected };
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.

@@ -16,7 +16,7 @@ export interface StartResult {
 export async function measureStart(bench: Bench): Promise<StartResult> {
   const firstAnswerMs: number[] = [];
   const firstDataMs: number[] = [];
-  await bench.bank.set({});
+  bench.bank.set({});
   for (let index = 0; index < bench.options.repeats; index++) {
     const started = performance.now();
     await using running = await bench.open(bankql);

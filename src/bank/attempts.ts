@@ -46,12 +46,22 @@ export function createAttempts(options: AttemptOptions) {
 
   async function attempt(call: PreparedCall, timeoutMs: number, cancel?: Cancel): Promise<Outcome> {
     const { operation } = call;
-    const started = performance.now();
+    const isRead = operation.kind === 'read';
+    const turnstile = turnstiles[isRead ? 'read' : 'write'];
     const breaker = breakerOf(operation);
+    const started = performance.now();
+    const left = () => started + timeoutMs - performance.now();
     const period = breaker.admit();
     let outcome: Outcome | null = null;
     try {
-      outcome = period === null ? paused() : await exchange(call, started + timeoutMs, cancel);
+      if (period === null) throw paused();
+      if (!turnstile.tryEnter()) await turnstile.enter(callerOf(call.credentials), left(), cancel);
+      try {
+        const limits = { timeoutMs: left(), cancel, ownConnection: !isRead };
+        outcome = await transport.exchange(wireRequestOf(call), limits);
+      } finally {
+        turnstile.leave();
+      }
     } catch (error) {
       // Anything else is a fault of ours, and goes on.
       if (!(error instanceof TransportFailure)) throw error;
@@ -61,20 +71,6 @@ export function createAttempts(options: AttemptOptions) {
     }
     options.onCall?.(reportOf(call, outcome, performance.now() - started));
     return outcome;
-  }
-
-  /** Errors: TransportFailure. */
-  async function exchange(call: PreparedCall, deadline: number, cancel?: Cancel): Promise<WireReply> {
-    const isRead = call.operation.kind === 'read';
-    const turnstile = turnstiles[isRead ? 'read' : 'write'];
-    if (!turnstile.tryEnter())
-      await turnstile.enter(callerOf(call.credentials), deadline - performance.now(), cancel);
-    try {
-      const timeoutMs = deadline - performance.now();
-      return await transport.exchange(wireRequestOf(call), { timeoutMs, cancel, ownConnection: !isRead });
-    } finally {
-      turnstile.leave();
-    }
   }
 
   return {

@@ -130,21 +130,15 @@ export function createBankClient(options: BankOptions): BankClient {
 
     async read(operation, input, { patience = new Patience(), alone = false } = {}) {
       const call = prepareCall(prefix, operation, input);
-      try {
-        const { ended } = patience;
-        if (ended !== null) throw ended;
-        const fetched = await sharing.read(call, patience, alone);
-        // What is shared is keyed by its operation, so that the answer is one of this operation's.
-        return fetched as Read<Answer<typeof operation>>;
-      } catch (error) {
-        throw explained(call, error);
-      }
+      const fetched = await sharing.read(call, patience, alone);
+      // What is shared is keyed by its operation, so that the answer is one of this operation's.
+      return fetched as Read<Answer<typeof operation>>;
     },
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
       const reply = await send(call).catch((error: unknown) => {
-        throw explained(call, error);
+        throw error instanceof TransportFailure ? failureOf(call, error) : error;
       });
       const { answer, drifts } = answerOf(call, reply);
       for (const drift of drifts) onDrift?.(drift);
@@ -154,7 +148,3 @@ export function createBankClient(options: BankOptions): BankClient {
     close: () => attempts.close(),
   };
 }
-
-/** A failure of the transport in the caller's terms. */
-const explained = (call: PreparedCall, error: unknown): unknown =>
-  error instanceof TransportFailure ? failureOf(call, error) : error;

@@ -115,6 +115,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isOver = true;
     const { deadlines, cancel } = this.#limits;
     if (this.#deadline !== null) deadlines.clear(this.#deadline);
+    // What is over holds nothing that others hold on to: the collector copies less.
+    this.#deadline = null;
     if (cancel !== undefined) cancel.onRaise = null;
   }
 }

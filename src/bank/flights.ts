@@ -3,6 +3,7 @@ import type { Patience, Waiter } from './patience.ts';
 
 /** A call that may be shared. */
 interface Asked<T> {
+  /** Holds no space. */
   readonly group: string;
   /** What is shared; a symbol shares with nobody. */
   readonly key: string | symbol;
@@ -20,8 +21,19 @@ type Landed<T> = { readonly answer: T; readonly joined: boolean } | 'joined a fa
 interface Flight<T> {
   readonly group: string;
   readonly key: string | symbol;
+  readonly entry: Entry<T>;
   readonly cancel: Cancel;
   passengers: Passenger<T>[];
+}
+
+/**
+ * What the Map of flights holds. A Map that grows, or has had many entries deleted, leaves its table behind with all
+ * that it held, and each such table holds the next: what hangs on an entry may live to the next full collection, long
+ * after the entry was deleted. So the flight is taken out of its entry too; the collector copied whole answers before.
+ */
+interface Entry<T> {
+  /** Null where it can be joined no more. */
+  flight: Flight<T> | null;
 }
 
 interface Passenger<T> extends Waiter {
@@ -39,7 +51,7 @@ interface Passenger<T> extends Waiter {
  * none of the flights that left before, and their answers are not kept.
  */
 export function createFlights<T>() {
-  const groups = new Map<string, Map<string | symbol, Flight<T>>>();
+  const flights = new Map<string | symbol, Entry<T>>();
 
   return {
     /**
@@ -49,12 +61,13 @@ export function createFlights<T>() {
      */
     take(asked: Asked<T>): Promise<Landed<T>> {
       const { patience } = asked;
-      const known = groups.get(asked.group)?.get(asked.key);
-      const flight = known ?? launch(asked);
+      const key = typeof asked.key === 'symbol' ? asked.key : `${asked.group} ${asked.key}`;
+      const known = flights.get(key)?.flight;
+      const flight = known ?? launch(key, asked);
       return new Promise((resolve, reject) => {
         const passenger: Passenger<T> = {
           patience,
-          joined: known !== undefined,
+          joined: flight === known,
           resolve,
           reject,
           giveUp(failure) {
@@ -69,14 +82,15 @@ export function createFlights<T>() {
 
     /** The group's data changes: nobody joins what is under way, and none of it is kept. */
     close(group: string): void {
-      groups.delete(group);
+      for (const { flight } of flights.values()) if (flight?.group === group) forget(flight);
     },
   };
 
-  function launch({ group, key, start, keep }: Asked<T>): Flight<T> {
-    const flight: Flight<T> = { group, key, cancel: new Cancel(), passengers: [] };
-    const flights = groups.get(group) ?? new Map<string | symbol, Flight<T>>();
-    groups.set(group, flights.set(key, flight));
+  function launch(key: string | symbol, { group, start, keep }: Asked<T>): Flight<T> {
+    const entry: Entry<T> = { flight: null };
+    const flight: Flight<T> = { group, key, entry, cancel: new Cancel(), passengers: [] };
+    entry.flight = flight;
+    flights.set(key, entry);
     start(flight.cancel).then(
       (answer) => {
         if (forget(flight)) keep(answer);
@@ -91,14 +105,8 @@ export function createFlights<T>() {
     return flight;
   }
 
-  /**
-   * Those who waited to the end. The flight forgets them: a Map that grows or shrinks leaves its table behind with all
-   * that it held, and each such table holds the next, so that what hangs on an entry may live to the next full
-   * collection, long after the entry was deleted.
-   */
-  function landed(flight: Flight<T>): readonly Passenger<T>[] {
-    const { passengers } = flight;
-    flight.passengers = [];
+  /** Those who waited to the end. */
+  function landed({ passengers }: Flight<T>): readonly Passenger<T>[] {
     for (const passenger of passengers) passenger.patience.release(passenger);
     return passengers;
   }
@@ -111,11 +119,9 @@ export function createFlights<T>() {
   }
 
   /** True where the flight could still be joined. */
-  function forget(flight: Flight<T>): boolean {
-    const flights = groups.get(flight.group);
-    if (flights?.get(flight.key) !== flight) return false;
-    flights.delete(flight.key);
-    if (flights.size === 0) groups.delete(flight.group);
-    return true;
+  function forget({ key, entry }: Flight<T>): boolean {
+    if (entry.flight === null) return false;
+    entry.flight = null;
+    return flights.delete(key);
   }
 }

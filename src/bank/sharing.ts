@@ -2,6 +2,7 @@ import type { PreparedCall } from './call.ts';
 import type { Cancel } from './cancel.ts';
 import { callerOf, keyOf } from './credentials.ts';
 import { BankqlError, type ErrorCode } from './error.ts';
+import { failureOf } from './failure.ts';
 import { createFlights } from './flights.ts';
 import type { Patience } from './patience.ts';
 import { createPublicCache } from './public-cache.ts';
@@ -54,10 +55,12 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
 
   return {
     /**
-     * Reads, alone or together with who asks the same. The patience must not have ended.
-     * Errors: BankqlError; TransportFailure where this caller gave up.
+     * Reads, alone or together with who asks the same.
+     * Errors: BankqlError; for who gave up, as for a call that did not end.
      */
     async read(call: PreparedCall, patience: Patience, alone: boolean): Promise<Fetched> {
+      const { ended } = patience;
+      if (ended !== null) throw failureOf(call, ended);
       const { operation, credentials } = call;
       const isPublic = operation.audience === 'public';
       const key = alone ? Symbol() : isPublic ? `${keyOf(credentials)} ${call.name}` : call.name;
@@ -83,7 +86,8 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
         if (taken.joined) onShared?.(operation.id, 'joined');
         return taken.answer;
       } catch (error) {
-        if (kept === null || !isAway(error)) throw error;
+        if (kept === null || !isAway(error))
+          throw error instanceof TransportFailure ? failureOf(call, error) : error;
         onShared?.(operation.id, 'stale');
         return { ...kept.answer, staleMs: kept.ageMs };
       }

@@ -6,7 +6,7 @@ import { decimal } from './shapes.ts';
  * Plain code that says whether a record keeps its operation's shape, as contract/checks.ts holds it.
  *
  * zod says where and why a record breaks its shape, and copies it to do so: over a list of a hundred records that takes
- * a third of the time that JSON.parse took. Nearly every answer is whole, and this code knows it in a hundredth.
+ * a fifth of the time that JSON.parse took. Nearly every answer is whole, and this code knows it in a fiftieth.
  */
 export function printedChecks(operations: readonly Operation[]): string {
   const printed = new Map<z.ZodObject | null, string>();

@@ -9,11 +9,12 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import { mostPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
 import type { Defaults, OperationLimits } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
 import { createCallCheck } from './call-plan.ts';
 import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
+import { sizesOf } from './document-size.ts';
 import { bounded } from './mask-error.ts';
 import type { PersistedDocuments } from './persisted-manifest.ts';
 import { Refusal } from './refusal.ts';
@@ -39,41 +40,56 @@ export interface Operation extends PreparedOperation {
 /** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */
 type FindOperation = (name: string | null) => Operation;
 
-/**
- * How much text of documents is kept, in characters. Parsed and prepared, a document takes 75 to 500 bytes for each: this
- * is 20 to 125 MB.
- */
-const keptText = 256 * 1024;
+/** A document that was asked for. */
+interface Kept {
+  /** Its operations, or why it is refused. */
+  readonly found: FindOperation | GraphQLError;
+  /** How many fields its operations have with their fragments put in: what a plan holds. */
+  readonly fields: number;
+}
+
+/** How much memory kept documents may take, about. */
+const keptBytes = 64 * 1024 * 1024;
+/** What a document takes parsed, for each character of its text, and what a field of a plan takes. */
+const characterBytes = 200;
+const fieldBytes = 1200;
 
 /**
  * Documents by their text, each parsed, checked and prepared once. Those that are refused are kept as well: the same
- * text is refused again in no time. Bounded by their text, not by their number.
+ * text is refused again in no time. Bounded by the memory that they take with their plans, whatever their fragments
+ * multiply to.
  */
 export function createDocuments({ persisted, ...options }: DocumentOptions) {
   const check = createDocumentCheck(options);
-  const kept = new LRUCache<string, FindOperation | GraphQLError>({
-    maxSize: keptText,
-    sizeCalculation: (_prepared, text) => text.length + 1,
+  const kept = new LRUCache<string, Kept>({
+    maxSize: keptBytes,
+    sizeCalculation: ({ fields }, text) =>
+      characterBytes * (text.length + 1) + fieldBytes * fields * mostPlans,
   });
   const pinned = new Map<string, FindOperation>();
   for (const [text, document] of persisted?.parsed ?? []) pinned.set(text, prepare(document, options));
 
-  const make = (text: string): FindOperation | GraphQLError => {
+  const make = (text: string): Kept => {
     try {
-      return prepare(check(text), options);
+      const document = check(text);
+      const fields = sizesOf(document).reduce((sum, size) => sum + size.fields, 0);
+      return { found: prepare(document, options), fields };
     } catch (error) {
-      if (error instanceof GraphQLError) return error;
+      if (error instanceof GraphQLError) return { found: error, fields: 0 };
       throw error;
     }
   };
 
   /** The operations of a document. Errors: GraphQLError, see document-rules.ts. */
   return (text: string): FindOperation => {
-    let found = pinned.get(text) ?? kept.get(text);
-    if (found === undefined) {
-      found = make(text);
-      kept.set(text, found);
+    const forGood = pinned.get(text);
+    if (forGood !== undefined) return forGood;
+    let known = kept.get(text);
+    if (known === undefined) {
+      known = make(text);
+      kept.set(text, known);
     }
+    const { found } = known;
     if (found instanceof GraphQLError) throw found;
     return found;
   };

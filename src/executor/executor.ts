@@ -38,22 +38,18 @@ export interface PreparedOperation {
   readonly isInterpreted: boolean;
 }
 
-/** Variables that decide a @skip or an @include: each doubles the plans of an operation. */
-const mostConditions = 4;
+/** How many plans an operation keeps: those of the combinations of what @skip and @include decide that came last. */
+export const mostPlans = 2;
 
 /**
  * Prepares an operation to be run again and again; each combination of what @skip and @include decide has a plan of its
- * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream, a name that would set
- * an object's prototype, or more conditions than are worth their plans. The answers are the same.
+ * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream, or a name that would set
+ * an object's prototype. The answers are the same.
  */
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
   const { conditions, isPlain } = surveyOf(document);
-  const isInterpreted =
-    options.isInterpreted === true ||
-    operation.operation === 'subscription' ||
-    !isPlain ||
-    conditions.length > mostConditions;
+  const isInterpreted = options.isInterpreted === true || operation.operation === 'subscription' || !isPlain;
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const node of document.definitions)
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
@@ -81,6 +77,8 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
       if (plan === undefined) {
         const { values: variableValues } = variables;
         plan = compileOperation({ schema, operation, fragments, variableValues, hideSuggestions });
+        const [oldest] = plans.keys();
+        if (plans.size === mostPlans && oldest !== undefined) plans.delete(oldest);
         plans.set(key, plan);
       }
       return run(new Execution(plan, context, variables.values));

@@ -1,14 +1,18 @@
 /** What a list of the bank holds: records, and errors in the place of entries that are none. */
 type Entry = { readonly id?: string | null | undefined };
 
+/** Beyond so many entries a list is worth an index. */
+const shortList = 16;
+
 const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
 
 /**
- * The entry of a loaded list that has this id (the first, where several do); null where none has. The list is
+ * The entry of a loaded list that has this id (the first, where several do); null where none has. A long list is
  * indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
  */
 export function findById<T extends Entry>(list: readonly T[], id: string): T | null;
 export function findById(list: readonly Entry[], id: string): Entry | null {
+  if (list.length <= shortList) return list.find((entry) => entry.id === id) ?? null;
   let index = indexes.get(list);
   if (index === undefined) {
     index = new Map();

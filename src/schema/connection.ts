@@ -45,12 +45,28 @@ class Edge<Node> {
 interface Connection<Node> {
   readonly edges: Edge<Node>[];
   readonly totalCount: number;
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
+  readonly pageInfo: PageInfo;
+}
+
+/** Where a page stands in the whole list. Its cursors are made for those who ask for them, too. */
+class PageInfo {
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  readonly #edges: readonly Edge<unknown>[];
+
+  constructor(hasNextPage: boolean, hasPreviousPage: boolean, edges: readonly Edge<unknown>[]) {
+    this.hasNextPage = hasNextPage;
+    this.hasPreviousPage = hasPreviousPage;
+    this.#edges = edges;
+  }
+
+  get startCursor(): string | null {
+    return this.#edges[0]?.cursor ?? null;
+  }
+
+  get endCursor(): string | null {
+    return this.#edges.at(-1)?.cursor ?? null;
+  }
 }
 
 /**
@@ -75,12 +91,7 @@ function connectionOf<Item, Node>(
   return {
     edges,
     totalCount: list.length,
-    pageInfo: {
-      hasNextPage: end < list.length,
-      hasPreviousPage: start > 0,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
+    pageInfo: new PageInfo(end < list.length, start > 0, edges),
   };
 }
 

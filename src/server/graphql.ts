@@ -19,14 +19,14 @@ export interface GraphQLOptions
   readonly logger: Logger;
   /** False while the process is about to end: /ready then answers 503. */
   readonly isReady?: () => boolean;
-  /** False: all goes by yoga's door. The tests of HTTP are run with each. */
+  /** False: all goes by yoga's door. Tests of HTTP over a socket are run with each. */
   readonly hasPostDoor?: boolean;
 }
 
 export interface GraphQLServer {
   /** The endpoint for node:http; `headers` are those that every answer bears. */
   listen(request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>): void;
-  /** The same as a Fetch handler. */
+  /** The same as a Fetch handler, by yoga's door. */
   fetch(request: Request): Promise<Response>;
 }
 
