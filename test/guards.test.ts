@@ -120,6 +120,15 @@ describe('the README', () => {
     expect(rows('Configuration').sort()).toEqual([...new Set(read)].sort());
   });
 
+  test('says of each script what it does, and of no other', () => {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const commands = [...readme.matchAll(/^\| (`npm .*?) \|/gm)].map(([, cell = '']) => cell).join();
+    const said = [...commands.matchAll(/npm (?:run (?:--silent )?)?([\w:]+)|`(check:\w+)`/g)].map(
+      ([, script, check]) => script ?? check,
+    );
+    expect(said.sort()).toEqual(Object.keys(Reflect.get(Object(manifest), 'scripts')).sort());
+  });
+
   test('has a reason for each direct dependency', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const names = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
