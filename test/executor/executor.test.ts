@@ -122,6 +122,15 @@ describe('arguments', () => {
       for (const other of objects.slice(at + 1))
         expect([...own].filter((args) => other.has(args))).toEqual([]);
     expect(rounds[2]).toEqual(rounds[0]);
+    // Both records of the list are given the same.
+    for (const [at, own] of objects.entries()) expect(own.size).toBe((rounds[at]?.length ?? 0) - 1);
+  });
+
+  test('are each field’s own', async () => {
+    const text = 'query ($n: Int) { a: echo(n: $n) b: echo(in: { n: $n }) items { echo(n: $n, in: {}) } }';
+    const [round] = await givenBy(text, [{ n: 1 }]);
+    const given = { n: 1, in: { n: 7, texts: ['a'] } };
+    expect(round).toEqual([{ n: 1 }, { n: 3, in: { n: 1, texts: ['a'] } }, given, given]);
   });
 
   test('that one execution changes are not changed for the next', async () => {
