@@ -30,7 +30,10 @@ fragment C on Customer { id customerId legalName email mobilePhoneNumber bankIds
 test('documents whose fragments multiply, with all that @skip decides, take no more than a bounded memory', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(anyAnswer);
-  await using bankql = createTestBankql({ bankUrl: bank.url, limits: { timeoutMs: 20_000, restCalls: 1000 } });
+  await using bankql = createTestBankql({
+    bankUrl: bank.url,
+    limits: { timeoutMs: 20_000, restCalls: 1000 },
+  });
   const askAll = async (from: number, to: number) => {
     for (let index = from; index < to; index++) {
       for (const a of [true, false]) {
