@@ -12,6 +12,7 @@ import { logOptions } from '../../src/server/log.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { frozenAnswers } from './frozen-answers.ts';
+import { overSocket } from './over-socket.ts';
 
 /** What a GraphQL operation is answered with. */
 export interface Result<Data> {
@@ -37,7 +38,7 @@ type Ask = <Data, Variables>(
 ) => Promise<Result<Data>>;
 
 export interface TestBankql extends AsyncDisposable {
-  /** Runs an operation through the whole server, in this process. */
+  /** Runs an operation through the whole server: by the door for POSTs over a socket, or by yoga's (vitest.config.ts). */
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -121,7 +122,9 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   const options = testOptions(testing);
   const { bank, log, audit } = options;
   const graphql = createGraphQL(options);
-  const fetch = async (request: Request) => graphql.fetch(request);
+  const listener: RequestListener = (request, response) => graphql.listen(request, response, {});
+  const socket = overSocket(listener);
+  const fetch = options.hasPostDoor ? socket.fetch : async (request: Request) => graphql.fetch(request);
   const ask: Ask = async (document, variables, headers = credentials) => {
     const response = await fetch(
       new Request('http://bankql.test/graphql', {
@@ -135,9 +138,12 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   return {
     ask,
     fetch,
-    listener: (request, response) => graphql.listen(request, response, {}),
+    listener,
     audit,
     log,
-    [Symbol.asyncDispose]: () => bank.close(),
+    async [Symbol.asyncDispose]() {
+      await socket.close();
+      await bank.close();
+    },
   };
 }
