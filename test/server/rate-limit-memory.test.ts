@@ -65,8 +65,7 @@ describe('whoever makes up 100,000 callers', () => {
     await flood(counts, 100_000);
     expect(await taken(counts, 'early', 400)).toBe(299);
     // 50,000 calls over 1,000 shared budgets of 300.
-    for (const late of ['late', 'later', 'latest'])
-      expect(await taken(counts, late, 200)).toBeGreaterThan(150);
+    expect(await taken(counts, 'late', 200)).toBeGreaterThan(150);
   });
 });
 
