@@ -34,7 +34,6 @@ export interface OperationPlan {
 
 /** One field of an object, under its name in the answer. */
 export interface FieldPlan {
-  readonly operation: OperationPlan;
   readonly name: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
@@ -54,7 +53,7 @@ interface CompileOptions {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly fragments: GraphQLResolveInfo['fragments'];
-  /** With the variables that decide its @skip and @include. */
+  /** The variables that decide its @skip and @include, and no others: a plan outlives its first request. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly hideSuggestions: boolean;
 }
@@ -84,7 +83,6 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       return object;
     };
     return {
-      operation: plan,
       name,
       field,
       nodes,

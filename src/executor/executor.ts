@@ -69,13 +69,15 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     isInterpreted,
     execute(context, variables) {
       if (isInterpreted) return interpret(context, variables);
-      const decided = conditions.map((name) => variables.values.coerced[name]);
+      const { coerced } = variables.values;
+      const decided = conditions.map((name) => coerced[name]);
       // A null where a condition is needed: graphql's own executor says what is wrong.
       if (!decided.every((value) => typeof value === 'boolean')) return interpret(context, variables);
       const key = decided.join();
       let plan = plans.get(key);
       if (plan === undefined) {
-        const { values: variableValues } = variables;
+        const entries = conditions.map((name) => [name, coerced[name]] as const);
+        const variableValues = { coerced: Object.fromEntries(entries), sources: {} };
         plan = compileOperation({ schema, operation, fragments, variableValues, hideSuggestions });
         const [oldest] = plans.keys();
         if (plans.size === mostPlans && oldest !== undefined) plans.delete(oldest);

@@ -12,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import type { Variables } from '../../src/executor/executor.ts';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
+import { keptMegabytes } from '../support/memory.ts';
 
 /** What is prepared once and run many times: what differential.test.ts does not come across, or does not look at. */
 
@@ -124,6 +125,26 @@ describe('arguments', () => {
     expect(rounds[2]).toEqual(rounds[0]);
     // Both records of the list are given the same.
     for (const [at, own] of objects.entries()) expect(own.size).toBe((rounds[at]?.length ?? 0) - 1);
+  });
+
+  test('of the first request are not kept by the plan that it made', async () => {
+    const { run } = prepare(
+      schema,
+      'query ($in: In, $yes: Boolean!) { echo(in: $in) @include(if: $yes) items { plain } }',
+    );
+    const runFirst = async () => {
+      given.length = 0;
+      await run({ in: { texts: ['private'] }, yes: true });
+      const [args] = given.splice(0);
+      expect(args).toMatchObject({ in: { texts: ['private'] } });
+      return new WeakRef(Object(Reflect.get(Object(args), 'in')));
+    };
+    const input = await runFirst();
+    await run({ yes: true });
+    given.length = 0;
+    await keptMegabytes();
+    expect(input.deref()).toBeUndefined();
+    await run({ yes: true });
   });
 
   test('are each field’s own', async () => {
