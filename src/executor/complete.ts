@@ -18,7 +18,8 @@ import {
   isObjectType,
 } from 'graphql';
 import type { FieldPlan } from './compile.ts';
-import { executeFields, type FieldPlace, isPromise, type Path, swallow } from './execution.ts';
+import { executeFields, isPromise, type Path, swallow } from './execution.ts';
+import type { FieldPlace } from './field-place.ts';
 
 /**
  * Makes a value of the answer of what the field's resolver gave, or a promise of one. `path` is where it stands: the field's
