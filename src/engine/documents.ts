@@ -1,15 +1,14 @@
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLResolveInfo,
   getOperationAST,
   getVariableValues,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { mostPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import { fragmentsOf } from '../executor/selection.ts';
 import type { Defaults, OperationLimits } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
 import { createCallCheck } from './call-plan.ts';
@@ -97,16 +96,12 @@ export function createDocuments({ persisted, ...options }: DocumentOptions) {
 
 function prepare(document: DocumentNode, options: Omit<DocumentOptions, 'persisted'>): FindOperation {
   const operations = new Map<OperationDefinitionNode, Operation>();
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
-  for (const node of document.definitions)
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
-
   return (name) => {
     const node = getOperationAST(document, name);
     if (!node) throw new Refusal('BAD_USER_INPUT', 'Could not determine what operation to execute.');
     let operation = operations.get(node);
     if (operation === undefined) {
-      operation = prepareOne(document, node, fragments, options);
+      operation = prepareOne(document, node, options);
       operations.set(node, operation);
     }
     return operation;
@@ -118,11 +113,11 @@ const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.
 function prepareOne(
   document: DocumentNode,
   operation: OperationDefinitionNode,
-  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
   { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentOptions, 'persisted'>,
 ): Operation {
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];
+  const fragments = fragmentsOf(document);
   return {
     ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
     kind: operation.operation,

@@ -2,7 +2,6 @@ import {
   type DocumentNode,
   type ExecutionResult,
   execute,
-  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
@@ -12,6 +11,7 @@ import {
 } from 'graphql';
 import { compileOperation, type OperationPlan } from './compile.ts';
 import { Execution, executeFields, executeFieldsSerially } from './execution.ts';
+import { fragmentsOf } from './selection.ts';
 
 export interface PrepareOptions {
   readonly schema: GraphQLSchema;
@@ -50,9 +50,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
   const { conditions, isPlain } = surveyOf(document);
   const isInterpreted = options.isInterpreted === true || operation.operation === 'subscription' || !isPlain;
-  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
-  for (const node of document.definitions)
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments[node.name.value] = node;
+  const fragments = fragmentsOf(document);
   const plans = new Map<string, OperationPlan>();
 
   const interpret = (contextValue: unknown, { raw }: Variables) =>

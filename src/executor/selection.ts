@@ -1,5 +1,7 @@
 import {
+  type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
@@ -21,6 +23,14 @@ export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragment
 
 /** Fields by the nodes that select their object, and by its type. */
 export type KnownSelections = WeakMap<readonly object[], Map<GraphQLObjectType, readonly SelectedField[]>>;
+
+/** A document's fragments by their names. */
+export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const node of document.definitions)
+    if (node.kind === 'FragmentDefinition') fragments[node.name.value] = node;
+  return fragments;
+}
 
 /** A field that the operation selects, with all the nodes that select it under one name of the answer. */
 export interface SelectedField {

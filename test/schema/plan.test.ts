@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { getOperationAST, getVariableValues, Kind, parse } from 'graphql';
+import { getOperationAST, getVariableValues, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { fillPath } from '../../src/bank/path.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { fragmentsOf } from '../../src/executor/selection.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Plan, planOf } from '../../src/schema/plan.ts';
 import { schema } from '../../src/schema/schema.ts';
@@ -23,11 +24,7 @@ function plan(text: string, variables: Variables = {}, most = Infinity): Plan {
     schema,
     operation,
     variableValues,
-    fragments: Object.fromEntries(
-      document.definitions.flatMap((node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [],
-      ),
-    ),
+    fragments: fragmentsOf(document),
     defaults: { bankId: 'BANK', viewId: 'owner' },
     most,
   });
