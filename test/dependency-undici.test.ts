@@ -11,6 +11,7 @@ import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTransport } from '../src/bank/transport.ts';
+import { TransportFailure } from '../src/bank/wire.ts';
 import { createTestClient } from './support/bank-client.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
@@ -46,23 +47,22 @@ describe('undici sends once what it is given, and gives back what came', () => {
       }).finally(() => pool.destroy());
     },
     ...Object.fromEntries(
-      [false, true].map((ownConnection) => [
-        `createTransport, ownConnection ${ownConnection}`,
+      (['send', 'sendAlone'] as const).map((send) => [
+        `createTransport, ${send}`,
         async (method: 'GET' | 'PUT' | 'POST') => {
           const transport = createTransport({
             origin: bank.url,
             connections: 2,
+            connectionWaitMs: 1000,
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
           });
           const request = { method, path: '/here', headers: [], body: method === 'GET' ? null : '{}' };
-          return transport
-            .exchange(request, { timeoutMs: 2000, ownConnection })
-            .then(
-              ({ status, body }) => `${status} ${body.toString('latin1')}`,
-              () => 'failed',
-            )
-            .finally(() => transport.close());
+          const outcome = await transport[send](request, { caller: '', timeoutMs: 2000 });
+          await transport.close();
+          return outcome instanceof TransportFailure
+            ? 'failed'
+            : `${outcome.status} ${outcome.body.toString('latin1')}`;
         },
       ]),
     ),
@@ -99,12 +99,18 @@ describe('undici sends once what it is given, and gives back what came', () => {
     const answer = await pool.request({ method: 'GET', path: '/' });
     expect(Buffer.from(await answer.body.arrayBuffer()).toString('utf8')).toBe(body);
     await pool.destroy();
-    const common = { origin: gzipped.url, connections: 1, connectTimeoutMs: 1000, maxBodyBytes: 1000 };
-    const transport = createTransport(common);
+    const transport = createTransport({
+      origin: gzipped.url,
+      connections: 1,
+      connectionWaitMs: 1000,
+      connectTimeoutMs: 1000,
+      maxBodyBytes: 1000,
+    });
     const request = { method: 'GET' as const, path: '/', headers: [], body: null };
-    await expect(transport.exchange(request, { timeoutMs: 2000, ownConnection: false })).rejects.toThrow(
-      'the answer is encoded although none was asked for',
-    );
+    expect(await transport.send(request, { caller: '', timeoutMs: 2000 })).toMatchObject({
+      reason: 'refused',
+      message: 'the answer is encoded although none was asked for',
+    });
     await transport.close();
   });
 });
@@ -150,13 +156,11 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   const overTransport = async (environment: NodeJS.ProcessEnv) => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 1, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      const transport = createTransport({ origin: '${origin}', connections: 1, connectionWaitMs: 1000, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const request = { method: 'POST', path: '/', headers: [], body: '{}' };
-      for (const ownConnection of [false, true]) {
-        await transport.exchange(request, { timeoutMs: 9000, ownConnection }).then(
-          ({ body }) => console.log(body.toString()),
-          ({ reason, sent, cause }) => console.log(reason, sent, cause.code),
-        );
+      for (const send of [transport.send, transport.sendAlone]) {
+        const { body, reason, sent, cause } = await send(request, { caller: '', timeoutMs: 9000 });
+        console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       }
       await transport.close();`;
     const args = ['--input-type=module', '--eval', script];

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type BreakerOptions, createBreakers } from './breaker.ts';
 import { again, type PreparedCall, wireRequestOf } from './call.ts';
 import type { Cancel } from './cancel.ts';
@@ -5,12 +6,9 @@ import { callerOf, secretsOf } from './credentials.ts';
 import { bankText } from './failure.ts';
 import { createRetryBudget, retryWaitMs } from './retry.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
-import { createTurnstile } from './turnstile.ts';
-import { saysAway, TransportFailure, type WireReply } from './wire.ts';
+import { type Outcome, saysAway, TransportFailure, type WireReply } from './wire.ts';
 
 export interface AttemptOptions extends TransportOptions {
-  /** How long a call waits for its turn among `connections`, in milliseconds. */
-  readonly connectionWaitMs: number;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
   readonly breaker: BreakerOptions;
@@ -33,70 +31,67 @@ export interface CallReport {
   readonly bankText: string | null;
 }
 
-/** What came of an attempt: a failure is a value here. */
-type Outcome = WireReply | TransportFailure;
-
 /** Sends calls: in their turn, behind their operation's breaker, within their time. */
-export function createAttempts(options: AttemptOptions) {
+export function createAttempts({ retryShare, breaker: breakerOptions, onCall, ...options }: AttemptOptions) {
   const transport = createTransport(options);
-  const places = { places: options.connections, waitMs: options.connectionWaitMs };
-  const turnstiles = { read: createTurnstile(places), write: createTurnstile(places) };
-  const breakerOf = createBreakers(options.breaker);
-  const retries = createRetryBudget(options.retryShare);
+  const breakerOf = createBreakers(breakerOptions);
+  const retries = createRetryBudget(retryShare);
 
-  async function attempt(call: PreparedCall, timeoutMs: number, cancel?: Cancel): Promise<Outcome> {
-    const { operation } = call;
-    const isRead = operation.kind === 'read';
-    const turnstile = turnstiles[isRead ? 'read' : 'write'];
-    const breaker = breakerOf(operation);
+  /** What `then` makes of the outcome of one attempt. Errors: those of `then`. */
+  function attempt<T>(
+    call: PreparedCall,
+    timeoutMs: number,
+    cancel: Cancel | undefined,
+    then: (outcome: Outcome) => T | Promise<T>,
+  ): Promise<T> {
+    const { operation, credentials } = call;
+    const send = operation.kind === 'read' ? transport.send : transport.sendAlone;
     const started = performance.now();
-    const left = () => started + timeoutMs - performance.now();
+    const breaker = breakerOf(operation);
     const period = breaker.admit();
-    let outcome: Outcome | null = null;
-    try {
-      if (period === null) throw paused();
-      if (!turnstile.tryEnter()) await turnstile.enter(callerOf(call.credentials), left(), cancel);
-      try {
-        const limits = { timeoutMs: left(), cancel, ownConnection: !isRead };
-        outcome = await transport.exchange(wireRequestOf(call), limits);
-      } finally {
-        turnstile.leave();
-      }
-    } catch (error) {
-      // Anything else is a fault of ours, and goes on.
-      if (!(error instanceof TransportFailure)) throw error;
-      outcome = error;
-    } finally {
+    const end = (outcome: Outcome) => {
       if (period !== null) breaker.judge(period, outcome);
-    }
-    options.onCall?.(reportOf(call, outcome, performance.now() - started));
-    return outcome;
+      onCall?.(reportOf(call, outcome, performance.now() - started));
+      return then(outcome);
+    };
+    if (period === null) return Promise.resolve(paused()).then(end);
+    const options = { caller: callerOf(credentials), timeoutMs, cancel };
+    return send(wireRequestOf(call), options).then(end, (fault) => {
+      breaker.judge(period, null);
+      throw fault;
+    });
   }
 
   return {
     /** Sends a call, once. Errors: TransportFailure. */
-    async once(call: PreparedCall, timeoutMs: number): Promise<WireReply> {
-      const outcome = await attempt(call, timeoutMs);
-      if (outcome instanceof TransportFailure) throw outcome;
-      return outcome;
-    },
+    once: (call: PreparedCall, timeoutMs: number): Promise<WireReply> =>
+      attempt(call, timeoutMs, undefined, (outcome) => {
+        if (outcome instanceof TransportFailure) throw outcome;
+        return outcome;
+      }),
 
-    /** Sends a read, and once more where the bank was away for a moment; with the call that was answered last. */
-    async twice(
+    /**
+     * Sends a read, and once more where the bank was away for a moment.
+     * Shape:  what `then` makes of the call that was answered last, and of what came of it. Errors: those of `then`.
+     */
+    twice<T>(
       call: PreparedCall,
       deadline: number,
-      cancel?: Cancel,
-    ): Promise<{ readonly call: PreparedCall; readonly outcome: Outcome }> {
+      cancel: Cancel,
+      then: (call: PreparedCall, outcome: Outcome) => T,
+    ): Promise<T> {
       retries.earn();
-      const outcome = await attempt(call, deadline - performance.now(), cancel);
-      if (!isWorthAnother(outcome)) return { call, outcome };
-      const waitMs = retryWaitMs();
-      if (deadline - performance.now() <= waitMs || cancel?.isRaised || !retries.spend())
-        return { call, outcome };
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
-      if (deadline <= performance.now()) return { call, outcome };
-      const second = again(call);
-      return { call: second, outcome: await attempt(second, deadline - performance.now(), cancel) };
+      return attempt(call, deadline - performance.now(), cancel, (outcome) => {
+        if (!isWorthAnother(outcome)) return then(call, outcome);
+        const waitMs = retryWaitMs();
+        if (deadline - performance.now() <= waitMs || cancel.isRaised || !retries.spend())
+          return then(call, outcome);
+        return delay(waitMs).then(() => {
+          if (deadline <= performance.now()) return then(call, outcome);
+          const second = again(call);
+          return attempt(second, deadline - performance.now(), cancel, (last) => then(second, last));
+        });
+      });
     },
 
     close: () => transport.close(),

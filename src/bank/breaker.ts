@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
-import { saysAway, TransportFailure, type WireReply } from './wire.ts';
+import { type Outcome, saysAway, TransportFailure } from './wire.ts';
 
 export interface BreakerOptions {
   /** The share of failed calls that opens an operation's breaker, between 0 and 1; 0 for no breaker. */
@@ -44,16 +44,16 @@ export class Breaker {
   }
 
   /** What came of a call that was admitted; null where it broke on the way. */
-  judge(period: number, reply: WireReply | TransportFailure | null): void {
+  judge(period: number, outcome: Outcome | null): void {
     if (period !== this.#period) return;
     if (this.#state === 'trying') {
       // A call that its caller gave up says nothing of the bank, but as a trial it did not succeed.
-      if (reply === null || reply instanceof TransportFailure || saysAway(reply)) this.#open();
+      if (outcome === null || outcome instanceof TransportFailure || saysAway(outcome)) this.#open();
       else this.#close();
-    } else if (reply !== null && isAway(reply)) {
+    } else if (outcome !== null && isAway(outcome)) {
       this.#recent.count(true);
       if (this.#recent.areBad(this.#threshold)) this.#open();
-    } else if (!(reply === null || reply instanceof TransportFailure)) this.#recent.count(false);
+    } else if (!(outcome === null || outcome instanceof TransportFailure)) this.#recent.count(false);
   }
 
   #open(): void {
@@ -112,10 +112,10 @@ class RecentCalls {
 
 const secondNow = () => Math.floor(performance.now() / 1000);
 
-const isAway = (reply: WireReply | TransportFailure): boolean =>
-  reply instanceof TransportFailure
-    ? reply.reason === 'unavailable' || reply.reason === 'timeout'
-    : saysAway(reply);
+const isAway = (outcome: Outcome): boolean =>
+  outcome instanceof TransportFailure
+    ? outcome.reason === 'unavailable' || outcome.reason === 'timeout'
+    : saysAway(outcome);
 
 /** The breakers of a bank: one for each operation, made when it is called first. */
 export function createBreakers({ threshold, openMs, onChange }: BreakerOptions) {

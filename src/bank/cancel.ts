@@ -1,10 +1,15 @@
+/** What can be ended before its time. */
+export interface Endable {
+  onCancel(): void;
+}
+
 /**
- * Gives one call up, wherever it is. What the call waits for at the moment says how it is ended; there is one such
- * thing at a time, so that this needs no list of listeners.
+ * Gives one call up, wherever it is. What the call waits for at the moment is what is ended; there is one such thing at
+ * a time, so that this needs no list of listeners.
  */
 export class Cancel {
-  /** Ends what the call waits for; null where it waits for nothing that can be ended. */
-  onRaise: (() => void) | null = null;
+  /** What the call waits for; null where it is nothing that can be ended. */
+  waitsFor: Endable | null = null;
   #isRaised = false;
 
   get isRaised(): boolean {
@@ -14,6 +19,6 @@ export class Cancel {
   raise(): void {
     if (this.#isRaised) return;
     this.#isRaised = true;
-    this.onRaise?.();
+    this.waitsFor?.onCancel();
   }
 }

@@ -7,7 +7,7 @@ import { failureOf, refusalOf } from './failure.ts';
 import { createKeptAnswers } from './kept-answers.ts';
 import { Patience } from './patience.ts';
 import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
-import { TransportFailure, type WireReply } from './wire.ts';
+import { type Outcome, TransportFailure, type WireReply } from './wire.ts';
 
 export interface BankOptions extends SharingOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
@@ -94,8 +94,11 @@ export function createBankClient(options: BankOptions): BankClient {
   const sharing = createSharing(options, fetch);
   const keptAnswers = createKeptAnswers(keptBytes);
 
-  async function fetch(prepared: PreparedCall, deadline: number, cancel: Cancel): Promise<Fetched> {
-    const { call, outcome } = await attempts.twice(prepared, deadline, cancel);
+  function fetch(call: PreparedCall, deadline: number, cancel: Cancel): Promise<Fetched> {
+    return attempts.twice(call, deadline, cancel, fetchedOf);
+  }
+
+  function fetchedOf(call: PreparedCall, outcome: Outcome): Fetched {
     if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
     const { answer, isWhole, drifts } = keptAnswers.of(call.name, outcome, () => answerOf(call, outcome));
     for (const drift of drifts) onDrift?.(drift);

@@ -1,14 +1,18 @@
-interface Links {
-  previous: Deadline | null;
-  next: Deadline | null;
+import { Chain, type Link } from './chain.ts';
+
+/** What is told that its time has passed. */
+export interface Timed {
+  onTimeout(): void;
+}
+
+interface Due {
+  /** In milliseconds of performance.now(). */
+  readonly at: number;
+  readonly timed: Timed;
 }
 
 /** A time that was set, for `clear`. */
-export interface Deadline extends Links {
-  /** In milliseconds of performance.now(). */
-  readonly at: number;
-  readonly onPass: () => void;
-}
+export type Deadline = Link<Due>;
 
 /**
  * Deadlines of many things that nearly all end before theirs: one timer for all of them, set to the first.
@@ -17,48 +21,38 @@ export interface Deadline extends Links {
  * it takes a third of what a timer of its own would.
  */
 export class Deadlines {
-  readonly #ends: Links = { previous: null, next: null };
+  readonly #chain = new Chain<Due>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  set(at: number, onPass: () => void): Deadline {
-    const ends = this.#ends;
-    let previous = ends.previous;
-    while (previous !== null && previous.at > at) previous = previous.previous;
-    const next = previous === null ? ends.next : previous.next;
-    const deadline = { at, onPass, previous, next };
-    (previous ?? ends).next = deadline;
-    (next ?? ends).previous = deadline;
+  set(at: number, timed: Timed): Deadline {
+    let previous = this.#chain.last;
+    while (previous !== null && previous.value.at > at) previous = previous.previous;
     if (at < this.#timerAt) this.#wakeAt(at);
-    return deadline;
+    return this.#chain.addAfter(previous, { at, timed });
   }
 
   clear(deadline: Deadline): void {
-    const ends = this.#ends;
-    const { previous, next } = deadline;
-    if (previous === null && ends.next !== deadline) return;
-    (previous ?? ends).next = next;
-    (next ?? ends).previous = previous;
-    deadline.previous = null;
-    deadline.next = null;
+    this.#chain.remove(deadline);
   }
 
   /** What is under way keeps the process running; its deadline alone does not. */
   #wakeAt(at: number): void {
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    this.#timer = setTimeout(() => this.#wake(), at - performance.now()).unref();
+    this.#timer = setTimeout(() => this.#wake(), Math.max(0, at - performance.now())).unref();
   }
 
   #wake(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const ends = this.#ends;
+    const chain = this.#chain;
     // A timer may be a part of a millisecond early.
     const now = performance.now() + 1;
-    for (let first = ends.next; first !== null && first.at <= now; first = ends.next) {
-      this.clear(first);
-      first.onPass();
+    for (let first = chain.first; first !== null && first.value.at <= now; first = chain.first) {
+      chain.remove(first);
+      first.value.timed.onTimeout();
     }
-    if (ends.next !== null && ends.next.at < this.#timerAt) this.#wakeAt(ends.next.at);
+    const next = chain.first?.value.at;
+    if (next !== undefined && next < this.#timerAt) this.#wakeAt(next);
   }
 }

@@ -1,64 +1,98 @@
-import type { Dispatcher, Pool } from 'undici';
-import type { Cancel } from './cancel.ts';
-import type { Deadline, Deadlines } from './deadlines.ts';
-import { TransportFailure, type WireReply, type WireRequest } from './wire.ts';
+import type { Client, Dispatcher } from 'undici';
+import type { Cancel, Endable } from './cancel.ts';
+import type { Deadline, Deadlines, Timed } from './deadlines.ts';
+import type { Turnstile, Visitor, Wait } from './turnstile.ts';
+import { type Outcome, TransportFailure, type WireReply, type WireRequest } from './wire.ts';
 
-interface ExchangeLimits {
+/** Connections of one kind, and what bounds those who use them. */
+export interface Line {
+  readonly connections: Turnstile<Client>;
+  /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
+  readonly waitMs: number;
+  readonly waits: Deadlines;
+  /** The deadlines of those who have one. */
   readonly deadlines: Deadlines;
-  readonly timeoutMs: number;
   readonly maxBodyBytes: number;
-  readonly cancel: Cancel | undefined;
 }
 
-/** Sends one request, once, within its limits. Errors: TransportFailure. */
-export const exchange = (pool: Pool, request: WireRequest, limits: ExchangeLimits): Promise<WireReply> =>
-  new Promise((resolve, reject) => {
-    const exchanging = new Exchange(resolve, reject, limits);
-    if (exchanging.begin()) pool.dispatch(request, exchanging);
-  });
+export interface ExchangeOptions {
+  /** Who waits for himself, where connections are short. */
+  readonly caller: string;
+  /** One deadline over the wait for a connection, connect, headers, and the whole body. */
+  readonly timeoutMs: number;
+  /** Gives the request up where it is raised. */
+  readonly cancel?: Cancel | undefined;
+}
 
-/** One request and its answer, as undici tells of them. */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly #resolve: (reply: WireReply) => void;
-  readonly #reject: (failure: TransportFailure) => void;
-  readonly #limits: ExchangeLimits;
+/** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
+export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Timed, Endable {
+  readonly caller: string;
+  readonly #line: Line;
+  readonly #request: WireRequest;
+  readonly #timeoutMs: number;
+  readonly #cancel: Cancel | undefined;
+  readonly #resolve: (outcome: Outcome) => void;
   #deadline: Deadline | null = null;
+  /** Where it waits for a connection, and until when. */
+  #wait: Wait<Client> | null = null;
+  #waitsUntil: Deadline | null = null;
+  #connection: Client | null = null;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
   #status = 0;
   #headers: WireReply['headers'] = {};
-  readonly #chunks: Buffer[] = [];
+  #chunks: Buffer[] | null = null;
   #size = 0;
 
   constructor(
-    resolve: (reply: WireReply) => void,
-    reject: (failure: TransportFailure) => void,
-    limits: ExchangeLimits,
+    line: Line,
+    request: WireRequest,
+    { caller, timeoutMs, cancel }: ExchangeOptions,
+    resolve: (outcome: Outcome) => void,
   ) {
+    this.caller = caller;
+    this.#line = line;
+    this.#request = request;
+    this.#timeoutMs = timeoutMs;
+    this.#cancel = cancel;
     this.#resolve = resolve;
-    this.#reject = reject;
-    this.#limits = limits;
   }
 
-  /** False where it is over before it is sent. */
-  begin(): boolean {
-    const { deadlines, timeoutMs, cancel } = this.#limits;
-    if (timeoutMs <= 0) this.#fail('timeout', 'no time was left to send it');
-    else if (cancel?.isRaised) this.#fail('cancelled', 'the caller left');
-    else {
-      this.#deadline = deadlines.set(performance.now() + timeoutMs, () =>
-        this.#fail('timeout', `no whole answer within ${timeoutMs} ms`),
-      );
-      if (cancel !== undefined) cancel.onRaise = () => this.#fail('cancelled', 'the caller left');
-    }
-    return !this.#isOver;
+  begin(): void {
+    const { connections, deadlines, waits, waitMs } = this.#line;
+    if (this.#timeoutMs <= 0) this.#giveUp('timeout', 'no time was left to send it');
+    if (this.#cancel?.isRaised) this.onCancel();
+    if (this.#isOver) return;
+    if (this.#cancel !== undefined) this.#cancel.waitsFor = this;
+    const now = performance.now();
+    this.#deadline = deadlines.set(now + this.#timeoutMs, this);
+    this.#wait = connections.enter(this);
+    if (this.#wait !== null) this.#waitsUntil = waits.set(now + waitMs, this);
+  }
+
+  enter(connection: Client): void {
+    this.#connection = connection;
+    this.#stopWaiting();
+    connection.dispatch(this.#request, this);
+  }
+
+  onTimeout(): void {
+    if (this.#connection === null) this.#giveUp('overloaded', 'no connection became free in time');
+    else this.#giveUp('timeout', `no whole answer within ${this.#timeoutMs} ms`);
+  }
+
+  onCancel(): void {
+    this.#giveUp('cancelled', 'the caller left');
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // A request whose time ran out while it waited for a connection must not be sent any more.
-    if (this.#isOver) controller.abort(new Error('given up before it was sent'));
-    else this.#controller = controller;
+    // A request whose time ran out while its connection was made must not be sent any more.
+    if (!this.#isOver) this.#controller = controller;
+    else {
+      controller.abort(new Error('given up before it was sent'));
+      this.#leaveLater();
+    }
   }
 
   onResponseStart(_: unknown, status: number, headers: WireReply['headers']): void {
@@ -71,52 +105,90 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    const { maxBodyBytes } = this.#limits;
+    const { maxBodyBytes } = this.#line;
     this.#size += chunk.length;
     if (this.#size > maxBodyBytes) this.#cut(`the answer is longer than ${maxBodyBytes} bytes`);
-    else if (!this.#isOver) this.#chunks.push(chunk);
+    else if (this.#isOver) return;
+    else if (this.#chunks === null) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    if (!this.#isOver) this.#succeed();
+    if (this.#isOver) return;
+    // The next is given to a connection that is still at work: undici then goes on with it, and spares what it does
+    // with one that falls idle.
+    if (this.#connection !== null) this.#line.connections.leave(this.#connection);
+    this.#connection = null;
+    this.#end(this.#reply());
   }
 
   onResponseError(_: unknown, error: Error): void {
-    this.#fail('unavailable', this.#controller === null ? 'no connection' : 'the connection broke', error);
+    const message = this.#controller === null ? 'no connection' : 'the connection broke';
+    if (!this.#isOver) this.#end(this.#failure('unavailable', message, error));
+    this.#leaveLater();
   }
 
   /** Reads no further: of an error, the status says enough. */
   #cut(message: string): void {
     if (this.#isOver) return;
-    if (this.#status >= 200 && this.#status < 300) this.#fail('refused', message);
-    else {
-      this.#succeed();
-      this.#controller?.abort(new Error(message));
-    }
+    const isGood = this.#status >= 200 && this.#status < 300;
+    this.#end(isGood ? this.#failure('refused', message) : this.#reply());
+    this.#abort(new Error(message));
   }
 
-  #succeed(): void {
-    this.#end();
-    const [first = Buffer.alloc(0)] = this.#chunks;
-    const body = this.#chunks.length < 2 ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
-  }
-
-  #fail(reason: TransportFailure['reason'], message: string, cause?: unknown): void {
+  #giveUp(reason: TransportFailure['reason'], message: string): void {
     if (this.#isOver) return;
-    this.#end();
-    const failure = new TransportFailure(reason, this.#controller !== null, message, cause);
-    this.#reject(failure);
-    // Frees the connection: an answer that nobody reads would keep it.
-    this.#controller?.abort(failure);
+    const failure = this.#failure(reason, message);
+    this.#end(failure);
+    // A connection that is still being made is nobody's until it is there, or is known not to come.
+    if (this.#controller !== null) this.#abort(failure);
   }
 
-  #end(): void {
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#controller !== null, message, cause);
+  }
+
+  #reply(): WireReply {
+    const [first = empty, ...more] = this.#chunks ?? none;
+    return {
+      status: this.#status,
+      headers: this.#headers,
+      body: more.length === 0 ? first : Buffer.concat([first, ...more]),
+    };
+  }
+
+  /** An answer that nobody reads would keep the connection. */
+  #abort(error: Error): void {
+    this.#controller?.abort(error);
+    this.#leaveLater();
+  }
+
+  /** Gives the connection back when undici has done with what failed: it takes nothing new meanwhile. */
+  #leaveLater(): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    this.#connection = null;
+    queueMicrotask(() => this.#line.connections.leave(connection));
+  }
+
+  #stopWaiting(): void {
+    if (this.#waitsUntil !== null) this.#line.waits.clear(this.#waitsUntil);
+    this.#waitsUntil = null;
+    this.#wait = null;
+  }
+
+  #end(outcome: Outcome): void {
     this.#isOver = true;
-    const { deadlines, cancel } = this.#limits;
-    if (this.#deadline !== null) deadlines.clear(this.#deadline);
+    if (this.#wait !== null) this.#line.connections.giveUp(this.#wait);
+    this.#stopWaiting();
+    if (this.#deadline !== null) this.#line.deadlines.clear(this.#deadline);
     // What is over holds nothing that others hold on to: the collector copies less.
     this.#deadline = null;
-    if (cancel !== undefined) cancel.onRaise = null;
+    this.#chunks = null;
+    if (this.#cancel !== undefined) this.#cancel.waitsFor = null;
+    this.#resolve(outcome);
   }
 }
+
+const empty = Buffer.alloc(0);
+const none: readonly Buffer[] = [];

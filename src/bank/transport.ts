@@ -1,30 +1,28 @@
-import { Pool } from 'undici';
-import type { Cancel } from './cancel.ts';
+import { Client } from 'undici';
 import { Deadlines } from './deadlines.ts';
-import { exchange } from './exchange.ts';
-import type { WireReply, WireRequest } from './wire.ts';
+import { Exchange, type ExchangeOptions, type Line } from './exchange.ts';
+import { Turnstile } from './turnstile.ts';
+import type { Outcome, WireRequest } from './wire.ts';
 
 export interface TransportOptions {
   readonly origin: string;
   /** Connections that are open at the same time, for reads and for writes each. */
   readonly connections: number;
+  /** How long a call waits for one of them, in milliseconds. */
+  readonly connectionWaitMs: number;
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
 }
 
-export interface ExchangeOptions {
-  /** One deadline over the wait for a connection, connect, headers, and the whole body. */
-  readonly timeoutMs: number;
-  /** Gives the request up where it is raised. */
-  readonly cancel?: Cancel | undefined;
-  /** A connection of its own, closed after the answer: see createTransport. */
-  readonly ownConnection: boolean;
-}
+/** Sends one request, once. */
+export type Send = (request: WireRequest, options: ExchangeOptions) => Promise<Outcome>;
 
 export interface Transport {
-  /** Sends one request, once. Errors: TransportFailure. */
-  exchange(request: WireRequest, options: ExchangeOptions): Promise<WireReply>;
+  /** Over connections that are kept. */
+  readonly send: Send;
+  /** Each over a connection of its own, closed after the answer: see createTransport. */
+  readonly sendAlone: Send;
   close(): Promise<void>;
 }
 
@@ -34,26 +32,52 @@ export interface Transport {
  * undici's own deadlines are off: its header deadline ticks in seconds and never fires under 1xx answers, and its
  * body deadline never fires while bytes drip. HTTP/2 is off since a request on a refused stream would be sent
  * again. Writes take a connection of their own: on a kept one that the bank has just closed, nobody could say
- * whether the bank saw the request. `Pool.dispatch` rather than `Pool.request`, because its handler learns when
- * the request starts to be written: until then, nothing was sent.
+ * whether the bank saw the request. `dispatch` rather than `request`, because its handler learns when the request
+ * starts to be written: until then, nothing was sent. undici's `Client`, which is one connection, rather than its
+ * `Pool`: callers take turns for connections, and who comes next is known here.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const common = {
-    allowH2: false,
-    connections: options.connections,
-    connect: { timeout: options.connectTimeoutMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  const { maxBodyBytes } = options;
+  const { origin, connections, connectionWaitMs, connectTimeoutMs, maxBodyBytes } = options;
+  const waits = new Deadlines();
   const deadlines = new Deadlines();
-  const kept = new Pool(options.origin, { ...common, pipelining: 1 });
-  const own = new Pool(options.origin, { ...common, pipelining: 0 });
+  const clients: Client[] = [];
+  let isClosed = false;
+
+  function lineOf(pipelining: number): Line {
+    const connect = () => {
+      const client = new Client(origin, {
+        pipelining,
+        allowH2: false,
+        connect: { timeout: connectTimeoutMs },
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      clients.push(client);
+      if (isClosed) void client.destroy();
+      return client;
+    };
+    return {
+      connections: new Turnstile(connections, connect),
+      waitMs: connectionWaitMs,
+      waits,
+      deadlines,
+      maxBodyBytes,
+    };
+  }
+
+  const sendOver =
+    (line: Line): Send =>
+    (request, exchangeOptions) =>
+      new Promise((resolve) => {
+        new Exchange(line, request, exchangeOptions, resolve).begin();
+      });
+
   return {
-    exchange: (request, { ownConnection, timeoutMs, cancel }) =>
-      exchange(ownConnection ? own : kept, request, { deadlines, timeoutMs, maxBodyBytes, cancel }),
+    send: sendOver(lineOf(1)),
+    sendAlone: sendOver(lineOf(0)),
     async close() {
-      await Promise.all([kept.destroy(), own.destroy()]);
+      isClosed = true;
+      await Promise.all(clients.map((client) => client.destroy()));
     },
   };
 }

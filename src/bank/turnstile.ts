@@ -1,125 +1,96 @@
-import type { Cancel } from './cancel.ts';
-import { type Deadline, Deadlines } from './deadlines.ts';
-import { TransportFailure } from './wire.ts';
+import { Chain, type Link } from './chain.ts';
 
-export interface TurnstileOptions {
-  /** How many may be inside at the same time. */
-  readonly places: number;
-  /** How long one may wait outside, in milliseconds. */
-  readonly waitMs: number;
-}
-
-export interface Turnstile {
-  /** Takes a place where one is free; who is given one leaves it once. */
-  tryEnter(): boolean;
-  /**
-   * Waits for a place.
-   * Errors: TransportFailure, not sent: `overloaded` where the wait was too long, `cancelled` where it was given up.
-   */
-  enter(caller: string, waitMs: number, cancel?: Cancel): Promise<void>;
-  leave(): void;
-  /** How many are inside. */
-  readonly inside: number;
-}
-
-/** A caller that waits, with what it waits for. */
-interface Turn {
+/** One who wants a place. */
+export interface Visitor<Place> {
+  /** Who visitors are let in for by turns. */
   readonly caller: string;
-  readonly queue: Waiting[];
+  /** The place is the visitor's, until it is given back with `leave`. */
+  enter(place: Place): void;
 }
 
-/** One that waits outside. */
-class Waiting {
-  readonly turn: Turn;
-  readonly #resolve: () => void;
-  readonly #reject: (failure: TransportFailure) => void;
-  readonly #cancel: Cancel | undefined;
-  deadline: Deadline | null = null;
+/** A caller's visitors that wait. */
+interface Turn<Place> {
+  readonly caller: string;
+  readonly queue: Chain<Visitor<Place>>;
+  /** Where it stands among the turns; null while none of its visitors waits. */
+  place: Link<Turn<Place>> | null;
+}
 
-  constructor(
-    turn: Turn,
-    resolve: () => void,
-    reject: (failure: TransportFailure) => void,
-    cancel: Cancel | undefined,
-  ) {
-    this.turn = turn;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#cancel = cancel;
-  }
-
-  end(failure: TransportFailure | null): void {
-    if (this.#cancel !== undefined) this.#cancel.onRaise = null;
-    if (failure === null) this.#resolve();
-    else this.#reject(failure);
-  }
+/** One that waits, for `giveUp`. */
+export interface Wait<Place> {
+  readonly turn: Turn<Place>;
+  readonly link: Link<Visitor<Place>>;
 }
 
 /**
- * Bounds how many calls are under way. Those that wait are let in caller by caller, in turn: one who asks for a
- * thousand things waits for himself.
+ * Bounds how many are under way: each has a place. Those that wait are let in caller by caller, in turn: one who asks for
+ * a thousand things waits for himself.
+ *
+ * A place that is given back goes to the next in the same moment, and else to the one that comes next: what was used last
+ * is used first.
  */
-export function createTurnstile({ places, waitMs }: TurnstileOptions): Turnstile {
-  let inside = 0;
-  const deadlines = new Deadlines();
+export class Turnstile<Place> {
+  readonly #most: number;
+  readonly #make: () => Place;
+  readonly #free: Place[] = [];
+  #made = 0;
   /** Callers that wait, in the order of their turns. */
-  const turns: Turn[] = [];
-  const ofCaller = new Map<string, Turn>();
+  readonly #turns = new Chain<Turn<Place>>();
+  readonly #ofCaller = new Map<string, Turn<Place>>();
 
-  function turnOf(caller: string): Turn {
-    const known = ofCaller.get(caller);
+  /** `most` places, each made when it is needed first. */
+  constructor(most: number, make: () => Place) {
+    this.#most = most;
+    this.#make = make;
+  }
+
+  /** Lets in at once where a place is free, and answers null; else the visitor waits. */
+  enter(visitor: Visitor<Place>): Wait<Place> | null {
+    const place = this.#free.pop() ?? (this.#made < this.#most ? this.#another() : undefined);
+    if (place !== undefined) {
+      visitor.enter(place);
+      return null;
+    }
+    const turn = this.#turnOf(visitor.caller);
+    return { turn, link: turn.queue.add(visitor) };
+  }
+
+  /** Gives a place back, once. */
+  leave(place: Place): void {
+    const turn = this.#turns.first?.value;
+    const next = turn?.queue.first;
+    if (turn === undefined || !next) {
+      this.#free.push(place);
+      return;
+    }
+    this.giveUp({ turn, link: next });
+    if (turn.place !== null) {
+      this.#turns.remove(turn.place);
+      turn.place = this.#turns.add(turn);
+    }
+    next.value.enter(place);
+  }
+
+  /** Who waits, waits no longer. */
+  giveUp({ turn, link }: Wait<Place>): void {
+    turn.queue.remove(link);
+    if (turn.queue.first !== null || turn.place === null) return;
+    this.#turns.remove(turn.place);
+    turn.place = null;
+    this.#ofCaller.delete(turn.caller);
+  }
+
+  #another(): Place {
+    this.#made++;
+    return this.#make();
+  }
+
+  #turnOf(caller: string): Turn<Place> {
+    const known = this.#ofCaller.get(caller);
     if (known !== undefined) return known;
-    const turn = { caller, queue: [] };
-    ofCaller.set(caller, turn);
-    turns.push(turn);
+    const turn: Turn<Place> = { caller, queue: new Chain(), place: null };
+    turn.place = this.#turns.add(turn);
+    this.#ofCaller.set(caller, turn);
     return turn;
   }
-
-  function giveUp(waiting: Waiting, failure: TransportFailure): void {
-    const { turn, deadline } = waiting;
-    if (deadline !== null) deadlines.clear(deadline);
-    turn.queue.splice(turn.queue.indexOf(waiting), 1);
-    if (turn.queue.length === 0) {
-      ofCaller.delete(turn.caller);
-      turns.splice(turns.indexOf(turn), 1);
-    }
-    waiting.end(failure);
-  }
-
-  return {
-    get inside() {
-      return inside;
-    },
-    tryEnter() {
-      if (inside >= places) return false;
-      inside++;
-      return true;
-    },
-    enter(caller, atMostMs, cancel) {
-      if (this.tryEnter()) return Promise.resolve();
-      if (cancel?.isRaised) return Promise.reject(left());
-      return new Promise((resolve, reject) => {
-        const turn = turnOf(caller);
-        const waiting = new Waiting(turn, resolve, reject, cancel);
-        turn.queue.push(waiting);
-        waiting.deadline = deadlines.set(performance.now() + Math.min(waitMs, atMostMs), () =>
-          giveUp(waiting, new TransportFailure('overloaded', false, 'no connection became free in time')),
-        );
-        if (cancel !== undefined) cancel.onRaise = () => giveUp(waiting, left());
-      });
-    },
-    leave() {
-      inside--;
-      const turn = turns.shift();
-      const next = turn?.queue.shift();
-      if (turn === undefined || next === undefined) return;
-      if (turn.queue.length > 0) turns.push(turn);
-      else ofCaller.delete(turn.caller);
-      if (next.deadline !== null) deadlines.clear(next.deadline);
-      inside++;
-      next.end(null);
-    },
-  };
 }
-
-const left = () => new TransportFailure('cancelled', false, 'the caller left');

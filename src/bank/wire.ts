@@ -40,3 +40,6 @@ export class TransportFailure extends Error {
     this.sent = sent;
   }
 }
+
+/** What came of a request: a failure is a value here. */
+export type Outcome = WireReply | TransportFailure;

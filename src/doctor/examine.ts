@@ -26,12 +26,7 @@ export async function examine(
   timeoutMs: number,
 ): Promise<Diagnosis> {
   const started = performance.now();
-  const reply = await transport
-    .exchange(wireRequestOf(call), { timeoutMs, ownConnection: false })
-    .catch((error: unknown) => {
-      if (error instanceof TransportFailure) return error;
-      throw error;
-    });
+  const reply = await transport.send(wireRequestOf(call), { caller: '', timeoutMs });
   const milliseconds = Math.round(performance.now() - started);
   const judgement = reply instanceof TransportFailure ? silence(reply) : judge(call, reply);
   const secrets = secretsOf(call);

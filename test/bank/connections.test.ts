@@ -1,10 +1,11 @@
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { BankqlError } from '../../src/bank/error.ts';
 import { Patience } from '../../src/bank/patience.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient, failureOf } from '../support/bank-client.ts';
-import { answer, lineOf, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
+import { answer, hang, inTurn, lineOf, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
 const limits = { timeoutMs: 400, connectTimeoutMs: 300 };
@@ -224,6 +225,7 @@ describe('connections', () => {
     expect(bank.requests).toHaveLength(3);
   });
 });
+
 describe('bytes after an answer', () => {
   const evil = answer(200, '{"branches":[{"acceptsDeposits":true,"name":"of another request"}]}');
 
@@ -242,5 +244,87 @@ describe('bytes after an answer', () => {
       await new Promise((resolve) => setTimeout(resolve, 2 * delayMs));
     }
     expect(bank.requests).toHaveLength(5);
+  });
+
+  it('are nobody’s answer, where another call waits for this very connection either', async () => {
+    await using bank = await startFaultyBank((socket) => {
+      socket.write(Buffer.concat([answer(200, read.reply), evil]));
+    });
+    await using client = createTestClient(bank.url, { ...limits, connections: 1, connectionWaitMs: 2000 });
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, nth) => read.run(client, { ...canaries, subscriptionKey: `key-${nth}` })),
+    );
+    expect(answers.map(({ answer }) => answer)).toEqual(Array(5).fill([]));
+    expect(bank.requests).toHaveLength(5);
+  });
+});
+
+describe('a connection that is handed on', () => {
+  const readAs = (client: Parameters<typeof read.run>[0], nth: number) =>
+    read.run(client, { ...canaries, subscriptionKey: `key-${nth}` });
+
+  it('and that the bank closes with its answer is made anew for the next call, which is sent once', async () => {
+    const closing = Buffer.from(
+      answer(200, read.reply).toString().replace('\r\n', '\r\nConnection: close\r\n'),
+    );
+    await using bank = await startFaultyBank((socket) => void socket.end(closing));
+    await using client = createTestClient(bank.url, { ...limits, connections: 1, connectionWaitMs: 2000 });
+    const answers = await Promise.all(Array.from({ length: 5 }, (_, nth) => readAs(client, nth)));
+    expect(answers.map(({ answer }) => answer)).toEqual(Array(5).fill([]));
+    expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
+  });
+
+  it('after a failure of any kind is as good as new', async () => {
+    const acts = [reset, hang, reply(500, '{}'), reply(200, 'x'.repeat(70_000))];
+    await using bank = await startFaultyBank();
+    await using client = createTestClient(bank.url, {
+      ...limits,
+      connections: 1,
+      connectionWaitMs: 5000,
+      maxBodyBytes: 60_000,
+      timeoutMs: 5000,
+    });
+    for (const act of acts) {
+      bank.behave(inTurn(act, reply(200, read.reply)));
+      const [bad, good] = await Promise.all([
+        client
+          .read(
+            operations.getBranches,
+            { ids: { BANK_ID: 'SNDBCY2N' }, credentials: { ...canaries, subscriptionKey: 'first' } },
+            { patience: new Patience({ deadline: performance.now() + 200 }) },
+          )
+          .catch((error: Error) => error),
+        readAs(client, 2),
+      ]);
+      expect(bad).toBeInstanceOf(Error);
+      expect(good.answer).toEqual([]);
+    }
+    expect(bank.requests).toHaveLength(2 * acts.length);
+  });
+
+  it('is not one that is still being made: nobody has it before it is there, or is known not to come', async () => {
+    // A TLS handshake that is not answered.
+    await using bank = await startFaultyBank();
+    bank.behave((socket) => void socket.resume(), 'connection');
+    const origin = bank.url.replace('http:', 'https:');
+    await using client = createTestClient(origin, {
+      connections: 2,
+      connectionWaitMs: 100,
+      timeoutMs: 150,
+      connectTimeoutMs: 1000,
+    });
+    const codes = [];
+    for (let nth = 0; nth < 3; nth++)
+      codes.push(await readAs(client, nth).catch((error: BankqlError) => [error.code, error.cause]));
+    expect(codes).toMatchObject([
+      ['BANK_TIMEOUT', { sent: false }],
+      ['BANK_TIMEOUT', { sent: false }],
+      ['OVERLOADED', { sent: false }],
+    ]);
+    await expect.poll(bank.open, { timeout: 3000 }).toBe(0);
+    expect(bank.connections()).toBe(2);
+    expect((await readAs(client, 4).catch((error: BankqlError) => error)) as BankqlError).toMatchObject({
+      code: 'BANK_TIMEOUT',
+    });
   });
 });

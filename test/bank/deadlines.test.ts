@@ -13,7 +13,7 @@ test('however many there are, one timer waits for the first', () => {
   const deadlines = new Deadlines();
   const passed: number[] = [];
   const now = performance.now();
-  const set = [300, 100, 200, 100].map((ms) => deadlines.set(now + ms, () => passed.push(ms)));
+  const set = [300, 100, 200, 100].map((ms) => deadlines.set(now + ms, { onTimeout: () => passed.push(ms) }));
   expect(vi.getTimerCount()).toBe(1);
   if (set[2] !== undefined) deadlines.clear(set[2]);
   vi.advanceTimersByTime(98);
@@ -37,9 +37,11 @@ test('each passes at its time, unless it was cleared; once', () => {
       const made = steps.map(({ ms, clears, goesOn }) => {
         const at = performance.now() + ms;
         const one = { at, passedAt: null as number | null, clearedAt: null as number | null };
-        const deadline = deadlines.set(at, () => {
-          expect(one.passedAt).toBeNull();
-          one.passedAt = performance.now();
+        const deadline = deadlines.set(at, {
+          onTimeout() {
+            expect(one.passedAt).toBeNull();
+            one.passedAt = performance.now();
+          },
         });
         vi.advanceTimersByTime(goesOn);
         return { one, clear: () => deadlines.clear(deadline), clears };
@@ -65,12 +67,14 @@ test('one that passes may set and clear others', () => {
   const deadlines = new Deadlines();
   const passed: string[] = [];
   const now = performance.now();
-  deadlines.set(now + 10, () => {
-    passed.push('first');
-    deadlines.clear(second);
-    deadlines.set(performance.now() + 5, () => passed.push('third'));
+  deadlines.set(now + 10, {
+    onTimeout() {
+      passed.push('first');
+      deadlines.clear(second);
+      deadlines.set(performance.now() + 5, { onTimeout: () => passed.push('third') });
+    },
   });
-  const second = deadlines.set(now + 10, () => passed.push('second'));
+  const second = deadlines.set(now + 10, { onTimeout: () => passed.push('second') });
   vi.advanceTimersByTime(20);
   expect(passed).toEqual(['first', 'third']);
 });

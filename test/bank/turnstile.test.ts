@@ -1,65 +1,111 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Cancel } from '../../src/bank/cancel.ts';
-import { createTurnstile } from '../../src/bank/turnstile.ts';
-import type { TransportFailure } from '../../src/bank/wire.ts';
+import { Turnstile } from '../../src/bank/turnstile.ts';
 
-const reasonOf = (work: Promise<unknown>) =>
-  work.then(
-    () => 'let in',
-    (failure: TransportFailure) => `${failure.reason}, ${failure.sent ? 'sent' : 'not sent'}`,
-  );
-
-test('as many as there are places go in at once; the next waits until one leaves', async () => {
-  const turnstile = createTurnstile({ places: 2, waitMs: 1000 });
-  await turnstile.enter('a', 1000);
-  await turnstile.enter('a', 1000);
-  let third = false;
-  const waiting = turnstile.enter('b', 1000).then(() => {
-    third = true;
-  });
-  await turn();
-  expect([third, turnstile.inside]).toEqual([false, 2]);
-  turnstile.leave();
-  await waiting;
-  expect([third, turnstile.inside]).toEqual([true, 2]);
-});
-
-test('callers are let in by turns, whoever asked for more', async () => {
-  const turnstile = createTurnstile({ places: 1, waitMs: 1000 });
-  await turnstile.enter('noisy', 1000);
-  const order: string[] = [];
+/** A turnstile, and who was let in, to which place. */
+function turnstileOf(places: number) {
+  let made = 0;
+  const turnstile = new Turnstile<number>(places, () => ++made);
+  const inside: { readonly caller: string; readonly place: number }[] = [];
   const ask = (caller: string) =>
-    turnstile.enter(caller, 1000).then(() => {
-      order.push(caller);
-    });
-  const all = [...Array.from({ length: 5 }, () => ask('noisy')), ask('quiet'), ask('other'), ask('quiet')];
-  for (let left = all.length; left > 0; left--) {
-    turnstile.leave();
-    await turn();
-  }
-  await Promise.all(all);
-  expect(order).toEqual(['noisy', 'quiet', 'other', 'noisy', 'quiet', 'noisy', 'noisy', 'noisy']);
+    turnstile.enter({ caller, enter: (place) => void inside.push({ caller, place }) });
+  return { turnstile, inside, ask, made: () => made };
+}
+
+test('as many as there are places go in at once; the next goes in where one leaves, at once', () => {
+  const { turnstile, inside, ask } = turnstileOf(2);
+  expect([ask('a'), ask('a')]).toEqual([null, null]);
+  expect(ask('b')).not.toBeNull();
+  expect(inside).toEqual([
+    { caller: 'a', place: 1 },
+    { caller: 'a', place: 2 },
+  ]);
+  turnstile.leave(1);
+  expect(inside.slice(2)).toEqual([{ caller: 'b', place: 1 }]);
 });
 
-test('who waits too long, or leaves, is not let in later, and takes no place', async () => {
-  const turnstile = createTurnstile({ places: 1, waitMs: 20 });
-  await turnstile.enter('a', 1000);
-  const [leaving, left] = [new Cancel(), new Cancel()];
-  left.raise();
-  const outcomes = [
-    reasonOf(turnstile.enter('a', 1000)),
-    reasonOf(turnstile.enter('a', 5)),
-    reasonOf(turnstile.enter('b', 1000, leaving)),
-    reasonOf(turnstile.enter('b', 1000, left)),
-  ];
-  leaving.raise();
-  expect(await Promise.all(outcomes)).toEqual([
-    'overloaded, not sent',
-    'overloaded, not sent',
-    'cancelled, not sent',
-    'cancelled, not sent',
+test('a place is made when it is needed first, and the one that was used last is used first', () => {
+  const { turnstile, inside, ask, made } = turnstileOf(9);
+  for (let turn = 0; turn < 3; turn++) {
+    ask('a');
+    turnstile.leave(1);
+  }
+  expect(made()).toBe(1);
+  ask('a');
+  ask('a');
+  turnstile.leave(1);
+  turnstile.leave(2);
+  ask('a');
+  expect([inside.at(-1)?.place, made()]).toEqual([2, 2]);
+});
+
+test('callers are let in by turns, whoever asked for more', () => {
+  const { turnstile, inside, ask } = turnstileOf(1);
+  ask('noisy');
+  for (let count = 0; count < 5; count++) ask('noisy');
+  for (const caller of ['quiet', 'other', 'quiet']) ask(caller);
+  for (let left = 8; left > 0; left--) turnstile.leave(1);
+  expect(inside.slice(1).map(({ caller }) => caller)).toEqual([
+    'noisy',
+    'quiet',
+    'other',
+    'noisy',
+    'quiet',
+    'noisy',
+    'noisy',
+    'noisy',
   ]);
-  turnstile.leave();
-  expect(turnstile.inside).toBe(0);
+});
+
+test('who gave up is not let in later, and takes no place', () => {
+  const { turnstile, inside, ask } = turnstileOf(1);
+  ask('a');
+  const waits = [ask('a'), ask('b'), ask('b'), ask('c')];
+  for (const wait of [waits[0], waits[2], waits[3]]) if (wait) turnstile.giveUp(wait);
+  for (let left = 3; left > 0; left--) turnstile.leave(1);
+  expect(inside.map(({ caller }) => caller)).toEqual(['a', 'b']);
+});
+
+test('whatever happens, each place has one visitor at most, nobody waits while one is free, and none is lost', () => {
+  const step = fc.record({ what: fc.constantFrom('ask', 'leave', 'give up'), who: fc.nat(3) });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), (places, steps) => {
+      let made = 0;
+      const turnstile = new Turnstile<number>(places, () => ++made);
+      const used = new Map<number, number>();
+      const waits = new Map<number, ReturnType<typeof turnstile.enter>>();
+      const asked: number[] = [];
+      for (const [nth, { what, who }] of steps.entries()) {
+        const [place] = [...used.keys()].slice(who);
+        const [waiting] = [...waits.keys()].slice(who);
+        if (what === 'ask') {
+          asked.push(nth);
+          const enter = (given: number) => {
+            expect(used.has(given)).toBe(false);
+            used.set(given, nth);
+            waits.delete(nth);
+          };
+          const wait = turnstile.enter({ caller: `caller ${who}`, enter });
+          if (wait !== null) waits.set(nth, wait);
+        } else if (what === 'give up' && waiting !== undefined) {
+          const wait = waits.get(waiting);
+          if (wait) turnstile.giveUp(wait);
+          waits.delete(waiting);
+        } else if (what === 'leave' && place !== undefined) {
+          used.delete(place);
+          turnstile.leave(place);
+        }
+        expect(used.size).toBeLessThanOrEqual(places);
+        if (waits.size > 0) expect(used.size).toBe(places);
+      }
+      while (used.size > 0) {
+        const [place] = used.keys();
+        if (place === undefined) break;
+        used.delete(place);
+        turnstile.leave(place);
+      }
+      expect(waits.size).toBe(0);
+    }),
+    { seed: 20_261_120, numRuns: 500 },
+  );
 });
