@@ -131,11 +131,14 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    async read(operation, input, { patience = new Patience(), alone = false } = {}) {
-      const call = prepareCall(prefix, operation, input);
-      const fetched = await sharing.read(call, patience, alone);
-      // What is shared is keyed by its operation, so that the answer is one of this operation's.
-      return fetched as Read<Answer<typeof operation>>;
+    read(operation, input, { patience = new Patience(), alone = false } = {}) {
+      try {
+        const fetched = sharing.read(prepareCall(prefix, operation, input), patience, alone);
+        // What is shared is keyed by its operation, so that the answer is one of this operation's.
+        return fetched as Promise<Read<Answer<typeof operation>>>;
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
 
     async write(operation, input) {

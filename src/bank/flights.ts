@@ -1,46 +1,93 @@
 import { Cancel } from './cancel.ts';
+import type { Link } from './chain.ts';
 import type { Patience, Waiter } from './patience.ts';
+import type { TransportFailure } from './wire.ts';
 
-/** A call that may be shared. */
-interface Asked<T> {
-  /** Holds no space. */
+/** One who asks for an answer, and is told once what came of it. */
+export abstract class Passenger<T> implements Waiter {
+  /** Whose data it is; it holds no space. */
   readonly group: string;
-  /** What is shared; a symbol shares with nobody. */
+  /** What is shared, unique over all groups; a symbol is shared with nobody. */
   readonly key: string | symbol;
-  /** Of the one who asks; it must not have ended. */
+  /** How long they wait; it must not have ended. */
   readonly patience: Patience;
-  /** Makes the call, where none is under way; the cancel is raised when nobody waits any more. */
-  readonly start: (cancel: Cancel) => Promise<T>;
-  /** Is given the answer of a flight that started here, unless its group was closed meanwhile. */
-  readonly keep: (answer: T) => unknown;
-}
+  /** Whether another started what they wait for. */
+  joined = false;
+  #flight: Flight<T> | null = null;
+  #wait: Link<Waiter> | null = null;
 
-type Landed<T> = { readonly answer: T; readonly joined: boolean } | 'joined a failure';
+  constructor(group: string, key: string | symbol, patience: Patience) {
+    this.group = group;
+    this.key = key;
+    this.patience = patience;
+  }
+
+  abstract onAnswer(answer: T): void;
+  /** Why there is no answer: what the call that they started failed with, or TransportFailure where they gave up. */
+  abstract onFailure(error: unknown): void;
+  /** The call that they joined failed. Errors are shared with nobody: they may ask alone. */
+  abstract onJoinedFailure(): void;
+
+  board(flight: Flight<T>): void {
+    this.#flight = flight;
+    this.joined = flight.passengers.length > 0;
+    this.#wait = this.patience.hold(this);
+    flight.passengers.push(this);
+  }
+
+  leave(): void {
+    if (this.#wait !== null) this.patience.release(this.#wait);
+    this.#wait = null;
+    this.#flight = null;
+  }
+
+  giveUp(failure: TransportFailure): void {
+    const flight = this.#flight;
+    this.leave();
+    flight?.lose(this);
+    this.onFailure(failure);
+  }
+}
 
 /** A call that is under way, and those who wait for it. */
-interface Flight<T> {
+class Flight<T> {
   readonly group: string;
   readonly key: string | symbol;
-  readonly entry: Entry<T>;
-  readonly cancel: Cancel;
-  passengers: Passenger<T>[];
+  readonly cancel = new Cancel();
+  passengers: Passenger<T>[] = [];
+  readonly #onEmpty: (flight: Flight<T>) => void;
+
+  constructor({ group, key }: Passenger<T>, onEmpty: (flight: Flight<T>) => void) {
+    this.group = group;
+    this.key = key;
+    this.#onEmpty = onEmpty;
+  }
+
+  lose(passenger: Passenger<T>): void {
+    this.passengers = this.passengers.filter((other) => other !== passenger);
+    if (this.passengers.length > 0) return;
+    this.#onEmpty(this);
+    this.cancel.raise();
+  }
+
+  /**
+   * Those who waited to the end. The flight holds them no longer: a Map that grows, or has had many entries deleted,
+   * leaves its table behind with all that it held, and each such table holds the next, so that whole answers would hang
+   * on a flight to the next full collection.
+   */
+  unload(): readonly Passenger<T>[] {
+    const { passengers } = this;
+    this.passengers = [];
+    for (const passenger of passengers) passenger.leave();
+    return passengers;
+  }
 }
 
-/**
- * What the Map of flights holds. A Map that grows, or has had many entries deleted, leaves its table behind with all
- * that it held, and each such table holds the next: what hangs on an entry may live to the next full collection, long
- * after the entry was deleted. So the flight is taken out of its entry too; the collector copied whole answers before.
- */
-interface Entry<T> {
-  /** Null where it can be joined no more. */
-  flight: Flight<T> | null;
-}
-
-interface Passenger<T> extends Waiter {
-  readonly patience: Patience;
-  readonly joined: boolean;
-  readonly resolve: (landed: Landed<T>) => void;
-  readonly reject: (error: unknown) => void;
+interface FlightOptions<T, P extends Passenger<T>> {
+  /** Makes the call, for the first who asks; the cancel is raised when nobody waits any more. */
+  readonly start: (first: P, cancel: Cancel) => Promise<T>;
+  /** Is given the answer to what the first asked for, unless the group was closed meanwhile. */
+  readonly keep: (first: P, answer: T) => void;
 }
 
 /**
@@ -50,78 +97,43 @@ interface Passenger<T> extends Waiter {
  * Flights belong to groups (a caller; the public). What changes a group's data closes it: who asks from then on joins
  * none of the flights that left before, and their answers are not kept.
  */
-export function createFlights<T>() {
-  const flights = new Map<string | symbol, Entry<T>>();
+export function createFlights<T, P extends Passenger<T>>({ start, keep }: FlightOptions<T, P>) {
+  const flights = new Map<string | symbol, Flight<T>>();
+
+  /** Nobody joins it any more. True where one could until now. */
+  function forget(flight: Flight<T>): boolean {
+    return flights.get(flight.key) === flight && flights.delete(flight.key);
+  }
+
+  function launch(first: P): void {
+    const flight = new Flight<T>(first, forget);
+    flights.set(first.key, flight);
+    first.board(flight);
+    start(first, flight.cancel).then(
+      (answer) => {
+        if (forget(flight)) keep(first, answer);
+        for (const passenger of flight.unload()) passenger.onAnswer(answer);
+      },
+      (error: unknown) => {
+        forget(flight);
+        for (const passenger of flight.unload())
+          if (passenger.joined) passenger.onJoinedFailure();
+          else passenger.onFailure(error);
+      },
+    );
+  }
 
   return {
-    /**
-     * Joins the group's flight with this key, or starts one.
-     * Errors: those of `start` where it started here; who joined another's flight that fails is told `joined`, and
-     *         asks alone, for errors are not shared. TransportFailure `timeout` or `cancelled` for who gives up.
-     */
-    take(asked: Asked<T>): Promise<Landed<T>> {
-      const { patience } = asked;
-      const key = typeof asked.key === 'symbol' ? asked.key : `${asked.group} ${asked.key}`;
-      const known = flights.get(key)?.flight;
-      const flight = known ?? launch(key, asked);
-      return new Promise((resolve, reject) => {
-        const passenger: Passenger<T> = {
-          patience,
-          joined: flight === known,
-          resolve,
-          reject,
-          giveUp(failure) {
-            reject(failure);
-            leave(flight, passenger);
-          },
-        };
-        flight.passengers.push(passenger);
-        patience.hold(passenger);
-      });
+    /** Joins the flight with the passenger's key, or starts one. */
+    take(passenger: P): void {
+      const flight = flights.get(passenger.key);
+      if (flight === undefined) launch(passenger);
+      else passenger.board(flight);
     },
 
     /** The group's data changes: nobody joins what is under way, and none of it is kept. */
     close(group: string): void {
-      for (const { flight } of flights.values()) if (flight?.group === group) forget(flight);
+      for (const flight of flights.values()) if (flight.group === group) forget(flight);
     },
   };
-
-  function launch(key: string | symbol, { group, start, keep }: Asked<T>): Flight<T> {
-    const entry: Entry<T> = { flight: null };
-    const flight: Flight<T> = { group, key, entry, cancel: new Cancel(), passengers: [] };
-    entry.flight = flight;
-    flights.set(key, entry);
-    start(flight.cancel).then(
-      (answer) => {
-        if (forget(flight)) keep(answer);
-        for (const { resolve, joined } of landed(flight)) resolve({ answer, joined });
-      },
-      (error) => {
-        forget(flight);
-        for (const { resolve, reject, joined } of landed(flight))
-          joined ? resolve('joined a failure') : reject(error);
-      },
-    );
-    return flight;
-  }
-
-  /** Those who waited to the end. */
-  function landed({ passengers }: Flight<T>): readonly Passenger<T>[] {
-    for (const passenger of passengers) passenger.patience.release(passenger);
-    return passengers;
-  }
-
-  function leave(flight: Flight<T>, passenger: Passenger<T>): void {
-    flight.passengers = flight.passengers.filter((other) => other !== passenger);
-    if (flight.passengers.length > 0) return;
-    forget(flight);
-    flight.cancel.raise();
-  }
-
-  /** True where the flight could still be joined. */
-  function forget({ key, entry }: Flight<T>): boolean {
-    if (entry.flight === null) return false;
-    entry.flight = null;
-    return flights.delete(key);
-  }
 }

@@ -1,3 +1,4 @@
+import { Chain, type Link } from './chain.ts';
 import { TransportFailure } from './wire.ts';
 
 /** One who waits, and can be told that the waiting is over. */
@@ -19,7 +20,7 @@ interface PatienceOptions {
 export class Patience {
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Chain<Waiter>();
   readonly #onAbort = () => this.#end(left(true));
   #timer: NodeJS.Timeout | undefined;
 
@@ -41,26 +42,30 @@ export class Patience {
   }
 
   /** Waits, until it is released or told to give up. It must not have ended. */
-  hold(waiter: Waiter): void {
-    this.#waiting.add(waiter);
-    if (this.#waiting.size > 1) return;
+  hold(waiter: Waiter): Link<Waiter> {
+    if (this.#waiting.first === null) this.#begin();
+    return this.#waiting.add(waiter);
+  }
+
+  /** Waits no longer. Who is told to give up was released already, which may be said again. */
+  release(wait: Link<Waiter>): void {
+    this.#waiting.remove(wait);
+    if (this.#waiting.first !== null) return;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+  }
+
+  #begin(): void {
     this.#signal?.addEventListener('abort', this.#onAbort);
     if (this.#deadline === Number.POSITIVE_INFINITY) return;
     const timeoutMs = this.#deadline - performance.now();
     this.#timer = setTimeout(() => this.#end(late(timeoutMs)), timeoutMs);
   }
 
-  release(waiter: Waiter): void {
-    this.#waiting.delete(waiter);
-    if (this.#waiting.size > 0) return;
-    clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-  }
-
   #end(failure: TransportFailure): void {
-    for (const waiter of [...this.#waiting]) {
-      this.release(waiter);
-      waiter.giveUp(failure);
+    for (let wait = this.#waiting.first; wait !== null; wait = this.#waiting.first) {
+      this.release(wait);
+      wait.value.giveUp(failure);
     }
   }
 }

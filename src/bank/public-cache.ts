@@ -12,10 +12,17 @@ const staleMs = 10 * 60 * 1000;
 /** What an entry takes beside its answer's bytes and its key, about: answers may be as short as `{}`. */
 const entryBytes = 500;
 
-interface Kept<T> {
+interface Entry<T> {
   readonly answer: T;
   readonly bytes: number;
   readonly at: number;
+}
+
+/** A kept answer, with its age in milliseconds. */
+export interface Kept<T> {
+  readonly answer: T;
+  readonly ageMs: number;
+  readonly isFresh: boolean;
 }
 
 /**
@@ -24,14 +31,14 @@ interface Kept<T> {
  */
 export function createPublicCache<T>({ ttlMs, maxBytes }: PublicCacheOptions) {
   if (ttlMs === 0) return null;
-  const kept = new LRUCache<string, Kept<T>>({
+  const kept = new LRUCache<string, Entry<T>>({
     maxSize: maxBytes,
     sizeCalculation: ({ bytes }, key) => bytes + 2 * key.length + entryBytes,
     ttl: ttlMs + staleMs,
   });
   return {
-    /** The answer with its age in milliseconds; null where there is none. */
-    find(key: string): { readonly answer: T; readonly ageMs: number; readonly isFresh: boolean } | null {
+    /** Null where there is none. */
+    find(key: string): Kept<T> | null {
       const found = kept.get(key);
       if (found === undefined) return null;
       const ageMs = performance.now() - found.at;

@@ -3,9 +3,9 @@ import type { Cancel } from './cancel.ts';
 import { callerOf, keyOf } from './credentials.ts';
 import { BankqlError, type ErrorCode } from './error.ts';
 import { failureOf } from './failure.ts';
-import { createFlights } from './flights.ts';
+import { createFlights, Passenger } from './flights.ts';
 import type { Patience } from './patience.ts';
-import { createPublicCache } from './public-cache.ts';
+import { createPublicCache, type Kept } from './public-cache.ts';
 import { TransportFailure } from './wire.ts';
 
 /** What is read, and may be shared: nobody may change it. */
@@ -50,48 +50,85 @@ const away: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BANK_UNAVAILABLE', 'BA
  * subscription key, and kept for a while; while the bank is away, for ten minutes more.
  */
 export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: SharingOptions, fetch: Fetch) {
-  const flights = createFlights<Fetched>();
   const cache = createPublicCache<Fetched>({ ttlMs: publicCacheTtlMs, maxBytes: publicCacheBytes });
+  const flights = createFlights<Fetched, Reading>({
+    start: ({ call, deadline }, cancel) => fetch(call, deadline, cancel),
+    keep({ key, call }, fetched) {
+      if (typeof key === 'string' && call.operation.audience === 'public' && fetched.isWhole)
+        cache?.keep(key, fetched, fetched.bytes);
+    },
+  });
+
+  /** One who reads. */
+  class Reading extends Passenger<Fetched> {
+    readonly call: PreparedCall;
+    /** Of the call that it makes, in milliseconds of performance.now(). */
+    readonly deadline = performance.now() + timeoutMs;
+    readonly #stale: Kept<Fetched> | null;
+    readonly #resolve: (fetched: Fetched) => void;
+    readonly #reject: (error: unknown) => void;
+
+    constructor(
+      call: PreparedCall,
+      { group, key, kept }: Shared,
+      patience: Patience,
+      resolve: (fetched: Fetched) => void,
+      reject: (error: unknown) => void,
+    ) {
+      super(group, key, patience);
+      this.call = call;
+      this.#stale = kept;
+      this.#resolve = resolve;
+      this.#reject = reject;
+    }
+
+    onAnswer(fetched: Fetched): void {
+      if (this.joined) onShared?.(this.call.operation.id, 'joined');
+      this.#resolve(fetched);
+    }
+
+    onJoinedFailure(): void {
+      const { call, deadline, patience } = this;
+      read(call, patience.until(deadline), true).then(this.#resolve, (error) => this.onFailure(error));
+    }
+
+    onFailure(error: unknown): void {
+      const stale = this.#stale;
+      if (stale !== null && isAway(error)) {
+        onShared?.(this.call.operation.id, 'stale');
+        this.#resolve({ ...stale.answer, staleMs: stale.ageMs });
+      } else this.#reject(error instanceof TransportFailure ? failureOf(this.call, error) : error);
+    }
+  }
+
+  /** What a call is shared as, and what is kept of it. */
+  function sharedAs({ operation, credentials, name }: PreparedCall, alone: boolean): Shared {
+    const isPublic = operation.audience === 'public';
+    const group = isPublic ? publicGroup : callerOf(credentials);
+    if (alone) return { group, key: Symbol(), kept: null };
+    const key = isPublic ? `${publicGroup} ${keyOf(credentials)} ${name}` : `${group} ${name}`;
+    return { group, key, kept: isPublic ? (cache?.find(key) ?? null) : null };
+  }
+
+  /**
+   * Reads, alone or together with who asks the same.
+   * Errors: BankqlError; for who gave up, as for a call that did not end.
+   */
+  function read(call: PreparedCall, patience: Patience, alone: boolean): Promise<Fetched> {
+    const { ended } = patience;
+    if (ended !== null) return Promise.reject(failureOf(call, ended));
+    const shared = sharedAs(call, alone);
+    if (shared.kept?.isFresh) {
+      onShared?.(call.operation.id, 'cached');
+      return Promise.resolve(shared.kept.answer);
+    }
+    return new Promise((resolve, reject) => {
+      flights.take(new Reading(call, shared, patience, resolve, reject));
+    });
+  }
 
   return {
-    /**
-     * Reads, alone or together with who asks the same.
-     * Errors: BankqlError; for who gave up, as for a call that did not end.
-     */
-    async read(call: PreparedCall, patience: Patience, alone: boolean): Promise<Fetched> {
-      const { ended } = patience;
-      if (ended !== null) throw failureOf(call, ended);
-      const { operation, credentials } = call;
-      const isPublic = operation.audience === 'public';
-      const key = alone ? Symbol() : isPublic ? `${keyOf(credentials)} ${call.name}` : call.name;
-      const kept = typeof key === 'string' && isPublic ? (cache?.find(key) ?? null) : null;
-      if (kept?.isFresh) {
-        onShared?.(operation.id, 'cached');
-        return kept.answer;
-      }
-      const ownDeadline = performance.now() + timeoutMs;
-      try {
-        const taken = await flights.take({
-          group: isPublic ? publicGroup : callerOf(credentials),
-          key,
-          patience,
-          start: (cancel) => fetch(call, ownDeadline, cancel),
-          keep(fetched) {
-            if (typeof key === 'string' && isPublic && fetched.isWhole)
-              cache?.keep(key, fetched, fetched.bytes);
-          },
-        });
-        // Errors are shared with nobody.
-        if (taken === 'joined a failure') return await this.read(call, patience.until(ownDeadline), true);
-        if (taken.joined) onShared?.(operation.id, 'joined');
-        return taken.answer;
-      } catch (error) {
-        if (kept === null || !isAway(error))
-          throw error instanceof TransportFailure ? failureOf(call, error) : error;
-        onShared?.(operation.id, 'stale');
-        return { ...kept.answer, staleMs: kept.ageMs };
-      }
-    },
+    read,
 
     /** What was read of these before is out of date: said before the bank is asked to change it, and after. */
     changed({ operation, credentials }: PreparedCall): void {
@@ -101,4 +138,10 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
       cache?.clear();
     },
   };
+}
+
+interface Shared {
+  readonly group: string;
+  readonly key: string | symbol;
+  readonly kept: Kept<Fetched> | null;
 }

@@ -102,7 +102,8 @@ export class Reader {
     body: Body<T>,
   ): Promise<{ answer: Answer<T>; trackId: string }> {
     const { bank, credentials } = this.#options;
-    this.#spend(operation);
+    const refusal = this.#spend(operation);
+    if (refusal !== null) throw refusal;
     try {
       const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
@@ -112,29 +113,27 @@ export class Reader {
     }
   }
 
-  readonly #read: ReadOperation = async (operation, input) => {
+  readonly #read: ReadOperation = (operation, { ids, body }) => {
     const { bank, credentials } = this.#options;
-    this.#spend(operation);
-    const { answer, staleMs } = await bank.read(
-      operation,
-      { ...input, credentials },
-      { patience: this.#patience, alone: this.#hasWritten },
-    );
-    if (staleMs !== undefined)
-      this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
-    return answer;
+    const refusal = this.#spend(operation);
+    if (refusal !== null) return Promise.reject(refusal);
+    const limits = { patience: this.#patience, alone: this.#hasWritten };
+    return bank.read(operation, { ids, body, credentials }, limits).then(({ answer, staleMs }) => {
+      if (staleMs !== undefined)
+        this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
+      return answer;
+    });
   };
 
-  #spend({ id }: Operation): void {
+  /** Counts a call; the error where there may be none more. */
+  #spend({ id }: Operation): BankqlError | null {
     const { restCalls } = this.#options.limits;
-    if (this.#calls >= restCalls) {
-      throw new BankqlError(
-        'CALL_BUDGET_EXCEEDED',
-        `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,
-        { operation: id },
-      );
-    }
-    this.#calls++;
+    if (this.#calls++ < restCalls) return null;
+    return new BankqlError(
+      'CALL_BUDGET_EXCEEDED',
+      `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,
+      { operation: id },
+    );
   }
 }
 

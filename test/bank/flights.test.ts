@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Cancel } from '../../src/bank/cancel.ts';
-import { createFlights } from '../../src/bank/flights.ts';
+import { createFlights, Passenger } from '../../src/bank/flights.ts';
 import { Patience } from '../../src/bank/patience.ts';
 
 /** A call whose end the test decides. */
@@ -14,16 +14,55 @@ function controlled() {
   return { start, resolve, reject, cancels };
 }
 
+type Call = ReturnType<typeof controlled>;
+type Landed = { readonly answer: string; readonly joined: boolean } | 'joined a failure';
+
+class Asking extends Passenger<string> {
+  readonly call: Call;
+  readonly #promise = Promise.withResolvers<Landed>();
+
+  constructor(call: Call, group: string, key: string, patience: Patience) {
+    super(group, `${group} ${key}`, patience);
+    this.call = call;
+  }
+
+  get landed(): Promise<Landed> {
+    return this.#promise.promise;
+  }
+  onAnswer(answer: string): void {
+    this.#promise.resolve({ answer, joined: this.joined });
+  }
+  onFailure(error: unknown): void {
+    this.#promise.reject(error);
+  }
+  onJoinedFailure(): void {
+    this.#promise.resolve('joined a failure');
+  }
+}
+
+/** Flights, and what was kept of them. */
+function board() {
+  const kept: string[] = [];
+  const flights = createFlights<string, Asking>({
+    start: ({ call }, cancel) => call.start(cancel),
+    keep: (_, answer) => void kept.push(answer),
+  });
+  const take = (call: Call, patience = patient, group = 'g', key = 'k') => {
+    const asking = new Asking(call, group, key, patience);
+    flights.take(asking);
+    return asking.landed;
+  };
+  return { flights, kept, take };
+}
+
 const patient = new Patience();
 const within = (timeoutMs: number, signal?: AbortSignal) =>
   new Patience({ deadline: performance.now() + timeoutMs, signal });
 
 test('who asks the same in the same group joins the call that is under way', async () => {
-  const flights = createFlights<string>();
+  const { kept, take } = board();
   const call = controlled();
-  const kept: string[] = [];
-  const ask = (group = 'g', key = 'k') =>
-    flights.take({ group, key, patience: patient, start: call.start, keep: (answer) => kept.push(answer) });
+  const ask = (group = 'g', key = 'k') => take(call, patient, group, key);
   const asked = [ask(), ask(), ask('g', 'other'), ask('other')];
   call.resolve('answer');
   expect(await Promise.all(asked)).toEqual([
@@ -39,17 +78,10 @@ test('who asks the same in the same group joins the call that is under way', asy
 });
 
 test('one who leaves fails nobody; when the last has left, the call is given up', async () => {
-  const flights = createFlights<string>();
+  const { take } = board();
   const call = controlled();
   const [first, second] = [new AbortController(), new AbortController()];
-  const ask = (signal: AbortSignal) =>
-    flights.take({
-      group: 'g',
-      key: 'k',
-      patience: within(1000, signal),
-      start: call.start,
-      keep: () => {},
-    });
+  const ask = (signal: AbortSignal) => take(call, within(1000, signal));
   const one = ask(first.signal);
   const two = ask(second.signal);
   first.abort();
@@ -61,10 +93,9 @@ test('one who leaves fails nobody; when the last has left, the call is given up'
 });
 
 test('one who has no time left is told so, and the others wait on', async () => {
-  const flights = createFlights<string>();
+  const { take } = board();
   const call = controlled();
-  const ask = (timeoutMs: number) =>
-    flights.take({ group: 'g', key: 'k', patience: within(timeoutMs), start: call.start, keep: () => {} });
+  const ask = (timeoutMs: number) => take(call, within(timeoutMs));
   const hasty = ask(10);
   const waiting = ask(1000);
   await expect(hasty).rejects.toMatchObject({ reason: 'timeout' });
@@ -73,10 +104,9 @@ test('one who has no time left is told so, and the others wait on', async () => 
 });
 
 test('a failure is told to who started the call; who joined asks alone', async () => {
-  const flights = createFlights<string>();
+  const { take } = board();
   const call = controlled();
-  const ask = () =>
-    flights.take({ group: 'g', key: 'k', patience: patient, start: call.start, keep: () => {} });
+  const ask = () => take(call);
   const started = ask();
   const joined = ask();
   call.reject(new Error('refused'));
@@ -85,17 +115,9 @@ test('a failure is told to who started the call; who joined asks alone', async (
 });
 
 test('once its group is closed, a call is neither joined nor kept, and is answered all the same', async () => {
-  const flights = createFlights<string>();
+  const { flights, kept, take } = board();
   const [before, after] = [controlled(), controlled()];
-  const kept: string[] = [];
-  const ask = (call: ReturnType<typeof controlled>, group = 'g') =>
-    flights.take({
-      group,
-      key: 'k',
-      patience: patient,
-      start: call.start,
-      keep: (answer) => kept.push(answer),
-    });
+  const ask = (call: Call) => take(call);
   const early = ask(before);
   flights.close('g');
   const late = ask(after);

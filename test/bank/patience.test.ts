@@ -21,13 +21,14 @@ describe('however many wait, there is one timer and one listener', () => {
     const held = () => [getEventListeners(signal, 'abort').length, vi.getTimerCount()];
     expect(held()).toEqual([0, 0]);
     const waiters = Array.from({ length: 23 }, waiter);
-    for (const one of waiters) {
-      patience.hold(one);
+    const waits = waiters.map((one) => {
+      const wait = patience.hold(one);
       expect(held()).toEqual([1, 1]);
-    }
-    for (const one of waiters) {
+      return wait;
+    });
+    for (const wait of waits) {
       expect(held()).toEqual([1, 1]);
-      patience.release(one);
+      patience.release(wait);
     }
     expect(held()).toEqual([0, 0]);
     patience.hold(waiter());
@@ -48,8 +49,8 @@ describe('who waits is told to give up, once', () => {
     const { signal } = leaving;
     const patience = new Patience({ deadline: performance.now() + 100, signal });
     const [one, two, gone] = [waiter(), waiter(), waiter()];
-    for (const each of [gone, one, two]) patience.hold(each);
-    patience.release(gone);
+    const [wait] = [gone, one, two].map((each) => patience.hold(each));
+    if (wait !== undefined) patience.release(wait);
     vi.advanceTimersByTime(99);
     expect([patience.ended, one.told]).toEqual([null, []]);
     if (reason === 'cancelled') leaving.abort();
