@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { checks } from '../contract/checks.ts';
 import { jsonNumber, parseExactJson } from '../contract/exact-json.ts';
@@ -5,7 +6,6 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { BankqlError, type ErrorDetails } from './error.ts';
 import type { WireReply } from './wire.ts';
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
 /** A place where the bank's habits differ from the specification, and bankql took what it meant. */
@@ -28,7 +28,8 @@ export function parseAnswer(
   if (type !== undefined && !jsonType.test(String(type)))
     throw bad('is not JSON by its content type', details);
   try {
-    return parseExactJson(utf8.decode(reply.body), () => {
+    if (!isUtf8(reply.body)) throw new TypeError('the text is no UTF-8');
+    return parseExactJson(reply.body.toString(), () => {
       if (details.operation) onDrift?.({ operation: details.operation, field: 'amount' });
     });
   } catch (cause) {
