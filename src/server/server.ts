@@ -127,22 +127,22 @@ export async function listen(
     },
     (request, response) => {
       const { socket } = request;
-      sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+      const connection = connections.get(socket) ?? { underWay: 0 };
+      connection.underWay++;
       response.on('close', () => {
-        const underWay = (sockets.get(socket) ?? 1) - 1;
-        if (sockets.has(socket)) sockets.set(socket, underWay);
-        if (closing && underWay === 0) socket.destroySoon();
+        connection.underWay--;
+        if (closing && connection.underWay === 0) socket.destroySoon();
       });
       listener(request, response);
     },
   );
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
-  const sockets = new Map<Socket, number>();
+  const connections = new Map<Socket, { underWay: number }>();
   let closing = false;
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
-    sockets.set(socket, 0);
-    socket.once('close', () => sockets.delete(socket));
+    connections.set(socket, { underWay: 0 });
+    socket.once('close', () => connections.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -159,7 +159,7 @@ export async function listen(
           clearTimeout(last);
           resolve();
         });
-        for (const [socket, underWay] of sockets) if (underWay === 0) socket.destroy();
+        for (const [socket, { underWay }] of connections) if (underWay === 0) socket.destroy();
       }),
   };
 }
