@@ -30,8 +30,8 @@ export function createPostDoor(options: PostDoorOptions) {
   };
 }
 
-/** Headers that every answer bears. */
-type Headers = Readonly<Record<string, string>>;
+/** Headers that every answer bears, names and values in turn. */
+type Headers = readonly string[];
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -57,7 +57,8 @@ async function serve(
   }
   const answer = httpAnswerOf(result, mediaType);
   const { status, body } = answer;
-  response.writeHead(status, { ...headers, ...answer.headers, 'Content-Length': Buffer.byteLength(body) });
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, [...headers, ...answer.headers, 'Content-Length', length]);
   response.end(body);
 }
 

@@ -42,9 +42,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
     const { method = '', url: target = '' } = request;
-    const { headers, refusal } = judge({ method, target, headers: request.headers }, policy);
+    const { headers, requestId, refusal } = judge({ method, target, headers: request.headers }, policy);
     // A connection that is kept alive would go on being served after close().
-    if (draining) headers.Connection = 'close';
+    if (draining) headers.push('Connection', 'close');
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
@@ -59,14 +59,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       const entered = load.enter(request);
       if (typeof entered === 'string') {
         options.onShed?.(entered);
-        headers['Retry-After'] = '1';
+        headers.push('Retry-After', '1');
         return refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
           retryAfter: 1,
         });
       }
       response.on('close', entered);
     }
-    duringRequest(headers['X-Request-Id'], () => graphql.listen(request, response, headers));
+    duringRequest(requestId, () => graphql.listen(request, response, headers));
   });
   return {
     url: listening.url,
@@ -91,11 +91,9 @@ function refuse(
   code: ErrorCode,
   more = {},
 ): void {
-  response.writeHead(status, {
-    ...headers,
-    'Content-Type': 'application/json; charset=utf-8',
-    Connection: 'close',
-  });
+  headers.push('Content-Type', 'application/json; charset=utf-8');
+  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  response.writeHead(status, headers);
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
   response.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }
