@@ -1,4 +1,3 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import { Refusal } from '../engine/refusal.ts';
 import { schema } from '../schema/schema.ts';
 import type { Admit } from './caller.ts';
-import { graphiqlOptions } from './graphiql.ts';
+import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf, pairsOf, takesStream } from './http-answer.ts';
 import { isJsonType } from './http-policy.ts';
 import { fetchIncoming, nodeIncoming } from './incoming.ts';
