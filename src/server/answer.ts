@@ -10,9 +10,11 @@ type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 export class Answer extends ServerResponse {
   override writeHead(status: number, reason?: string, headers?: Headers): this;
   override writeHead(status: number, headers?: Headers): this;
-  override writeHead(status: number, ...more: unknown[]): this {
-    const { complete, headers } = this.req;
-    if (!complete && headers['transfer-encoding'] !== undefined) this.setHeader('Connection', 'close');
-    return Reflect.apply(super.writeHead, this, [status, ...more]);
+  override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
+    const { complete, headers: asked } = this.req;
+    if (!complete && asked['transfer-encoding'] !== undefined) this.setHeader('Connection', 'close');
+    return typeof reason === 'string'
+      ? super.writeHead(status, reason, headers)
+      : super.writeHead(status, reason);
   }
 }

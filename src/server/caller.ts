@@ -10,14 +10,15 @@ export type Identify = (incoming: Incoming) => Credentials | Promise<Credentials
  * Finds out who calls, once for each request and before its body is read, and refuses callers who have no REST call
  * left. Errors: those of `identify`; Refusal RATE_LIMITED.
  */
-export type Admit = (incoming: Incoming) => Promise<Credentials>;
+export type Admit = Identify;
 
-export const admitting =
-  (identify: Identify, rateLimiter: RateLimiter | null): Admit =>
-  async (incoming) => {
+export function admitting(identify: Identify, rateLimiter: RateLimiter | null): Admit {
+  if (rateLimiter === null) return identify;
+  return async (incoming) => {
     const credentials = await identify(incoming);
-    const seconds = (await rateLimiter?.secondsUntilNext(credentials)) ?? 0;
+    const seconds = await rateLimiter.secondsUntilNext(credentials);
     if (seconds > 0)
       throw refusedForNow('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
     return credentials;
   };
+}

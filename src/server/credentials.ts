@@ -31,7 +31,8 @@ export const identifyByHeaders =
 
 function readCredentials(incoming: Incoming): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {
-    const values = [...incoming.header(headers[name]), ...others];
+    const given = incoming.header(headers[name]);
+    const values = others.length === 0 ? given : [...given, ...others];
     if (values.length > 1)
       throw badUserInput(
         `The credential ${credentialHeaders[name]} is given ${values.length} times; give it once.`,

@@ -20,3 +20,9 @@ export function graphiqlOptions(headers: Readonly<Record<string, string>> | null
     shouldPersistHeaders: false,
   };
 }
+
+/** GraphiQL's page. What it is made of takes 40 MB, and time at the start: it is loaded when somebody asks for it. */
+export async function renderGraphiQL(options: GraphiQLOptions): Promise<string> {
+  const page = await import('@graphql-yoga/render-graphiql');
+  return page.renderGraphiQL(options);
+}

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createEngine, type EngineOptions } from '../engine/engine.ts';
 import { admitting, type Identify } from './caller.ts';
 import { identifyByHeaders } from './credentials.ts';
+import { pairsOf } from './http-answer.ts';
 import { createPostDoor } from './post-door.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createYogaDoor, type YogaDoorOptions } from './yoga-door.ts';
@@ -24,8 +25,8 @@ export interface GraphQLOptions
 }
 
 export interface GraphQLServer {
-  /** The endpoint for node:http; `headers` are those that every answer bears. */
-  listen(request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>): void;
+  /** The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears. */
+  listen(request: IncomingMessage, response: ServerResponse, headers: readonly string[]): void;
   /** The same as a Fetch handler, by yoga's door. */
   fetch(request: Request): Promise<Response>;
 }
@@ -43,7 +44,7 @@ export function createGraphQL(options: GraphQLOptions): GraphQLServer {
   return {
     listen(request, response, headers) {
       if (options.hasPostDoor !== false && post(request, response, headers)) return;
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      for (const [name, value] of pairsOf(headers)) response.setHeader(name, value);
       void yoga(request, response);
     },
     fetch: async (request) => yoga.fetch(request),

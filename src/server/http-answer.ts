@@ -38,16 +38,19 @@ export const takesStream = (accept: string | undefined): boolean =>
 
 export interface HttpAnswer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
   readonly body: string;
 }
 
+/** Each name with its value. */
+export const pairsOf = (headers: readonly string[]): [string, string][] =>
+  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
+
 const contentTypes = {
-  'application/json': { 'Content-Type': 'application/json; charset=utf-8' },
-  'application/graphql-response+json': {
-    'Content-Type': 'application/graphql-response+json; charset=utf-8',
-  },
-} as const satisfies Record<MediaType, object>;
+  'application/json': ['Content-Type', 'application/json; charset=utf-8'],
+  'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
+} as const satisfies Record<MediaType, readonly string[]>;
 
 /** An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. */
 export function httpAnswerOf(result: ExecutionResult, mediaType: MediaType): HttpAnswer {
@@ -57,9 +60,10 @@ export function httpAnswerOf(result: ExecutionResult, mediaType: MediaType): Htt
   const statuses = said
     .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
     .map(({ status }) => status);
+  const more: Record<string, string> = Object.assign({}, ...said.map((http) => http.headers));
   return {
     status: Math.max(200, ...statuses),
-    headers: Object.assign({}, headers, ...said.map((http) => http.headers)),
+    headers: [...headers, ...Object.entries(more).flat()],
     body: JSON.stringify({ ...result, errors: result.errors.map(shown) }),
   };
 }

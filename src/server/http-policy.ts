@@ -26,8 +26,10 @@ export type HttpRefusal = 400 | 413 | 415 | 421;
 
 /** What the answer has to carry, and, where the request is not served, what is answered instead. */
 export interface Verdict {
-  /** Nobody else has them: whoever answers may add to them. */
-  readonly headers: Record<string, string> & { 'X-Request-Id': string };
+  /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
+  readonly headers: string[];
+  /** The value of X-Request-Id. */
+  readonly requestId: string;
   readonly refusal: { readonly status: HttpRefusal; readonly message: string } | null;
 }
 
@@ -35,17 +37,19 @@ export interface Verdict {
  * Nothing is kept, guessed, framed or sent on. The page of GraphiQL runs its own inline script and its workers, and
  * talks to this server alone.
  */
-const always = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-  'Content-Security-Policy':
+const always = [
+  ...['Cache-Control', 'no-store'],
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Referrer-Policy', 'no-referrer'],
+  ...['X-Frame-Options', 'DENY'],
+  ...[
+    'Content-Security-Policy',
     "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-} as const;
+  ],
+];
 
 /** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
-const requestId = /^[\w.:-]{1,128}$/;
+const plainId = /^[\w.:-]{1,128}$/;
 
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
@@ -54,23 +58,23 @@ export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict
   const { corsOrigins } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
-  const answer: Record<string, string> & { 'X-Request-Id': string } = {
-    ...always,
-    'X-Request-Id': typeof given === 'string' && requestId.test(given) ? given : randomUUID(),
-  };
+  const requestId = typeof given === 'string' && plainId.test(given) ? given : randomUUID();
+  const answer = [...always, 'X-Request-Id', requestId];
   const { origin } = headers;
-  if (corsOrigins.size > 0) answer.Vary = 'Origin';
+  if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
   if (origin !== undefined && corsOrigins.has(origin)) {
-    answer['Access-Control-Allow-Origin'] = origin;
-    answer['Access-Control-Expose-Headers'] = 'X-Request-Id, Retry-After, WWW-Authenticate';
+    answer.push('Access-Control-Allow-Origin', origin);
+    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
-      answer['Access-Control-Allow-Methods'] = 'GET, POST';
-      answer['Access-Control-Allow-Headers'] =
-        'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id';
-      answer['Access-Control-Max-Age'] = '600';
+      answer.push('Access-Control-Allow-Methods', 'GET, POST');
+      answer.push(
+        'Access-Control-Allow-Headers',
+        'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id',
+      );
+      answer.push('Access-Control-Max-Age', '600');
     }
   }
-  return { headers: answer, refusal: refusalOf(request, options) };
+  return { headers: answer, requestId, refusal: refusalOf(request, options) };
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */

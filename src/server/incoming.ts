@@ -13,13 +13,16 @@ export function nodeIncoming({ url, rawHeaders }: IncomingMessage): Incoming {
   return {
     target: url ?? '/',
     header(name) {
-      const values: string[] = [];
+      let values: string[] | null = null;
       for (let at = 0; at < rawHeaders.length; at += 2) {
         const given = rawHeaders[at] ?? '';
-        if (given.length === name.length && given.toLowerCase() === name)
-          values.push(rawHeaders[at + 1] ?? '');
+        if (given.length !== name.length || given.toLowerCase() !== name) continue;
+        const value = rawHeaders[at + 1] ?? '';
+        // One is all there mostly is: a list that begins empty has room for many.
+        if (values === null) values = [value];
+        else values.push(value);
       }
-      return values;
+      return values ?? [];
     },
   };
 }

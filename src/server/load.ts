@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { credentialHeaders, hash } from '../bank/credentials.ts';
+import { credentialHeaders } from '../bank/credentials.ts';
 import { keyParameter } from './credentials.ts';
 
 export interface LoadLimits {
@@ -40,8 +40,10 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
   }, lookEveryMs).unref();
   let inFlight = 0;
   /**
-   * Those who are gone are taken out a few times a second, not at each end of a request: a Map that shrinks and grows all
-   * the time leaves tables behind, which keep alive what stands in the next until the whole heap is collected.
+   * By what they show, as it stands: a hash of it would take longer than the rest of the guard, and it is forgotten a
+   * tenth of a second after its last request. Those who are gone are taken out a few times a second, not at each end of a
+   * request: a Map that shrinks and grows all the time leaves tables behind, which keep alive what stands in the next
+   * until the whole heap is collected.
    */
   const ofCaller = new Map<string, { inFlight: number }>();
 
@@ -52,8 +54,10 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
     enter({ headers, url }: IncomingMessage): (() => void) | Shed {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';
-      const key = callerHeaders === credentials ? keyOfUrl(url) : null;
-      const caller = hash([...callerHeaders.map((name) => headers[name]), key]);
+      // No header's value holds a line's end. The key of the URL may, and comes last.
+      let caller = '';
+      for (const name of callerHeaders) caller += `${headers[name] ?? ''}\n`;
+      if (callerHeaders === credentials) caller += keyOfUrl(url) ?? '';
       const own = ofCaller.get(caller) ?? { inFlight: 0 };
       if (own.inFlight >= limits.inFlightPerCaller) return 'in flight of the caller';
       if (own.inFlight === 0) ofCaller.set(caller, own);

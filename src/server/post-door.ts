@@ -30,8 +30,8 @@ export function createPostDoor(options: PostDoorOptions) {
   };
 }
 
-/** Headers that every answer bears. */
-type Headers = Readonly<Record<string, string>>;
+/** Headers that every answer bears, names and values in turn. */
+type Headers = readonly string[];
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -47,8 +47,9 @@ async function serve(
   let result: ExecutionResult;
   try {
     const credentials = await admit(nodeIncoming(request));
-    const asked = paramsOfBody(await bodyOf(request, maxRequestBytes));
-    result = await engine.answer(asked, { credentials, signal: () => signalOf(response) });
+    const body = bodyAtHand(request, maxRequestBytes) ?? (await bodyOf(request, maxRequestBytes));
+    const answered = engine.answer(paramsOfBody(body), { credentials, signal: () => signalOf(response) });
+    result = answered instanceof Promise ? await answered : answered;
   } catch (error) {
     // Nobody is there to be answered.
     if (error instanceof ClientLeft) return;
@@ -56,7 +57,8 @@ async function serve(
   }
   const answer = httpAnswerOf(result, mediaType);
   const { status, body } = answer;
-  response.writeHead(status, { ...headers, ...answer.headers, 'Content-Length': Buffer.byteLength(body) });
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, [...headers, ...answer.headers, 'Content-Length', length]);
   response.end(body);
 }
 
@@ -73,6 +75,21 @@ function signalOf(response: ServerResponse): AbortSignal {
 
 class ClientLeft extends Error {}
 
+const tooLong = (maxBytes: number) =>
+  new Refusal('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
+
+/**
+ * The body that came together with its headers, as nearly all do: it needs nobody to wait for it. Null where more is to
+ * come. Errors: as bodyOf.
+ */
+function bodyAtHand(request: IncomingMessage, maxBytes: number): Buffer | null {
+  if (request.destroyed) throw new ClientLeft();
+  if (!request.complete) return null;
+  const body: Buffer = request.read() ?? Buffer.alloc(0);
+  if (body.length > maxBytes) throw tooLong(maxBytes);
+  return body;
+}
+
 /** Reads a body to its end. Errors: Refusal (413) where it is too long; ClientLeft. */
 function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -82,13 +99,9 @@ function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       size += chunk.length;
       if (size <= maxBytes) return void chunks.push(chunk);
       request.pause();
-      reject(
-        new Refusal('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, {
-          http: { status: 413 },
-        }),
-      );
+      reject(tooLong(maxBytes));
     });
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', () => reject(new ClientLeft()));
     request.on('close', () => {
       if (!request.complete) reject(new ClientLeft());

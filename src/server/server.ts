@@ -42,9 +42,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
     const { method = '', url: target = '' } = request;
-    const { headers, refusal } = judge({ method, target, headers: request.headers }, policy);
+    const { headers, requestId, refusal } = judge({ method, target, headers: request.headers }, policy);
     // A connection that is kept alive would go on being served after close().
-    if (draining) headers.Connection = 'close';
+    if (draining) headers.push('Connection', 'close');
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
@@ -59,14 +59,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       const entered = load.enter(request);
       if (typeof entered === 'string') {
         options.onShed?.(entered);
-        headers['Retry-After'] = '1';
+        headers.push('Retry-After', '1');
         return refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
           retryAfter: 1,
         });
       }
       response.on('close', entered);
     }
-    duringRequest(headers['X-Request-Id'], () => graphql.listen(request, response, headers));
+    duringRequest(requestId, () => graphql.listen(request, response, headers));
   });
   return {
     url: listening.url,
@@ -91,11 +91,9 @@ function refuse(
   code: ErrorCode,
   more = {},
 ): void {
-  response.writeHead(status, {
-    ...headers,
-    'Content-Type': 'application/json; charset=utf-8',
-    Connection: 'close',
-  });
+  headers.push('Content-Type', 'application/json; charset=utf-8');
+  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  response.writeHead(status, headers);
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
   response.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }
@@ -127,22 +125,22 @@ export async function listen(
     },
     (request, response) => {
       const { socket } = request;
-      sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+      const connection = connections.get(socket) ?? { underWay: 0 };
+      connection.underWay++;
       response.on('close', () => {
-        const underWay = (sockets.get(socket) ?? 1) - 1;
-        if (sockets.has(socket)) sockets.set(socket, underWay);
-        if (closing && underWay === 0) socket.destroySoon();
+        connection.underWay--;
+        if (closing && connection.underWay === 0) socket.destroySoon();
       });
       listener(request, response);
     },
   );
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
-  const sockets = new Map<Socket, number>();
+  const connections = new Map<Socket, { underWay: number }>();
   let closing = false;
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
-    sockets.set(socket, 0);
-    socket.once('close', () => sockets.delete(socket));
+    connections.set(socket, { underWay: 0 });
+    socket.once('close', () => connections.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -159,7 +157,7 @@ export async function listen(
           clearTimeout(last);
           resolve();
         });
-        for (const [socket, underWay] of sockets) if (underWay === 0) socket.destroy();
+        for (const [socket, { underWay }] of connections) if (underWay === 0) socket.destroy();
       }),
   };
 }

@@ -1,4 +1,3 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,8 +6,8 @@ import type { Engine } from '../engine/engine.ts';
 import { Refusal } from '../engine/refusal.ts';
 import { schema } from '../schema/schema.ts';
 import type { Admit } from './caller.ts';
-import { graphiqlOptions } from './graphiql.ts';
-import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf, takesStream } from './http-answer.ts';
+import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
+import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf, pairsOf, takesStream } from './http-answer.ts';
 import { isJsonType } from './http-policy.ts';
 import { fetchIncoming, nodeIncoming } from './incoming.ts';
 import { paramsOfBody, paramsOfUrl } from './request-params.ts';
@@ -136,6 +135,5 @@ function useEngine({
   };
 }
 
-/** Yoga's Response writes into the headers that it is given. */
 const responseOf = ({ status, headers, body }: HttpAnswer, { Response }: Pick<FetchAPI, 'Response'>) =>
-  new Response(body, { status, headers: { ...headers } });
+  new Response(body, { status, headers: pairsOf(headers) });

@@ -122,7 +122,7 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   const options = testOptions(testing);
   const { bank, log, audit } = options;
   const graphql = createGraphQL(options);
-  const listener: RequestListener = (request, response) => graphql.listen(request, response, {});
+  const listener: RequestListener = (request, response) => graphql.listen(request, response, []);
   const socket = overSocket(listener);
   const fetch = options.hasPostDoor ? socket.fetch : async (request: Request) => graphql.fetch(request);
   const ask: Ask = async (document, variables, headers = credentials) => {
