@@ -10,7 +10,7 @@ import {
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { type Complete, completerOf } from './complete.ts';
+import { type Complete, type CompleteLeaf, completerOf, leafCompleterOf, type Slot } from './complete.ts';
 import { type KnownSelections, type SelectedField, selectedFields } from './selection.ts';
 
 /**
@@ -33,20 +33,21 @@ export interface OperationPlan {
 }
 
 /** One field of an object, under its name in the answer. */
-export interface FieldPlan {
+export interface FieldPlan extends Slot {
   readonly name: string;
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
-  readonly parentType: GraphQLObjectType;
   /** The field's value where it is the same for every object: that of __typename. */
   readonly constant: string | undefined;
-  readonly resolve: GraphQLFieldResolver<unknown, unknown>;
+  /** Null: the field is a property of its object. */
+  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** Whether the resolver takes `info`. It names it as its fourth parameter: what it does not name is not made. */
+  readonly takesInfo: boolean;
   /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** Its place among the arguments of an execution. */
   readonly index: number;
-  readonly isNonNull: boolean;
   readonly complete: Complete;
+  /** The same, where the field's type is a leaf. */
+  readonly leaf: CompleteLeaf | null;
 }
 
 interface CompileOptions {
@@ -76,23 +77,23 @@ export function compileOperation(options: CompileOptions): OperationPlan {
     );
 
   const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
-    const objects = new Map<GraphQLObjectType, readonly FieldPlan[]>();
-    const objectOf = (objectType: GraphQLObjectType) => {
-      const object = objects.get(objectType) ?? fieldsOf(nodes, objectType);
-      objects.set(objectType, object);
-      return object;
-    };
+    const { resolve = null } = field;
+    const isNonNull = isNonNullType(field.type);
+    const slot: Slot = { field, nodes, parentType, typename: parentType.name, isNonNull };
     return {
+      ...slot,
       name,
-      field,
-      nodes,
-      parentType,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
-      resolve: field.resolve ?? propertyOf(field.name),
+      resolve,
+      takesInfo: resolve !== null && resolve.length > 3,
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
-      isNonNull: isNonNullType(field.type),
-      complete: completerOf(field.type, { parentType, field, nodes, objectOf }),
+      leaf: leafCompleterOf(field.type, slot),
+      complete: completerOf(
+        field.type,
+        slot,
+        memoised((objectType) => fieldsOf(nodes, objectType)),
+      ),
     };
   };
 
@@ -100,14 +101,14 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   return plan;
 }
 
-/** What stands for a resolver that a field has none of. */
-const propertyOf =
-  (name: string): GraphQLFieldResolver<unknown, unknown> =>
-  (source, args, context, info) => {
-    if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
-    const property: unknown = Reflect.get(source, name);
-    return typeof property === 'function' ? property.call(source, args, context, info) : property;
+function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
   };
+}
 
 const none = Object.freeze({});
 
