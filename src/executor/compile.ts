@@ -11,7 +11,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql';
 import { type Complete, type CompleteLeaf, completerOf, leafCompleterOf, type Slot } from './complete.ts';
-import { type KnownSelections, type SelectedField, selectedFields } from './selection.ts';
+import { collectFields, type SelectedField } from './selection.ts';
 
 /**
  * An operation whose @skip and @include are decided, prepared to be executed again and again: what an executor finds out
@@ -25,7 +25,6 @@ export interface OperationPlan {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly fragments: GraphQLResolveInfo['fragments'];
-  readonly known: KnownSelections;
   readonly hideSuggestions: boolean;
   readonly fields: readonly FieldPlan[];
   /** How many fields have been prepared, which number the arguments of an execution. */
@@ -64,22 +63,23 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   const { schema, operation, fragments, hideSuggestions } = options;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
-  const known: KnownSelections = new WeakMap();
   const fields: FieldPlan[] = [];
-  const plan: OperationPlan = { schema, operation, fragments, known, hideSuggestions, fields, size: 0 };
+  const plan: OperationPlan = { schema, operation, fragments, hideSuggestions, fields, size: 0 };
 
   const fieldsOf = (
     nodes: readonly Pick<FieldNode, 'selectionSet'>[],
     parentType: GraphQLObjectType,
   ): FieldPlan[] =>
-    selectedFields({ ...options, fieldNodes: nodes, known }, parentType).map((selected) =>
+    collectFields({ ...options, fieldNodes: nodes }, parentType).map((selected) =>
       fieldOf(selected, parentType),
     );
 
   const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
     const { resolve = null } = field;
     const isNonNull = isNonNullType(field.type);
-    const slot: Slot = { field, nodes, parentType, typename: parentType.name, isNonNull };
+    const typename = parentType.name;
+    const objectOf = memoised((objectType: GraphQLObjectType) => fieldsOf(nodes, objectType));
+    const slot: Slot = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
       ...slot,
       name,
@@ -89,11 +89,7 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
       leaf: leafCompleterOf(field.type, slot),
-      complete: completerOf(
-        field.type,
-        slot,
-        memoised((objectType) => fieldsOf(nodes, objectType)),
-      ),
+      complete: completerOf(field.type, slot),
     };
   };
 

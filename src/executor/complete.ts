@@ -39,21 +39,20 @@ export interface Slot {
   /** The parent type's name, as a path has it; undefined for entries. */
   readonly typename: string | undefined;
   readonly isNonNull: boolean;
+  /** The fields that are selected of an object of this type. */
+  readonly fieldsOf: (type: GraphQLObjectType) => readonly FieldPlan[];
 }
 
-/** The fields that are selected of an object of this type. */
-export type FieldsOf = (type: GraphQLObjectType) => readonly FieldPlan[];
-
 /** How the values of a type are completed: the specification's CompleteValue, decided once for each field. */
-export function completerOf(type: GraphQLOutputType, slot: Slot, fieldsOf: FieldsOf): Complete {
+export function completerOf(type: GraphQLOutputType, slot: Slot): Complete {
   const leaf = leafCompleterOf(type, slot);
   if (leaf !== null) return leaf;
   const nullable = getNullableType(type);
   const complete = isListType(nullable)
-    ? list(nullable, slot, fieldsOf)
+    ? list(nullable, slot)
     : isAbstractType(nullable)
-      ? abstract(nullable, slot, fieldsOf)
-      : object(nullable as GraphQLObjectType, slot, fieldsOf);
+      ? abstract(nullable, slot)
+      : object(nullable as GraphQLObjectType, slot);
   return isNonNullType(type) ? nonNull(complete, slot) : complete;
 }
 
@@ -90,7 +89,7 @@ function leaf(type: GraphQLLeafType, isNonNull: boolean, slot: Slot): CompleteLe
   };
 }
 
-function object(type: GraphQLObjectType, { nodes }: Slot, fieldsOf: FieldsOf): Complete {
+function object(type: GraphQLObjectType, { nodes, fieldsOf }: Slot): Complete {
   let fields: readonly FieldPlan[] | null = null;
   const complete: Complete = (value, place) => {
     fields ??= fieldsOf(type);
@@ -111,7 +110,7 @@ function object(type: GraphQLObjectType, { nodes }: Slot, fieldsOf: FieldsOf): C
   };
 }
 
-function abstract(type: GraphQLAbstractType, slot: Slot, fieldsOf: FieldsOf): Complete {
+function abstract(type: GraphQLAbstractType, slot: Slot): Complete {
   const resolveType = type.resolveType ?? defaultTypeResolver;
   const objects = new Map<string, Complete>();
   /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
@@ -126,7 +125,7 @@ function abstract(type: GraphQLAbstractType, slot: Slot, fieldsOf: FieldsOf): Co
         { nodes: slot.nodes },
       );
     }
-    const complete = object(named, slot, fieldsOf);
+    const complete = object(named, slot);
     objects.set(named.name, complete);
     return complete;
   };
@@ -139,11 +138,11 @@ function abstract(type: GraphQLAbstractType, slot: Slot, fieldsOf: FieldsOf): Co
   };
 }
 
-function list(type: GraphQLList<GraphQLOutputType>, slot: Slot, fieldsOf: FieldsOf): Complete {
+function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
   const itemType = type.ofType;
   const entry: Slot = { ...slot, typename: undefined, isNonNull: isNonNullType(itemType) };
   const leaf = leafCompleterOf(itemType, slot);
-  const complete = leaf ?? completerOf(itemType, entry, fieldsOf);
+  const complete = leaf ?? completerOf(itemType, entry);
 
   /** An entry of the answer's list, or its place where it is on its way. */
   function completeItem(item: unknown, above: Place, index: number): unknown {

@@ -1,13 +1,21 @@
-import { type GraphQLError, type GraphQLResolveInfo, locatedError, type ResponsePath } from 'graphql';
+import {
+  type GraphQLError,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  locatedError,
+  type ResponsePath,
+} from 'graphql';
+import type { FieldPlan } from './compile.ts';
 import type { Complete, Slot } from './complete.ts';
 import type { Execution } from './execution.ts';
+import type { PreparedSelection } from './selection.ts';
 import { Whole } from './whole.ts';
 
 /**
  * A place in the answer: of a field, or of an entry of a list. It is what a resolver is told besides its arguments, where
  * an error says that it happened, and what stands for a value that is on its way.
  */
-export class Place extends Whole implements GraphQLResolveInfo, ResponsePath {
+export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, PreparedSelection {
   /** The object or list that it is a member of. */
   readonly above: Whole;
   readonly slot: Slot;
@@ -86,6 +94,15 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath {
     while (place.typename === undefined && place.prev !== undefined) place = place.prev;
     return place;
   }
+  fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
+    return this.slot.fieldsOf(type);
+  }
+  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+    return this.execution.argumentsOf(field);
+  }
+  below(field: FieldPlan): Place {
+    return new Place(this.execution, this, field, field.name);
+  }
   get path(): ResponsePath {
     return this;
   }
@@ -119,8 +136,8 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath {
   get variableValues() {
     return this.execution.variableValues;
   }
-  get known() {
-    return this.execution.plan.known;
+  get prepared(): this {
+    return this;
   }
   get rootValue() {
     return undefined;

@@ -47,12 +47,16 @@ export const accountLink = createLink({
   read: readAccount,
 });
 
+function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
+  const reading = reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
+  return reading.then((accounts) => accountIn(accounts, ids));
+}
+
 /** The entry with the account's id, or the only entry where it has none. */
-async function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
-  const accounts = await reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
+function accountIn(accounts: readonly Account[], { accountId }: ViewIds): Account {
   const [only] = accounts;
   if (accounts.length === 1 && only !== undefined && !sound(sound(only).id)) return only;
-  return entryOf(accounts, ids.accountId, getAccountsScope);
+  return entryOf(accounts, accountId, getAccountsScope);
 }
 
 /**

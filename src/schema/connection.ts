@@ -1,8 +1,8 @@
-import { sound } from '../bank/answer.ts';
 import { badUserInput } from '../bank/error.ts';
 import type { Asking, Context } from './context.ts';
 import { askAhead, type Planning } from './field-facts.ts';
 import { fromIdsAhead } from './link.ts';
+import { eachEntry } from './list-entry.ts';
 
 interface PageArguments {
   readonly first?: number | null | undefined;
@@ -85,9 +85,8 @@ function connectionOf<Item, Node>(
   if (first !== null) end = Math.min(end, start + first);
   if (last !== null) start = Math.max(start, end - last);
 
-  const edges = list
-    .slice(start, end)
-    .map((entry, offset) => new Edge(toEntry(entry, start + offset, toNode), start + offset));
+  const nodes = eachEntry(list.slice(start, end), (record, offset) => toNode(record, start + offset));
+  const edges = nodes.map((node, offset) => new Edge(node, start + offset));
   return {
     edges,
     totalCount: list.length,
@@ -103,10 +102,10 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   load: (parent: Parent, args: Args, context: Asking) => Promise<readonly Item[]>,
   toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
 ) {
-  const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) => {
+  const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
-    return connectionOf(await load(parent, args, context), page, (record, index) =>
-      toNode(parent, record, index, args, context),
+    return load(parent, args, context).then((list) =>
+      connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context)),
     );
   };
   const ahead = (parent: Parent, args: Args & PageArguments, context: Asking) => {
@@ -119,20 +118,6 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     return null;
   };
   return { resolve, extensions: fromIdsAhead(ahead, plan) };
-}
-
-/** An entry's object; the error that stands in its place, or that making it throws, where it broke the contract. */
-function toEntry<Item, Node>(
-  entry: Item,
-  index: number,
-  toNode: (record: Exclude<Item, Error>, index: number) => Node,
-): Node {
-  try {
-    return toNode(sound(entry), index);
-  } catch (error) {
-    // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
-    return error as Node;
-  }
 }
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');

@@ -1,7 +1,14 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { GraphQLResolveInfo } from 'graphql';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { expect, test } from 'vitest';
+import {
+  argumentsOf,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  selectionBelow,
+} from '../../src/executor/selection.ts';
 import { answerOf, prepare, schemaOf } from '../support/both-executors.ts';
 
 /** How what is on its way comes to its place in the answer, and what a resolver is told of its own. */
@@ -73,4 +80,40 @@ test('a method of an object is told what a resolver is', async () => {
   const answer = { data: { item: { text: '1 context text item' } } };
   expect(await run({}, 'context')).toEqual(answer);
   expect(await reference({}, 'context')).toEqual(answer);
+});
+
+test('what is prepared of a selection is the same in each execution, and its arguments are each execution’s own', async () => {
+  const seen: { slot: object; fields: readonly SelectedField[]; args: unknown[]; belowThat: string[] }[] = [];
+  const schema = schemaOf('type Query { item: Item } type Item { item(n: Int): Item text: String }', {
+    'Query.item': (_source, _args, _context, info: Selection) => {
+      const type = info.schema.getType('Item');
+      if (!isObjectType(type) || !info.prepared) throw new Error('nothing is prepared');
+      const fields = selectedFields(info, type);
+      seen.push({
+        slot: info.prepared.slot,
+        fields,
+        args: fields.map((field) => argumentsOf(field, info)),
+        belowThat: fields.flatMap((field) =>
+          selectedFields(selectionBelow(field, info), type).map(({ name }) => name),
+        ),
+      });
+    },
+  });
+  const { run } = prepare(
+    schema,
+    'query ($n: Int, $yes: Boolean!) { item { one: item(n: $n) { a: text b: text @include(if: $yes) } text } }',
+  );
+  await run({ n: 1, yes: true });
+  await run({ n: 2, yes: true });
+  await run({ n: 2, yes: false });
+  const [first, second, third] = seen;
+  expect(second?.slot).toBe(first?.slot);
+  expect(second?.fields).toBe(first?.fields);
+  expect(third?.slot).not.toBe(first?.slot);
+  expect(seen.map(({ args }) => args)).toEqual([
+    [{ n: 1 }, {}],
+    [{ n: 2 }, {}],
+    [{ n: 2 }, {}],
+  ]);
+  expect(seen.map(({ belowThat }) => belowThat.join())).toEqual(['a,b', 'a,b', 'a']);
 });
