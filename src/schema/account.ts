@@ -5,7 +5,7 @@ import { type Account, getAccountsScope } from '../contract/account.ts';
 import type { BankIds, ViewIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
+import { connectionFromIds, connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
 import {
@@ -214,7 +214,7 @@ builder.node(AccountRef, {
   }),
 });
 
-export const AccountConnection = builder.connectionObject(
-  { type: AccountRef, name: 'AccountConnection', description: 'A list of accounts.' },
-  { name: 'AccountEdge', description: 'An account and its place in a list.' },
-);
+export const AccountConnection = connectionTo(AccountRef, {
+  list: 'A list of accounts.',
+  entry: 'An account and its place in a list.',
+});

@@ -12,6 +12,7 @@ import {
 import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { type Asking, bankIdOr } from './context.ts';
 import { known } from './field-facts.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
@@ -152,10 +153,10 @@ builder.node(BranchRef, {
   }),
 });
 
-export const BranchConnection = builder.connectionObject(
-  { type: BranchRef, name: 'BranchConnection', description: 'A list of branches.' },
-  { name: 'BranchEdge', description: 'A branch and its place in a list.' },
-);
+export const BranchConnection = connectionTo(BranchRef, {
+  list: 'A list of branches.',
+  entry: 'A branch and its place in a list.',
+});
 
 export const BranchFilter = builder.inputType('BranchFilter', {
   description: 'The query body of postBranches.',

@@ -17,7 +17,6 @@ export const builder = new SchemaBuilder<{
     // Fields of our own, see node.ts: Pothos' would not tell the reader which fields are selected.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-    nodesOnConnection: { description: 'The entries of the page.' },
     cursorType: 'String',
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
     idFieldOptions: { description: 'Globally unique; opaque; give it to `node`.' },

@@ -1,8 +1,12 @@
+import type { ObjectRef } from '@pothos/core';
 import { badUserInput } from '../bank/error.ts';
+import { builder } from './builder.ts';
 import type { Asking, Context } from './context.ts';
 import { askAhead, type Planning } from './field-facts.ts';
 import { fromIdsAhead } from './link.ts';
 import { eachEntry } from './list-entry.ts';
+
+type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
 interface PageArguments {
   readonly first?: number | null | undefined;
@@ -42,30 +46,32 @@ class Edge<Node> {
   }
 }
 
-interface Connection<Node> {
-  readonly edges: Edge<Node>[];
+/** A page of a list of so many entries. What few ask for, its edges and its place in the list, is made for those. */
+class Connection<Node> {
+  readonly nodes: readonly Node[];
   readonly totalCount: number;
-  readonly pageInfo: PageInfo;
-}
+  readonly #start: number;
 
-/** Where a page stands in the whole list. Its cursors are made for those who ask for them, too. */
-class PageInfo {
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-  readonly #edges: readonly Edge<unknown>[];
-
-  constructor(hasNextPage: boolean, hasPreviousPage: boolean, edges: readonly Edge<unknown>[]) {
-    this.hasNextPage = hasNextPage;
-    this.hasPreviousPage = hasPreviousPage;
-    this.#edges = edges;
+  constructor(nodes: readonly Node[], start: number, totalCount: number) {
+    this.nodes = nodes;
+    this.totalCount = totalCount;
+    this.#start = start;
   }
 
-  get startCursor(): string | null {
-    return this.#edges[0]?.cursor ?? null;
+  get edges(): Edge<Node>[] {
+    return this.nodes.map((node, offset) => new Edge(node, this.#start + offset));
   }
 
-  get endCursor(): string | null {
-    return this.#edges.at(-1)?.cursor ?? null;
+  get pageInfo() {
+    const { nodes, totalCount } = this;
+    const start = this.#start;
+    const end = start + nodes.length;
+    return {
+      hasNextPage: end < totalCount,
+      hasPreviousPage: start > 0,
+      startCursor: start < end ? cursorAt(start) : null,
+      endCursor: start < end ? cursorAt(end - 1) : null,
+    };
   }
 }
 
@@ -86,13 +92,31 @@ function connectionOf<Item, Node>(
   if (last !== null) start = Math.max(start, end - last);
 
   const nodes = eachEntry(list.slice(start, end), (record, offset) => toNode(record, start + offset));
-  const edges = nodes.map((node, offset) => new Edge(node, start + offset));
-  return {
-    edges,
-    totalCount: list.length,
-    pageInfo: new PageInfo(end < list.length, start > 0, edges),
-  };
+  return new Connection(nodes, start, list.length);
 }
+
+/** The connection type over this one. Pothos would take its nodes out of its edges, which few ask for. */
+export const connectionTo = <Node>(
+  type: ObjectRef<SchemaTypes, Node>,
+  descriptions: { readonly list: string; readonly entry: string },
+) =>
+  builder.connectionObject(
+    {
+      type,
+      name: `${type.name}Connection`,
+      description: descriptions.list,
+      fields: (t) => ({
+        nodes: t.field({
+          type: [type],
+          nullable: { list: true, items: true },
+          description: 'The entries of the page.',
+          // Pothos knows the edges only; what is resolved is what connectionFromIds made.
+          resolve: (page: object) => (page as Connection<Node>).nodes,
+        }),
+      }),
+    },
+    { name: `${type.name}Edge`, description: descriptions.entry },
+  );
 
 /**
  * A connection field over a list that its parent's ids (and the field's arguments) name.

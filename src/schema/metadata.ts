@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type MetadataEntry, type MetadataQuery, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
+import { connectionFromIds, connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { createLink, fromIds, type Linked, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
@@ -55,10 +55,10 @@ builder.node(MetadataRef, {
   }),
 });
 
-const MetadataConnection = builder.connectionObject(
-  { type: MetadataRef, name: 'MetadataEntryConnection', description: 'A list of metadata entries.' },
-  { name: 'MetadataEntryEdge', description: 'A metadata entry and its place in a list.' },
-);
+const MetadataConnection = connectionTo(MetadataRef, {
+  list: 'A list of metadata entries.',
+  entry: 'A metadata entry and its place in a list.',
+});
 
 builder.queryField('metadata', (t) =>
   t.connection(

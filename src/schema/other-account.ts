@@ -8,6 +8,7 @@ import {
 import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
@@ -150,7 +151,7 @@ builder.node(OtherAccountRef, {
   }),
 });
 
-export const OtherAccountConnection = builder.connectionObject(
-  { type: OtherAccountRef, name: 'OtherAccountConnection', description: 'A list of counterparties.' },
-  { name: 'OtherAccountEdge', description: 'A counterparty and its place in a list.' },
-);
+export const OtherAccountConnection = connectionTo(OtherAccountRef, {
+  list: 'A list of counterparties.',
+  entry: 'A counterparty and its place in a list.',
+});

@@ -12,6 +12,7 @@ import {
 import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { type Asking, bankIdOr } from './context.ts';
 import { known } from './field-facts.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
@@ -113,10 +114,10 @@ builder.node(ProductRef, {
   }),
 });
 
-export const ProductConnection = builder.connectionObject(
-  { type: ProductRef, name: 'ProductConnection', description: 'A list of products.' },
-  { name: 'ProductEdge', description: 'A product and its place in a list.' },
-);
+export const ProductConnection = connectionTo(ProductRef, {
+  list: 'A list of products.',
+  entry: 'A product and its place in a list.',
+});
 
 export const ProductFilter = builder.inputType('ProductFilter', {
   description: 'The query body of postProducts.',
