@@ -8,15 +8,7 @@ import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
-import {
-  createLink,
-  fromIds,
-  fromPath,
-  type Linked,
-  linkFromIds,
-  linksFromRecord,
-  recordOf,
-} from './link.ts';
+import { createLink, fromPath, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
 import { entryOf } from './list-entry.ts';
 import {
   loadOtherAccounts,
@@ -71,11 +63,12 @@ export const accountEntry = ({ bankId, accountId, viewId }: ViewIds, record: Acc
 });
 
 export const AccountRef = builder.objectRef<AccountNode>('Account');
-builder.node(AccountRef, {
+AccountRef.implement({
   description:
     'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
-  id: { resolve: accountLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(accountLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', fromPath("REST `id`; the path's where the bank gave none.")),
     viewId: t.exposeID('viewId', fromPath('The view through which the account is seen, from the path.')),

@@ -90,10 +90,11 @@ const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta
 });
 
 export const BranchRef = builder.objectRef<BranchNode>('Branch');
-builder.node(BranchRef, {
+BranchRef.implement({
   description: 'A branch of a bank. REST: getBranches, or postBranches.',
-  id: { resolve: branchLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(branchLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     branchId: t.id({
       nullable: true,

@@ -10,7 +10,7 @@ import {
 } from '../executor/selection.ts';
 import type { Asking, Context } from './context.ts';
 import { askAhead, type FieldFacts, facts, factsOf, type Lead, type Planning } from './field-facts.ts';
-import { forged } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
 import { eachEntry } from './list-entry.ts';
 
 /**
@@ -60,8 +60,13 @@ export interface LinkOptions<Ids extends object, Item, Key extends readonly unkn
 
 export interface Link<Ids extends object, Item> {
   readonly name: string;
-  /** The key of a linked object as JSON. */
-  keyOf(linked: Linked<Ids, Item>): string;
+  /** The options of the field `id`: the global id of a linked object, which is no promise as Pothos' own would be. */
+  readonly idField: {
+    readonly nullable: false;
+    readonly description: string;
+    readonly extensions: typeof fromIds;
+    readonly resolve: (linked: Linked<Ids, Item>) => string;
+  };
   /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
   idsOf(key: unknown): Ids;
   /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
@@ -77,7 +82,12 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
   const stepsOf = createSteps(name);
   return {
     name,
-    keyOf: (linked) => JSON.stringify(toKey(linked)),
+    idField: {
+      nullable: false,
+      description: globalIdDescription,
+      extensions: fromIds,
+      resolve: (linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
+    },
     idsOf(value) {
       const parsed = key.safeParse(value);
       // A key in another order, or with more in it, would be a second id of the same node.

@@ -29,10 +29,11 @@ export const metadataLink = createLink({
 });
 
 export const MetadataRef = builder.objectRef<MetadataNode>('MetadataEntry');
-builder.node(MetadataRef, {
+MetadataRef.implement({
   description: 'A metadata entry. REST: postMetadata.',
-  id: { resolve: metadataLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(metadataLink.idField),
     metadataId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',

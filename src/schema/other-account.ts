@@ -101,11 +101,12 @@ const AccountHolderRef = builder.objectRef<NonNullable<OtherAccount['holder']>>(
 });
 
 export const OtherAccountRef = builder.objectRef<OtherAccountNode>('OtherAccount');
-builder.node(OtherAccountRef, {
+OtherAccountRef.implement({
   description:
     'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
-  id: { resolve: otherAccountLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(otherAccountLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', fromPath('The account that it is a counterparty of, from the path.')),
     viewId: t.exposeID('viewId', fromPath('The view through which it is seen, from the path.')),

@@ -52,10 +52,11 @@ async function readProduct(ids: ProductIds, { reader: { loaders } }: Asking): Pr
 }
 
 export const ProductRef = builder.objectRef<ProductNode>('Product');
-builder.node(ProductRef, {
+ProductRef.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
-  id: { resolve: productLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(productLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
