@@ -10,8 +10,8 @@ import {
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { type Complete, completerOf } from './complete.ts';
-import { type KnownSelections, type SelectedField, selectedFields } from './selection.ts';
+import { type Complete, type CompleteLeaf, completerOf, leafCompleterOf, type Slot } from './complete.ts';
+import { collectFields, type SelectedField } from './selection.ts';
 
 /**
  * An operation whose @skip and @include are decided, prepared to be executed again and again: what an executor finds out
@@ -25,7 +25,6 @@ export interface OperationPlan {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly fragments: GraphQLResolveInfo['fragments'];
-  readonly known: KnownSelections;
   readonly hideSuggestions: boolean;
   readonly fields: readonly FieldPlan[];
   /** How many fields have been prepared, which number the arguments of an execution. */
@@ -33,20 +32,21 @@ export interface OperationPlan {
 }
 
 /** One field of an object, under its name in the answer. */
-export interface FieldPlan {
+export interface FieldPlan extends Slot {
   readonly name: string;
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
-  readonly parentType: GraphQLObjectType;
   /** The field's value where it is the same for every object: that of __typename. */
   readonly constant: string | undefined;
-  readonly resolve: GraphQLFieldResolver<unknown, unknown>;
+  /** Null: the field is a property of its object. */
+  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** Whether the resolver takes `info`. It names it as its fourth parameter: what it does not name is not made. */
+  readonly takesInfo: boolean;
   /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** Its place among the arguments of an execution. */
   readonly index: number;
-  readonly isNonNull: boolean;
   readonly complete: Complete;
+  /** The same, where the field's type is a leaf. */
+  readonly leaf: CompleteLeaf | null;
 }
 
 interface CompileOptions {
@@ -63,36 +63,33 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   const { schema, operation, fragments, hideSuggestions } = options;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
-  const known: KnownSelections = new WeakMap();
   const fields: FieldPlan[] = [];
-  const plan: OperationPlan = { schema, operation, fragments, known, hideSuggestions, fields, size: 0 };
+  const plan: OperationPlan = { schema, operation, fragments, hideSuggestions, fields, size: 0 };
 
   const fieldsOf = (
     nodes: readonly Pick<FieldNode, 'selectionSet'>[],
     parentType: GraphQLObjectType,
   ): FieldPlan[] =>
-    selectedFields({ ...options, fieldNodes: nodes, known }, parentType).map((selected) =>
+    collectFields({ ...options, fieldNodes: nodes }, parentType).map((selected) =>
       fieldOf(selected, parentType),
     );
 
   const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
-    const objects = new Map<GraphQLObjectType, readonly FieldPlan[]>();
-    const objectOf = (objectType: GraphQLObjectType) => {
-      const object = objects.get(objectType) ?? fieldsOf(nodes, objectType);
-      objects.set(objectType, object);
-      return object;
-    };
+    const { resolve = null } = field;
+    const isNonNull = isNonNullType(field.type);
+    const typename = parentType.name;
+    const objectOf = memoised((objectType: GraphQLObjectType) => fieldsOf(nodes, objectType));
+    const slot: Slot = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
+      ...slot,
       name,
-      field,
-      nodes,
-      parentType,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
-      resolve: field.resolve ?? propertyOf(field.name),
+      resolve,
+      takesInfo: resolve !== null && resolve.length > 3,
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
-      isNonNull: isNonNullType(field.type),
-      complete: completerOf(field.type, { parentType, field, nodes, objectOf }),
+      leaf: leafCompleterOf(field.type, slot),
+      complete: completerOf(field.type, slot),
     };
   };
 
@@ -100,14 +97,14 @@ export function compileOperation(options: CompileOptions): OperationPlan {
   return plan;
 }
 
-/** What stands for a resolver that a field has none of. */
-const propertyOf =
-  (name: string): GraphQLFieldResolver<unknown, unknown> =>
-  (source, args, context, info) => {
-    if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
-    const property: unknown = Reflect.get(source, name);
-    return typeof property === 'function' ? property.call(source, args, context, info) : property;
+function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
   };
+}
 
 const none = Object.freeze({});
 

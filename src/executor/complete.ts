@@ -11,6 +11,7 @@ import {
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   GraphQLString,
+  getNullableType,
   isAbstractType,
   isLeafType,
   isListType,
@@ -18,83 +19,98 @@ import {
   isObjectType,
 } from 'graphql';
 import type { FieldPlan } from './compile.ts';
-import { executeFields, isPromise, type Path, swallow } from './execution.ts';
-import type { FieldPlace } from './field-place.ts';
+import { executeFields, isPromise } from './execution.ts';
+import { Place } from './place.ts';
 
 /**
- * Makes a value of the answer of what the field's resolver gave, or a promise of one. `path` is where it stands: the field's
- * place, or that of an entry of its list.
+ * Makes a value of the answer of what the field's resolver gave; its place, where the value is on its way.
  * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
  */
-export type Complete = (value: unknown, field: FieldPlace, path: Path) => unknown;
+export type Complete = (value: unknown, place: Place) => unknown;
 
-interface Place {
-  readonly parentType: GraphQLObjectType;
+/** The same of a leaf, which is never on its way and needs to know no place. */
+export type CompleteLeaf = (value: unknown) => unknown;
+
+/** What is known beforehand of the places of a field, or of the entries of its list. */
+export interface Slot {
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
+  readonly parentType: GraphQLObjectType;
+  /** The parent type's name, as a path has it; undefined for entries. */
+  readonly typename: string | undefined;
+  readonly isNonNull: boolean;
   /** The fields that are selected of an object of this type. */
-  readonly objectOf: (type: GraphQLObjectType) => readonly FieldPlan[];
+  readonly fieldsOf: (type: GraphQLObjectType) => readonly FieldPlan[];
 }
 
 /** How the values of a type are completed: the specification's CompleteValue, decided once for each field. */
-export function completerOf(type: GraphQLOutputType, place: Place): Complete {
-  if (isNonNullType(type)) return nonNull(completerOf(type.ofType, place), place);
-  if (isListType(type)) return list(type, place);
-  if (isLeafType(type)) return leaf(type);
-  if (isAbstractType(type)) return abstract(type, place);
-  return object(type, place);
+export function completerOf(type: GraphQLOutputType, slot: Slot): Complete {
+  const leaf = leafCompleterOf(type, slot);
+  if (leaf !== null) return leaf;
+  const nullable = getNullableType(type);
+  const complete = isListType(nullable)
+    ? list(nullable, slot)
+    : isAbstractType(nullable)
+      ? abstract(nullable, slot)
+      : object(nullable as GraphQLObjectType, slot);
+  return isNonNullType(type) ? nonNull(complete, slot) : complete;
 }
 
-function nonNull(complete: Complete, { parentType, field }: Place): Complete {
-  const check = (completed: unknown) => {
-    if (completed === null)
-      throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
+/** The same of a leaf type; null of another. */
+export function leafCompleterOf(type: GraphQLOutputType, slot: Slot): CompleteLeaf | null {
+  const nullable = getNullableType(type);
+  return isLeafType(nullable) ? leaf(nullable, isNonNullType(type), slot) : null;
+}
+
+const noNull = ({ parentType, field }: Slot) =>
+  new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
+
+function nonNull(complete: Complete, slot: Slot): Complete {
+  return (value, place) => {
+    const completed = complete(value, place);
+    if (completed === null) throw noNull(slot);
     return completed;
   };
-  return (value, at, path) => {
-    const completed = complete(value, at, path);
-    return completed instanceof Promise ? completed.then(check) : check(completed);
-  };
 }
 
-function leaf(type: GraphQLLeafType): Complete {
-  const complete = ifPresent((value) => {
+function leaf(type: GraphQLLeafType, isNonNull: boolean, slot: Slot): CompleteLeaf {
+  // What most values are, and what coercion leaves as it is.
+  const isText = type === GraphQLString || type === GraphQLID;
+  return (value) => {
+    if (isText && typeof value === 'string') return value;
+    if (isAbsent(value)) {
+      if (isNonNull) throw noNull(slot);
+      return null;
+    }
     const coerced = type.coerceOutputValue(value);
     if (coerced === null || coerced === undefined)
       throw new Error(`Expected \`${type.name}.coerceOutputValue\` to return a value that is not null.`);
     return coerced;
-  });
-  if (type !== GraphQLString && type !== GraphQLID) return complete;
-  // What most values are, and what coercion leaves as it is.
-  return (value, at, path) => (typeof value === 'string' ? value : complete(value, at, path));
+  };
 }
 
-function object(type: GraphQLObjectType, { nodes, objectOf }: Place): Complete {
+function object(type: GraphQLObjectType, { nodes, fieldsOf }: Slot): Complete {
   let fields: readonly FieldPlan[] | null = null;
-  const refuse = () => new GraphQLError(`Expected value of type "${type.name}".`, { nodes });
-  const check = (isOfType: unknown) => {
-    if (!isOfType) throw refuse();
-  };
-  const complete: Complete = (value, { execution }, path) => {
-    fields ??= objectOf(type);
-    return executeFields(execution, fields, value, path);
+  const complete: Complete = (value, place) => {
+    fields ??= fieldsOf(type);
+    return executeFields(fields, value, place);
   };
   const { isTypeOf } = type;
-  if (!isTypeOf) return ifPresent(complete);
-  return ifPresent((value, at, path) => {
-    const { execution } = at;
-    const isOfType = isTypeOf(value, execution.context, at);
-    if (isPromise(isOfType))
-      return execution.after(isOfType, (resolved) => {
-        check(resolved);
-        return complete(value, at, path);
-      });
-    check(isOfType);
-    return complete(value, at, path);
-  });
+  if (!isTypeOf) return (value, place) => (isAbsent(value) ? null : complete(value, place));
+  const completeIf = (isOfType: unknown, value: unknown, place: Place) => {
+    if (!isOfType) throw new GraphQLError(`Expected value of type "${type.name}".`, { nodes });
+    return complete(value, place);
+  };
+  return (value, place) => {
+    if (isAbsent(value)) return null;
+    const isOfType = isTypeOf(value, place.execution.context, place.info);
+    return isPromise(isOfType)
+      ? place.wait(isOfType, (resolved) => completeIf(resolved, value, place))
+      : completeIf(isOfType, value, place);
+  };
 }
 
-function abstract(type: GraphQLAbstractType, place: Place): Complete {
+function abstract(type: GraphQLAbstractType, slot: Slot): Complete {
   const resolveType = type.resolveType ?? defaultTypeResolver;
   const objects = new Map<string, Complete>();
   /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
@@ -103,72 +119,68 @@ function abstract(type: GraphQLAbstractType, place: Place): Complete {
     if (known !== undefined) return known;
     const named = typeof name === 'string' ? schema.getType(name) : undefined;
     if (!isObjectType(named) || !schema.isSubType(type, named)) {
-      const at = `${place.parentType.name}.${place.field.name}`;
+      const at = `${slot.parentType.name}.${slot.field.name}`;
       throw new GraphQLError(
         `Abstract type "${type.name}" must resolve to one of its object types at runtime for field "${at}".`,
-        { nodes: place.nodes },
+        { nodes: slot.nodes },
       );
     }
-    const complete = object(named, place);
+    const complete = object(named, slot);
     objects.set(named.name, complete);
     return complete;
   };
-  return ifPresent((value, at, path) => {
-    const { execution } = at;
-    const name = resolveType(value, execution.context, at, type);
+  return (value, place) => {
+    if (isAbsent(value)) return null;
+    const name = resolveType(value, place.execution.context, place.info, type);
     return isPromise(name)
-      ? execution.after(name, (resolved) => objectNamed(resolved, at)(value, at, path))
-      : objectNamed(name, at)(value, at, path);
-  });
+      ? place.wait(name, (resolved) => objectNamed(resolved, place)(value, place))
+      : objectNamed(name, place)(value, place);
+  };
 }
 
-function list(type: GraphQLList<GraphQLOutputType>, place: Place): Complete {
-  const complete = completerOf(type.ofType, place);
-  const isItemNonNull = isNonNullType(type.ofType);
-  const { parentType, field, nodes } = place;
+function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
+  const itemType = type.ofType;
+  const entry: Slot = { ...slot, typename: undefined, isNonNull: isNonNullType(itemType) };
+  const leaf = leafCompleterOf(itemType, slot);
+  const complete = leaf ?? completerOf(itemType, entry);
 
-  function completeItem(item: unknown, at: FieldPlace, path: Path): unknown {
+  /** An entry of the answer's list, or its place where it is on its way. */
+  function completeItem(item: unknown, above: Place, index: number): unknown {
+    // As in executeField: a leaf is completed without its place.
+    let place = leaf === null ? new Place(above.execution, above, entry, index) : undefined;
     try {
-      if (isPromise(item)) return completeItemLater(item, at, path);
-      const completed = complete(item, at, path);
-      return completed instanceof Promise ? completed.then(undefined, failing(at, path)) : completed;
+      if (leaf !== null && !isPromise(item)) return leaf(item);
+      place ??= new Place(above.execution, above, entry, index);
+      return isPromise(item) ? place.wait(item, complete) : complete(item, place);
     } catch (error) {
-      return at.execution.fail(error, nodes, path, isItemNonNull);
+      place ??= new Place(above.execution, above, entry, index);
+      return place.fail(error);
     }
   }
 
-  const completeItemLater = (item: PromiseLike<unknown>, at: FieldPlace, path: Path) =>
-    at.execution.after(item, (resolved) => complete(resolved, at, path), failing(at, path));
-
-  const failing = (at: FieldPlace, path: Path) => (error: unknown) =>
-    at.execution.fail(error, nodes, path, isItemNonNull);
-
-  return ifPresent((value, at, path) => {
+  return (value, place) => {
+    if (isAbsent(value)) return null;
     if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
       throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${parentType.name}.${field.name}".`,
+        `Expected Iterable, but did not find one for field "${slot.parentType.name}.${slot.field.name}".`,
       );
     const completed: unknown[] = [];
-    let pending = 0;
-    try {
-      for (const item of value as Iterable<unknown>) {
-        const place = { prev: path, key: completed.length, typename: undefined };
-        const done = completeItem(item, at, place);
-        if (done instanceof Promise) pending++;
+    let missing = 0;
+    for (const item of value as Iterable<unknown>) {
+      const done = completeItem(item, place, completed.length);
+      if (done instanceof Place) {
+        completed.push(done.members);
+        missing++;
+      } else {
         completed.push(done);
       }
-    } catch (error) {
-      swallow(completed);
-      throw error;
     }
-    return pending === 0 ? completed : Promise.all(completed);
-  });
+    return place.hold(completed, missing);
+  };
 }
 
-/** An error in a value's place is thrown, and null is null. */
-const ifPresent =
-  (complete: Complete): Complete =>
-  (value, at, path) => {
-    if (value instanceof Error) throw value;
-    return value === null || value === undefined ? null : complete(value, at, path);
-  };
+/** Whether a value is none. Errors: the value itself, where an error stands in its place. */
+function isAbsent(value: unknown): boolean {
+  if (value instanceof Error) throw value;
+  return value === null || value === undefined;
+}

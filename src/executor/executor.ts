@@ -10,8 +10,9 @@ import {
   visit,
 } from 'graphql';
 import { compileOperation, type OperationPlan } from './compile.ts';
-import { Execution, executeFields, executeFieldsSerially } from './execution.ts';
+import { Execution, executeInTurn, executeRoot } from './execution.ts';
 import { fragmentsOf } from './selection.ts';
+import type { Data } from './whole.ts';
 
 export interface PrepareOptions {
   readonly schema: GraphQLSchema;
@@ -88,19 +89,16 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
 
 function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
   const { fields, operation } = execution.plan;
-  const answer = (data: Record<string, unknown> | null): ExecutionResult => {
+  const answer = (data: Data | null): ExecutionResult => {
     execution.isOver = true;
     return execution.errors.length === 0 ? { data } : { errors: execution.errors, data };
   };
   const fail = (error: unknown) => {
-    execution.note(error instanceof GraphQLError ? error : new GraphQLError(String(error)), undefined);
+    execution.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
     return answer(null);
   };
   try {
-    const data =
-      operation.operation === 'mutation'
-        ? executeFieldsSerially(execution, fields, undefined)
-        : executeFields(execution, fields, undefined, undefined);
+    const data = (operation.operation === 'mutation' ? executeInTurn : executeRoot)(execution, fields);
     return data instanceof Promise ? data.then(answer, fail) : answer(data);
   } catch (error) {
     return fail(error);

@@ -14,15 +14,20 @@ import {
 /** What looking ahead needs of a resolver's `info`; for the root, the operation stands for the fields. */
 export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
-  /**
-   * What was found before, where `fieldNodes` are the same list each time, and @skip and @include leave out the same:
-   * see compile.ts.
-   */
-  readonly known?: KnownSelections | undefined;
+  /** What is prepared of the same; nothing is where graphql's own executor runs. */
+  readonly prepared?: PreparedSelection | undefined;
 }
 
-/** Fields by the nodes that select their object, and by its type. */
-export type KnownSelections = WeakMap<readonly object[], Map<GraphQLObjectType, readonly SelectedField[]>>;
+/** A selection for which it is worked out once what does not change from one execution to the next. */
+export interface PreparedSelection {
+  /** The same object each time, for what is worked out of the selection to be kept with. */
+  readonly slot: object;
+  fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
+  /** The arguments of one of these fields. Errors: GraphQLError. */
+  argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
+  /** What is selected below one of these fields. */
+  below(field: SelectedField): Selection;
+}
 
 /** A document's fragments by their names. */
 export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
@@ -45,15 +50,11 @@ export interface SelectedField {
  * leave out; in the order of the answer.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
-  const { known, fieldNodes } = selection;
-  if (known === undefined) return collectFields(selection, type);
-  const ofNodes = known.get(fieldNodes) ?? new Map<GraphQLObjectType, readonly SelectedField[]>();
-  const selected = ofNodes.get(type) ?? collectFields(selection, type);
-  known.set(fieldNodes, ofNodes.set(type, selected));
-  return selected;
+  return selection.prepared?.fieldsOf(type) ?? collectFields(selection, type);
 }
 
-function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
+/** The same, where nothing is prepared. */
+export function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
   const nodes = new Map<string, FieldNode[]>();
   const seen = new Set<string>();
 
@@ -91,9 +92,17 @@ function collectFields(selection: Selection, type: GraphQLObjectType): SelectedF
 }
 
 /** The arguments of a selected field, as its resolver is given them. Errors: GraphQLError, as the executor's. */
-export function argumentsOf({ field, nodes }: SelectedField, selection: Selection): Record<string, unknown> {
-  const [node] = nodes;
-  return node === undefined ? {} : getArgumentValues(field, node, selection.variableValues);
+export function argumentsOf(field: SelectedField, selection: Selection): Readonly<Record<string, unknown>> {
+  if (selection.prepared) return selection.prepared.argumentsOf(field);
+  const [node] = field.nodes;
+  return node === undefined ? {} : getArgumentValues(field.field, node, selection.variableValues);
+}
+
+/** What is selected below a selected field. */
+export function selectionBelow(field: SelectedField, selection: Selection): Selection {
+  if (selection.prepared) return selection.prepared.below(field);
+  const { schema, fragments, variableValues } = selection;
+  return { schema, fragments, variableValues, fieldNodes: field.nodes };
 }
 
 function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {

@@ -5,18 +5,10 @@ import { type Account, getAccountsScope } from '../contract/account.ts';
 import type { BankIds, ViewIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
+import { connectionFromIds, connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
-import {
-  createLink,
-  fromIds,
-  fromPath,
-  type Linked,
-  linkFromIds,
-  linksFromRecord,
-  recordOf,
-} from './link.ts';
+import { createLink, fromPath, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
 import { entryOf } from './list-entry.ts';
 import {
   loadOtherAccounts,
@@ -47,12 +39,16 @@ export const accountLink = createLink({
   read: readAccount,
 });
 
+function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
+  const reading = reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
+  return reading.then((accounts) => accountIn(accounts, ids));
+}
+
 /** The entry with the account's id, or the only entry where it has none. */
-async function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
-  const accounts = await reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
+function accountIn(accounts: readonly Account[], { accountId }: ViewIds): Account {
   const [only] = accounts;
   if (accounts.length === 1 && only !== undefined && !sound(sound(only).id)) return only;
-  return entryOf(accounts, ids.accountId, getAccountsScope);
+  return entryOf(accounts, accountId, getAccountsScope);
 }
 
 /**
@@ -67,11 +63,12 @@ export const accountEntry = ({ bankId, accountId, viewId }: ViewIds, record: Acc
 });
 
 export const AccountRef = builder.objectRef<AccountNode>('Account');
-builder.node(AccountRef, {
+AccountRef.implement({
   description:
     'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
-  id: { resolve: accountLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(accountLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', fromPath("REST `id`; the path's where the bank gave none.")),
     viewId: t.exposeID('viewId', fromPath('The view through which the account is seen, from the path.')),
@@ -210,7 +207,7 @@ builder.node(AccountRef, {
   }),
 });
 
-export const AccountConnection = builder.connectionObject(
-  { type: AccountRef, name: 'AccountConnection', description: 'A list of accounts.' },
-  { name: 'AccountEdge', description: 'An account and its place in a list.' },
-);
+export const AccountConnection = connectionTo(AccountRef, {
+  list: 'A list of accounts.',
+  entry: 'An account and its place in a list.',
+});

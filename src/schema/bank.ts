@@ -14,7 +14,7 @@ import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { type Asking, bankIdOr, viewIdOr } from './context.ts';
 import { CustomerRef, customerLink } from './customer.ts';
-import { createLink, fromIds, fromPath, linkFromIds } from './link.ts';
+import { createLink, fromPath, linkFromIds } from './link.ts';
 import { idOf } from './list-entry.ts';
 import { MessageConnection, MessageRef } from './message.ts';
 import { ProductConnection, ProductFilter, type ProductNode, ProductRef, productLink } from './product.ts';
@@ -60,10 +60,11 @@ const viewOf = (
 const queryOf = ({ id, name }: Filter) => present({ id, name });
 
 export const BankRef = builder.objectRef<BankIds>('Bank');
-builder.node(BankRef, {
+BankRef.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
-  id: { resolve: bankLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(bankLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code.")),
     customer: t.field({
       type: CustomerRef,

@@ -12,6 +12,7 @@ import {
 import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { type Asking, bankIdOr } from './context.ts';
 import { known } from './field-facts.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
@@ -89,10 +90,11 @@ const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta
 });
 
 export const BranchRef = builder.objectRef<BranchNode>('Branch');
-builder.node(BranchRef, {
+BranchRef.implement({
   description: 'A branch of a bank. REST: getBranches, or postBranches.',
-  id: { resolve: branchLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(branchLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     branchId: t.id({
       nullable: true,
@@ -152,10 +154,10 @@ builder.node(BranchRef, {
   }),
 });
 
-export const BranchConnection = builder.connectionObject(
-  { type: BranchRef, name: 'BranchConnection', description: 'A list of branches.' },
-  { name: 'BranchEdge', description: 'A branch and its place in a list.' },
-);
+export const BranchConnection = connectionTo(BranchRef, {
+  list: 'A list of branches.',
+  entry: 'A branch and its place in a list.',
+});
 
 export const BranchFilter = builder.inputType('BranchFilter', {
   description: 'The query body of postBranches.',

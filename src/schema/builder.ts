@@ -1,7 +1,7 @@
 import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
 import type { Context } from './context.ts';
-import { encodeGlobalId } from './global-id.ts';
+import { globalIdDescription } from './global-id.ts';
 
 export const builder = new SchemaBuilder<{
   Context: Context;
@@ -13,14 +13,12 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [RelayPlugin],
   relay: {
-    encodeGlobalID: (typename, id) => encodeGlobalId(typename, String(id)),
     // Fields of our own, see node.ts: Pothos' would not tell the reader which fields are selected.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
-    nodesOnConnection: { description: 'The entries of the page.' },
     cursorType: 'String',
     nodeTypeOptions: { description: 'Whatever can be read again by its global id.' },
-    idFieldOptions: { description: 'Globally unique; opaque; give it to `node`.' },
+    idFieldOptions: { description: globalIdDescription },
     pageInfoTypeOptions: { description: 'Where a page of a connection stands in the whole list.' },
     hasNextPageFieldOptions: { description: 'Whether entries follow this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether entries precede this page.' },

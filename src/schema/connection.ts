@@ -1,8 +1,12 @@
-import { sound } from '../bank/answer.ts';
+import type { ObjectRef } from '@pothos/core';
 import { badUserInput } from '../bank/error.ts';
+import { builder } from './builder.ts';
 import type { Asking, Context } from './context.ts';
 import { askAhead, type Planning } from './field-facts.ts';
 import { fromIdsAhead } from './link.ts';
+import { eachEntry } from './list-entry.ts';
+
+type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
 interface PageArguments {
   readonly first?: number | null | undefined;
@@ -42,30 +46,32 @@ class Edge<Node> {
   }
 }
 
-interface Connection<Node> {
-  readonly edges: Edge<Node>[];
+/** A page of a list of so many entries. What few ask for, its edges and its place in the list, is made for those. */
+class Connection<Node> {
+  readonly nodes: readonly Node[];
   readonly totalCount: number;
-  readonly pageInfo: PageInfo;
-}
+  readonly #start: number;
 
-/** Where a page stands in the whole list. Its cursors are made for those who ask for them, too. */
-class PageInfo {
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-  readonly #edges: readonly Edge<unknown>[];
-
-  constructor(hasNextPage: boolean, hasPreviousPage: boolean, edges: readonly Edge<unknown>[]) {
-    this.hasNextPage = hasNextPage;
-    this.hasPreviousPage = hasPreviousPage;
-    this.#edges = edges;
+  constructor(nodes: readonly Node[], start: number, totalCount: number) {
+    this.nodes = nodes;
+    this.totalCount = totalCount;
+    this.#start = start;
   }
 
-  get startCursor(): string | null {
-    return this.#edges[0]?.cursor ?? null;
+  get edges(): Edge<Node>[] {
+    return this.nodes.map((node, offset) => new Edge(node, this.#start + offset));
   }
 
-  get endCursor(): string | null {
-    return this.#edges.at(-1)?.cursor ?? null;
+  get pageInfo() {
+    const { nodes, totalCount } = this;
+    const start = this.#start;
+    const end = start + nodes.length;
+    return {
+      hasNextPage: end < totalCount,
+      hasPreviousPage: start > 0,
+      startCursor: start < end ? cursorAt(start) : null,
+      endCursor: start < end ? cursorAt(end - 1) : null,
+    };
   }
 }
 
@@ -85,15 +91,32 @@ function connectionOf<Item, Node>(
   if (first !== null) end = Math.min(end, start + first);
   if (last !== null) start = Math.max(start, end - last);
 
-  const edges = list
-    .slice(start, end)
-    .map((entry, offset) => new Edge(toEntry(entry, start + offset, toNode), start + offset));
-  return {
-    edges,
-    totalCount: list.length,
-    pageInfo: new PageInfo(end < list.length, start > 0, edges),
-  };
+  const nodes = eachEntry(list.slice(start, end), (record, offset) => toNode(record, start + offset));
+  return new Connection(nodes, start, list.length);
 }
+
+/** The connection type over this one. Pothos would take its nodes out of its edges, which few ask for. */
+export const connectionTo = <Node>(
+  type: ObjectRef<SchemaTypes, Node>,
+  descriptions: { readonly list: string; readonly entry: string },
+) =>
+  builder.connectionObject(
+    {
+      type,
+      name: `${type.name}Connection`,
+      description: descriptions.list,
+      fields: (t) => ({
+        nodes: t.field({
+          type: [type],
+          nullable: { list: true, items: true },
+          description: 'The entries of the page.',
+          // Pothos knows the edges only; what is resolved is what connectionFromIds made.
+          resolve: (page: object) => (page as Connection<Node>).nodes,
+        }),
+      }),
+    },
+    { name: `${type.name}Edge`, description: descriptions.entry },
+  );
 
 /**
  * A connection field over a list that its parent's ids (and the field's arguments) name.
@@ -103,10 +126,10 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   load: (parent: Parent, args: Args, context: Asking) => Promise<readonly Item[]>,
   toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
 ) {
-  const resolve = async (parent: Parent, args: Args & PageArguments, context: Context) => {
+  const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
-    return connectionOf(await load(parent, args, context), page, (record, index) =>
-      toNode(parent, record, index, args, context),
+    return load(parent, args, context).then((list) =>
+      connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context)),
     );
   };
   const ahead = (parent: Parent, args: Args & PageArguments, context: Asking) => {
@@ -119,20 +142,6 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     return null;
   };
   return { resolve, extensions: fromIdsAhead(ahead, plan) };
-}
-
-/** An entry's object; the error that stands in its place, or that making it throws, where it broke the contract. */
-function toEntry<Item, Node>(
-  entry: Item,
-  index: number,
-  toNode: (record: Exclude<Item, Error>, index: number) => Node,
-): Node {
-  try {
-    return toNode(sound(entry), index);
-  } catch (error) {
-    // GraphQL answers an error in a list as null at its place, so an error may stand where a node is expected.
-    return error as Node;
-  }
 }
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');

@@ -6,15 +6,7 @@ import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 import { known } from './field-facts.ts';
-import {
-  createLink,
-  fromIds,
-  fromPath,
-  type Linked,
-  linkFromIds,
-  linksFromRecord,
-  recordOf,
-} from './link.ts';
+import { createLink, fromPath, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
 import {
   KeyValueInput,
   KeyValueRef,
@@ -41,10 +33,11 @@ export const customerLink = createLink({
 });
 
 export const CustomerRef = builder.objectRef<CustomerNode>('Customer');
-builder.node(CustomerRef, {
+CustomerRef.implement({
   description: 'A customer of a bank. REST: getCustomer.',
-  id: { resolve: customerLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(customerLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     customerId: t.exposeID('customerId', fromPath('The customer id, from the path.')),
     bank: t.field({

@@ -4,7 +4,7 @@ import type { Selection } from '../executor/selection.ts';
 import type { Asking, Context } from './context.ts';
 
 /** What a field says of itself in its GraphQL extensions, for links (link.ts) and for plans (plan.ts) to look at. */
-interface FieldFacts {
+export interface FieldFacts {
   /** The parent's ids answer this field: it needs no record of the parent. */
   readonly fromIds?: true;
   /** Asks for what the field will read, if its parent's ids are all that it takes. */

@@ -1,5 +1,7 @@
 import { badUserInput } from '../bank/error.ts';
 
+export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
+
 /** `key` is the node's key as JSON, which tells its parts apart whatever they hold. */
 export const encodeGlobalId = (typename: string, key: string): string =>
   Buffer.from(`${typename}:${key}`, 'utf8').toString('base64url');

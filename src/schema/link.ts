@@ -1,10 +1,17 @@
 import { isObjectType } from 'graphql';
 import type { z } from 'zod';
 import { sound } from '../bank/answer.ts';
-import { argumentsOf, type Selection, selectedFields } from '../executor/selection.ts';
+import {
+  argumentsOf,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  selectionBelow,
+} from '../executor/selection.ts';
 import type { Asking, Context } from './context.ts';
-import { askAhead, facts, factsOf, type Lead, type Planning } from './field-facts.ts';
-import { forged } from './global-id.ts';
+import { askAhead, type FieldFacts, facts, factsOf, type Lead, type Planning } from './field-facts.ts';
+import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
+import { eachEntry } from './list-entry.ts';
 
 /**
  * Links between records.
@@ -53,8 +60,13 @@ export interface LinkOptions<Ids extends object, Item, Key extends readonly unkn
 
 export interface Link<Ids extends object, Item> {
   readonly name: string;
-  /** The key of a linked object as JSON. */
-  keyOf(linked: Linked<Ids, Item>): string;
+  /** The options of the field `id`: the global id of a linked object, which is no promise as Pothos' own would be. */
+  readonly idField: {
+    readonly nullable: false;
+    readonly description: string;
+    readonly extensions: typeof fromIds;
+    readonly resolve: (linked: Linked<Ids, Item>) => string;
+  };
   /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
   idsOf(key: unknown): Ids;
   /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
@@ -67,9 +79,15 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
   options: LinkOptions<Ids, Item, Key>,
 ): Link<Ids, Item> {
   const { name, key, toKey, toIds, read } = options;
+  const stepsOf = createSteps(name);
   return {
     name,
-    keyOf: (linked) => JSON.stringify(toKey(linked)),
+    idField: {
+      nullable: false,
+      description: globalIdDescription,
+      extensions: fromIds,
+      resolve: (linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
+    },
     idsOf(value) {
       const parsed = key.safeParse(value);
       // A key in another order, or with more in it, would be a second id of the same node.
@@ -77,21 +95,52 @@ export function createLink<Ids extends object, Item, Key extends readonly unknow
       return toIds(parsed.data);
     },
     follow(ids, context, info) {
-      const type = info.schema.getType(name);
-      if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
-      const selected = selectedFields(info, type);
-      if (selected.every(({ field }) => factsOf(field).fromIds)) return ids;
+      const { needsRecord, fieldsAhead } = stepsOf(info);
+      if (!needsRecord) return ids;
       const reading = read(ids, context);
-      const { schema, fragments, variableValues, known } = info;
-      for (const selection of selected) {
-        const ahead = factsOf(selection.field).ahead;
-        if (ahead === undefined || !context.reader.hasRoomAhead) continue;
-        const below = { schema, fragments, variableValues, known, fieldNodes: selection.nodes };
-        askAhead(() => ahead(ids as never, argumentsOf(selection, below) as never, context, below));
+      for (const { ahead, selected } of fieldsAhead) {
+        if (!context.reader.hasRoomAhead) break;
+        const below = selectionBelow(selected, info);
+        askAhead(() => ahead(ids as never, argumentsOf(selected, info) as never, context, below));
       }
       return reading.then((record) => ({ ...ids, record }));
     },
     leadTo: (ids, planning) => ({ type: name, parent: ids, read: () => read(ids, planning) }),
+  };
+}
+
+/** What following a link takes, by what is selected of the linked object. */
+interface Steps {
+  /** The ids do not answer all of it. */
+  readonly needsRecord: boolean;
+  /** What can be asked for while the record is on its way. */
+  readonly fieldsAhead: readonly {
+    readonly ahead: NonNullable<FieldFacts['ahead']>;
+    readonly selected: SelectedField;
+  }[];
+}
+
+/** The steps of a link to this type: worked out once for a selection that is prepared. */
+function createSteps(name: string): (info: Selection) => Steps {
+  const known = new WeakMap<object, Steps>();
+  const make = (info: Selection): Steps => {
+    const type = info.schema.getType(name);
+    if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
+    const fields = selectedFields(info, type);
+    return {
+      needsRecord: !fields.every(({ field }) => factsOf(field).fromIds),
+      fieldsAhead: fields.flatMap((selected) => {
+        const { ahead } = factsOf(selected.field);
+        return ahead === undefined ? [] : [{ ahead, selected }];
+      }),
+    };
+  };
+  return (info) => {
+    const slot = info.prepared?.slot;
+    if (slot === undefined) return make(info);
+    const steps = known.get(slot) ?? make(info);
+    known.set(slot, steps);
+    return steps;
   };
 }
 
@@ -137,7 +186,9 @@ export function linksFromRecord<Parent, Ids extends object, Item>(
   entries: (parent: Parent) => readonly string[] | null | undefined,
   toIds: (parent: Parent, entry: string) => Ids,
 ) {
-  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) =>
-    sound(entries(parent))?.map(async (entry) => link().follow(toIds(parent, sound(entry)), context, info));
+  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) => {
+    const named = sound(entries(parent));
+    return named && eachEntry(named, (entry) => link().follow(toIds(parent, entry), context, info));
+  };
   return { resolve };
 }

@@ -39,3 +39,19 @@ export const notFound = (operation: Operation) =>
   new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no such entry.`, {
     operation: operation.id,
   });
+
+/**
+ * What is made of each entry of a list. Where an entry broke the contract, or making something of it throws, the error
+ * stands in its place: GraphQL answers it as null there, and leaves the others.
+ */
+export const eachEntry = <Item, Made>(
+  list: readonly Item[],
+  make: (entry: Exclude<Item, Error>, index: number) => Made,
+): Made[] =>
+  list.map((entry, index) => {
+    try {
+      return make(sound(entry), index);
+    } catch (error) {
+      return error as Made;
+    }
+  });

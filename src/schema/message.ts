@@ -1,6 +1,7 @@
 import { checkId } from '../bank/path.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
 import { writing } from './write.ts';
 
@@ -18,10 +19,10 @@ MessageRef.implement({
   }),
 });
 
-export const MessageConnection = builder.connectionObject(
-  { type: MessageRef, name: 'MessageConnection', description: 'A list of messages.' },
-  { name: 'MessageEdge', description: 'A message and its place in a list.' },
-);
+export const MessageConnection = connectionTo(MessageRef, {
+  list: 'A list of messages.',
+  entry: 'A message and its place in a list.',
+});
 
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type MetadataEntry, type MetadataQuery, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
+import { connectionFromIds, connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { createLink, fromIds, type Linked, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
@@ -29,10 +29,11 @@ export const metadataLink = createLink({
 });
 
 export const MetadataRef = builder.objectRef<MetadataNode>('MetadataEntry');
-builder.node(MetadataRef, {
+MetadataRef.implement({
   description: 'A metadata entry. REST: postMetadata.',
-  id: { resolve: metadataLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(metadataLink.idField),
     metadataId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
@@ -55,10 +56,10 @@ builder.node(MetadataRef, {
   }),
 });
 
-const MetadataConnection = builder.connectionObject(
-  { type: MetadataRef, name: 'MetadataEntryConnection', description: 'A list of metadata entries.' },
-  { name: 'MetadataEntryEdge', description: 'A metadata entry and its place in a list.' },
-);
+const MetadataConnection = connectionTo(MetadataRef, {
+  list: 'A list of metadata entries.',
+  entry: 'A metadata entry and its place in a list.',
+});
 
 builder.queryField('metadata', (t) =>
   t.connection(

@@ -8,6 +8,7 @@ import {
 import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import type { Asking } from './context.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
 import { entryOf, idOf, type Place, position } from './list-entry.ts';
@@ -100,11 +101,12 @@ const AccountHolderRef = builder.objectRef<NonNullable<OtherAccount['holder']>>(
 });
 
 export const OtherAccountRef = builder.objectRef<OtherAccountNode>('OtherAccount');
-builder.node(OtherAccountRef, {
+OtherAccountRef.implement({
   description:
     'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
-  id: { resolve: otherAccountLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(otherAccountLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', fromPath('The account that it is a counterparty of, from the path.')),
     viewId: t.exposeID('viewId', fromPath('The view through which it is seen, from the path.')),
@@ -150,7 +152,7 @@ builder.node(OtherAccountRef, {
   }),
 });
 
-export const OtherAccountConnection = builder.connectionObject(
-  { type: OtherAccountRef, name: 'OtherAccountConnection', description: 'A list of counterparties.' },
-  { name: 'OtherAccountEdge', description: 'A counterparty and its place in a list.' },
-);
+export const OtherAccountConnection = connectionTo(OtherAccountRef, {
+  list: 'A list of counterparties.',
+  entry: 'A counterparty and its place in a list.',
+});

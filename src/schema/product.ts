@@ -12,6 +12,7 @@ import {
 import type { BankIds } from '../loaders/loaders.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { type Asking, bankIdOr } from './context.ts';
 import { known } from './field-facts.ts';
 import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
@@ -51,10 +52,11 @@ async function readProduct(ids: ProductIds, { reader: { loaders } }: Asking): Pr
 }
 
 export const ProductRef = builder.objectRef<ProductNode>('Product');
-builder.node(ProductRef, {
+ProductRef.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
-  id: { resolve: productLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(productLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
@@ -113,10 +115,10 @@ builder.node(ProductRef, {
   }),
 });
 
-export const ProductConnection = builder.connectionObject(
-  { type: ProductRef, name: 'ProductConnection', description: 'A list of products.' },
-  { name: 'ProductEdge', description: 'A product and its place in a list.' },
-);
+export const ProductConnection = connectionTo(ProductRef, {
+  list: 'A list of products.',
+  entry: 'A product and its place in a list.',
+});
 
 export const ProductFilter = builder.inputType('ProductFilter', {
   description: 'The query body of postProducts.',

@@ -6,6 +6,7 @@ import type { ViewIds } from '../loaders/loaders.ts';
 import { checkKey } from '../payments/payments.ts';
 import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { linksFromRecord } from './link.ts';
 import { checkPaid, idempotencyKeyDescription, paying } from './payment.ts';
@@ -107,14 +108,10 @@ TransactionRequestRef.implement({
   }),
 });
 
-export const TransactionRequestConnection = builder.connectionObject(
-  {
-    type: TransactionRequestRef,
-    name: 'TransactionRequestConnection',
-    description: 'A list of transaction requests.',
-  },
-  { name: 'TransactionRequestEdge', description: 'A transaction request and its place in a list.' },
-);
+export const TransactionRequestConnection = connectionTo(TransactionRequestRef, {
+  list: 'A list of transaction requests.',
+  entry: 'A transaction request and its place in a list.',
+});
 
 const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
   description: "The transaction to ask for. `transactionRequestType` is the path's {TYPE}.",

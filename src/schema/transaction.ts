@@ -7,7 +7,7 @@ import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { known } from './field-facts.ts';
-import { createLink, fromIds, fromPath, type Linked, linkFromIds, linkFromRecord, recordOf } from './link.ts';
+import { createLink, fromPath, type Linked, linkFromIds, linkFromRecord, recordOf } from './link.ts';
 import { OtherAccountRef, otherAccountLink } from './other-account.ts';
 import {
   detailsBody,
@@ -37,10 +37,11 @@ export const transactionLink = createLink({
 });
 
 export const TransactionRef = builder.objectRef<TransactionNode>('Transaction');
-builder.node(TransactionRef, {
+TransactionRef.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
-  id: { resolve: transactionLink.keyOf, extensions: fromIds },
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(transactionLink.idField),
     bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', fromPath('The account through which it was read, from the path.')),
     viewId: t.exposeID('viewId', fromPath('The view through which it is seen, from the path.')),

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { schema } from '../../src/schema/schema.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startFacade } from '../support/facade.ts';
@@ -231,4 +233,14 @@ it('is refused by `node` as by `nodes`, with the same words', async () => {
   const [one, other] = result.errors ?? [];
   expect(one?.message).toBe(other?.message);
   expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT', 'nodes.0 BAD_USER_INPUT']);
+});
+
+it.each([
+  ['Bank', { bankId: 'B' }, 'Bank:["B"]'],
+  ['Account', { bankId: 'B', accountId: 'A', viewId: 'V' }, 'Account:["B","A","V"]'],
+  ['Branch', { bankId: 'B', branchId: null, index: 1, query: null }, 'Branch:["B",null,1,null]'],
+])('that of a %s is there at once, and no promise', (name, ids, expected) => {
+  const type = schema.getType(name);
+  const id = isObjectType(type) ? type.getFields().id : undefined;
+  expect(id?.resolve?.(ids, {}, undefined, {} as GraphQLResolveInfo)).toBe(encode(expected));
 });
