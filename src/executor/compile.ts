@@ -38,7 +38,7 @@ export interface FieldPlan extends Slot {
   readonly constant: string | undefined;
   /** Null: the field is a property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
-  /** Whether the resolver takes `info`. It names it as its fourth parameter: what it does not name is not made. */
+  /** Whether the resolver takes `info`: it names it as its fourth parameter, or all of them by one (`...args`). */
   readonly takesInfo: boolean;
   /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -85,7 +85,7 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       name,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
       resolve,
-      takesInfo: resolve !== null && resolve.length > 3,
+      takesInfo: resolve !== null && (resolve.length > 3 || resolve.length === 0),
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
       leaf: leafCompleterOf(field.type, slot),

@@ -79,8 +79,11 @@ const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
  * `schedule` decides when what was asked for is read; at the end of the turn where it is left out.
  */
 export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => void) => void) {
+  // What was asked for before is answered from here: DataLoader would make a batch, and a promise, of the question alone.
+  const asked = new Map<string, Promise<unknown>>();
   const reads = new DataLoader<Asked, unknown, string>(async (batch) => batch.map(({ read }) => read()), {
     cacheKeyFn: ({ name }) => name,
+    cacheMap: asked,
     ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
   });
   const loader = <T extends ReadableOperation, Key>(
@@ -90,9 +93,11 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
   ): Loader<T, Key> => ({
     load(key) {
       const input = { ids: idsOf(key), body: bodyOf?.(key) };
-      const asked = { name: nameOf(operation, input.ids, input.body), read: () => read(operation, input) };
+      const name = nameOf(operation, input.ids, input.body);
       // Reads are named by their operation, so that the answer is one of this operation's.
-      return reads.load(asked) as Promise<Answer<T>>;
+      return (asked.get(name) ?? reads.load({ name, read: () => read(operation, input) })) as Promise<
+        Answer<T>
+      >;
     },
   });
 

@@ -82,6 +82,14 @@ test('a method of an object is told what a resolver is', async () => {
   expect(await reference({}, 'context')).toEqual(answer);
 });
 
+test('a resolver that takes all by one parameter is told its info too', async () => {
+  const wrapped = schemaOf('type Query { named: String all: String }', {
+    'Query.named': (_source, _args, _context, { fieldName }) => fieldName,
+    'Query.all': (...all) => all[3].fieldName,
+  });
+  expect(await answerOf(wrapped, '{ named all }')).toEqual({ data: { named: 'named', all: 'all' } });
+});
+
 test('what is prepared of a selection is the same in each execution, and its arguments are each execution’s own', async () => {
   const seen: { slot: object; fields: readonly SelectedField[]; args: unknown[]; belowThat: string[] }[] = [];
   const schema = schemaOf('type Query { item: Item } type Item { item(n: Int): Item text: String }', {
