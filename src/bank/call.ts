@@ -3,7 +3,7 @@ import { writeExactJson } from '../contract/exact-json.ts';
 import type { Body, Operation, PathIds } from '../contract/operation.ts';
 import { type Credentials, credentialHeadersFor, headersOnce } from './credentials.ts';
 import type { ErrorDetails } from './error.ts';
-import { fillPath } from './path.ts';
+import { fillPath, type Ids, idsInOrder } from './path.ts';
 import type { WireRequest } from './wire.ts';
 
 /** What a call of an operation needs: its ids, its body, who asks. */
@@ -12,13 +12,25 @@ export interface CallInput<T extends Operation> {
   /** Absent where the operation has none. */
   readonly body?: Body<T> | undefined;
   readonly credentials: Credentials;
+  /** That of `nameOf`, where it is known already. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * What a call asks for, whoever asks. No two questions have the same: the ids come in the path's order, the length of
+ * each says where it ends, and the operation says how many there are.
+ */
+export function nameOf({ id, path }: Operation, ids: Ids, body: unknown): string {
+  let name = id;
+  for (const value of idsInOrder(path, ids)) name += ` ${value.length}:${value}`;
+  return body === undefined ? name : `${name} ${JSON.stringify(body)}`;
 }
 
 /** A call that is checked and ready to leave. */
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
-  /** What it asks for, whoever asks: its operation, path and body. The first two hold no space. */
+  /** As nameOf gives it. */
   readonly name: string;
   /** Without the Track-ID, which belongs to one sending. */
   readonly request: WireRequest;
@@ -33,14 +45,14 @@ export interface PreparedCall<T extends Operation = Operation> {
 export function prepareCall<T extends Operation>(
   prefix: string,
   operation: T,
-  { ids, body, credentials }: CallInput<T>,
+  { ids, body, credentials, name = nameOf(operation, ids, body) }: CallInput<T>,
 ): PreparedCall<T> {
   const path = prefix + fillPath(operation.path, ids);
   const written = operation.body === null ? null : writeExactJson(body);
   return {
     operation,
     credentials,
-    name: `${operation.id} ${path} ${written ?? ''}`,
+    name,
     trackId: operation.tracked ? randomUUID() : null,
     request: {
       method: operation.method,

@@ -7,8 +7,8 @@ import type { TransportFailure } from './wire.ts';
 export abstract class Passenger<T> implements Waiter {
   /** Whose data it is; it holds no space. */
   readonly group: string;
-  /** What is shared, unique over all groups; a symbol is shared with nobody. */
-  readonly key: string | symbol;
+  /** What is shared in the group; null is shared with nobody. */
+  readonly key: string | null;
   /** How long they wait; it must not have ended. */
   readonly patience: Patience;
   /** Whether another started what they wait for. */
@@ -16,7 +16,7 @@ export abstract class Passenger<T> implements Waiter {
   #flight: Flight<T> | null = null;
   #wait: Link<Waiter> | null = null;
 
-  constructor(group: string, key: string | symbol, patience: Patience) {
+  constructor(group: string, key: string | null, patience: Patience) {
     this.group = group;
     this.key = key;
     this.patience = patience;
@@ -51,22 +51,18 @@ export abstract class Passenger<T> implements Waiter {
 
 /** A call that is under way, and those who wait for it. */
 class Flight<T> {
-  readonly group: string;
-  readonly key: string | symbol;
   readonly cancel = new Cancel();
   passengers: Passenger<T>[] = [];
-  readonly #onEmpty: (flight: Flight<T>) => void;
+  readonly #onEmpty: () => void;
 
-  constructor({ group, key }: Passenger<T>, onEmpty: (flight: Flight<T>) => void) {
-    this.group = group;
-    this.key = key;
+  constructor(onEmpty: () => void) {
     this.#onEmpty = onEmpty;
   }
 
   lose(passenger: Passenger<T>): void {
     this.passengers = this.passengers.filter((other) => other !== passenger);
     if (this.passengers.length > 0) return;
-    this.#onEmpty(this);
+    this.#onEmpty();
     this.cancel.raise();
   }
 
@@ -98,42 +94,59 @@ interface FlightOptions<T, P extends Passenger<T>> {
  * none of the flights that left before, and their answers are not kept.
  */
 export function createFlights<T, P extends Passenger<T>>({ start, keep }: FlightOptions<T, P>) {
-  const flights = new Map<string | symbol, Flight<T>>();
+  /** Those that can be joined, by their group and key. */
+  const groups = new Map<string, Map<string, Flight<T>>>();
 
   /** Nobody joins it any more. True where one could until now. */
-  function forget(flight: Flight<T>): boolean {
-    return flights.get(flight.key) === flight && flights.delete(flight.key);
+  function forget(flight: Flight<T>, { group, key }: Passenger<T>): boolean {
+    const open = groups.get(group);
+    if (open === undefined || key === null || open.get(key) !== flight) return false;
+    open.delete(key);
+    if (open.size === 0) groups.delete(group);
+    return true;
   }
 
-  function launch(first: P): void {
-    const flight = new Flight<T>(first, forget);
-    flights.set(first.key, flight);
+  function launch(first: P): Flight<T> {
+    const flight = new Flight<T>(() => forget(flight, first));
     first.board(flight);
     start(first, flight.cancel).then(
       (answer) => {
-        if (forget(flight)) keep(first, answer);
+        if (forget(flight, first)) keep(first, answer);
         for (const passenger of flight.unload()) passenger.onAnswer(answer);
       },
       (error: unknown) => {
-        forget(flight);
+        forget(flight, first);
         for (const passenger of flight.unload())
           if (passenger.joined) passenger.onJoinedFailure();
           else passenger.onFailure(error);
       },
     );
+    return flight;
+  }
+
+  function openOf(group: string): Map<string, Flight<T>> {
+    let open = groups.get(group);
+    if (open === undefined) {
+      open = new Map();
+      groups.set(group, open);
+    }
+    return open;
   }
 
   return {
-    /** Joins the flight with the passenger's key, or starts one. */
+    /** Joins the flight with the passenger's group and key, or starts one. */
     take(passenger: P): void {
-      const flight = flights.get(passenger.key);
-      if (flight === undefined) launch(passenger);
+      const { group, key } = passenger;
+      if (key === null) return void launch(passenger);
+      const open = openOf(group);
+      const flight = open.get(key);
+      if (flight === undefined) open.set(key, launch(passenger));
       else passenger.board(flight);
     },
 
     /** The group's data changes: nobody joins what is under way, and none of it is kept. */
     close(group: string): void {
-      for (const flight of flights.values()) if (flight.group === group) forget(flight);
+      groups.delete(group);
     },
   };
 }

@@ -41,6 +41,9 @@ export function checkBankId(name: string, id: string): string {
   throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
 }
 
+/** Ids by their names in a path template. */
+export type Ids = Readonly<Record<string, string>>;
+
 /** Path templates as what stands between their ids, and the ids' names. */
 const templates = new Map<string, readonly { readonly before: string; readonly name: string }[]>();
 
@@ -57,11 +60,15 @@ function partsOf(template: string) {
   return parts;
 }
 
+/** The ids that a path template names, in its order. */
+export const idsInOrder = (template: string, ids: Ids): string[] =>
+  partsOf(template).map(({ name }) => ids[name] ?? '');
+
 /**
  * A path template with its ids in place, each as one percent-encoded segment.
  * Errors: BAD_USER_INPUT, as checkId.
  */
-export function fillPath(template: string, ids: Readonly<Record<string, string>>): string {
+export function fillPath(template: string, ids: Ids): string {
   let path = '';
   for (const { before, name } of partsOf(template)) {
     const id = ids[name] ?? '';

@@ -53,9 +53,8 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
   const cache = createPublicCache<Fetched>({ ttlMs: publicCacheTtlMs, maxBytes: publicCacheBytes });
   const flights = createFlights<Fetched, Reading>({
     start: ({ call, deadline }, cancel) => fetch(call, deadline, cancel),
-    keep({ key, call }, fetched) {
-      if (typeof key === 'string' && call.operation.audience === 'public' && fetched.isWhole)
-        cache?.keep(key, fetched, fetched.bytes);
+    keep({ group, key }, fetched) {
+      if (group === publicGroup && key !== null && fetched.isWhole) cache?.keep(key, fetched, fetched.bytes);
     },
   });
 
@@ -105,9 +104,10 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
   function sharedAs({ operation, credentials, name }: PreparedCall, alone: boolean): Shared {
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : callerOf(credentials);
-    if (alone) return { group, key: Symbol(), kept: null };
-    const key = isPublic ? `${publicGroup} ${keyOf(credentials)} ${name}` : `${group} ${name}`;
-    return { group, key, kept: isPublic ? (cache?.find(key) ?? null) : null };
+    if (alone) return { group, key: null, kept: null };
+    if (!isPublic) return { group, key: name, kept: null };
+    const key = `${keyOf(credentials)} ${name}`;
+    return { group, key, kept: cache?.find(key) ?? null };
   }
 
   /**
@@ -142,6 +142,6 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
 
 interface Shared {
   readonly group: string;
-  readonly key: string | symbol;
+  readonly key: string | null;
   readonly kept: Kept<Fetched> | null;
 }

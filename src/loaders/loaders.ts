@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { CallInput } from '../bank/call.ts';
+import { type CallInput, nameOf } from '../bank/call.ts';
 import { getAccountsScope } from '../contract/account.ts';
 import { type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
 import { getCustomer } from '../contract/customer.ts';
@@ -45,13 +45,6 @@ interface Asked {
   readonly read: () => Promise<unknown>;
 }
 
-/** The length of each id says where it ends, and the operation says how many there are. */
-function nameOf({ id }: Operation, ids: Readonly<Record<string, string>>, body: unknown): string {
-  let name = id;
-  for (const value of Object.values(ids)) name += ` ${value.length}:${value}`;
-  return body === undefined ? name : `${name} ${JSON.stringify(body)}`;
-}
-
 /** Reads of one operation, as fields ask for them. */
 interface Loader<T extends ReadableOperation, Key> {
   load(key: Key): Promise<Answer<T>>;
@@ -92,8 +85,10 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
     bodyOf?: (key: Key) => Body<T>,
   ): Loader<T, Key> => ({
     load(key) {
-      const input = { ids: idsOf(key), body: bodyOf?.(key) };
-      const name = nameOf(operation, input.ids, input.body);
+      const ids = idsOf(key);
+      const body = bodyOf?.(key);
+      const name = nameOf(operation, ids, body);
+      const input = { ids, body, name };
       // Reads are named by their operation, so that the answer is one of this operation's.
       return (asked.get(name) ?? reads.load({ name, read: () => read(operation, input) })) as Promise<
         Answer<T>

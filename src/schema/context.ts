@@ -113,12 +113,12 @@ export class Reader {
     }
   }
 
-  readonly #read: ReadOperation = (operation, { ids, body }) => {
+  readonly #read: ReadOperation = (operation, { ids, body, name }) => {
     const { bank, credentials } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
     const limits = { patience: this.#patience, alone: this.#hasWritten };
-    return bank.read(operation, { ids, body, credentials }, limits).then(({ answer, staleMs }) => {
+    return bank.read(operation, { ids, body, name, credentials }, limits).then(({ answer, staleMs }) => {
       if (staleMs !== undefined)
         this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
       return answer;

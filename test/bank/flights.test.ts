@@ -22,7 +22,7 @@ class Asking extends Passenger<string> {
   readonly #promise = Promise.withResolvers<Landed>();
 
   constructor(call: Call, group: string, key: string, patience: Patience) {
-    super(group, `${group} ${key}`, patience);
+    super(group, key, patience);
     this.call = call;
   }
 
