@@ -6,6 +6,7 @@ import { createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
@@ -129,7 +130,8 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     await promisify(execFile)('openssl', command.split(' '));
     server = createSecureServer(
       { key: readFileSync(key), cert: readFileSync(cert), allowHTTP1: true },
-      (request, response) => void response.end(request.httpVersion),
+      ({ url, httpVersion, socket }, response) =>
+        void response.end(url === '/session' ? sessionOf(socket) : httpVersion),
     );
     await once(server.listen(0, 'localhost'), 'listening');
     origin = `https://localhost:${(server.address() as AddressInfo).port}`;
@@ -138,6 +140,9 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     server.close();
     rmSync(folder, { recursive: true });
   });
+
+  const sessionOf = (socket: object) =>
+    socket instanceof TLSSocket && socket.isSessionReused() ? 'taken up' : 'new';
 
   const versionOver = async (options: Pool.Options) => {
     const pool = new Pool(origin, { connect: { ca: readFileSync(cert) }, ...options });
@@ -152,16 +157,19 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     expect(await versionOver({ allowH2: false })).toBe('1.1');
   });
 
+  const eachWay = 'for (const send of [transport.send, transport.sendAlone]) await call(send);';
+
   /** transport.ts takes no certificates but Node's: a process of its own is told of one more. */
-  const overTransport = async (environment: NodeJS.ProcessEnv) => {
+  const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 1, connectionWaitMs: 1000, connectTimeoutMs: 5000, maxBodyBytes: 100 });
-      const request = { method: 'POST', path: '/', headers: [], body: '{}' };
-      for (const send of [transport.send, transport.sendAlone]) {
+      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      const call = async (send, path = '/') => {
+        const request = { method: 'POST', path, headers: [], body: '{}' };
         const { body, reason, sent, cause } = await send(request, { caller: '', timeoutMs: 9000 });
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
-      }
+      };
+      ${calls}
       await transport.close();`;
     const args = ['--input-type=module', '--eval', script];
     return (await promisify(execFile)(process.execPath, args, { env: environment })).stdout;
@@ -169,6 +177,15 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
 
   test('transport.ts speaks HTTP/1.1, for reads and for writes', async () => {
     expect(await overTransport({ NODE_EXTRA_CA_CERTS: cert })).toBe('1.1\n1.1\n');
+  });
+
+  test('each connection of transport.ts takes up the TLS session of the first', async () => {
+    const calls = `
+      await call(transport.sendAlone, '/session');
+      await Promise.all([1, 2].map(() => call(transport.sendAlone, '/session')));
+      await call(transport.send, '/session');`;
+    const told = await overTransport({ NODE_EXTRA_CA_CERTS: cert }, calls);
+    expect(told).toBe('new\ntaken up\ntaken up\ntaken up\n');
   });
 
   test('transport.ts sends nothing to a server whose certificate nobody vouches for', async () => {

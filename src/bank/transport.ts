@@ -1,4 +1,4 @@
-import { Client } from 'undici';
+import { buildConnector, Client } from 'undici';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Line } from './exchange.ts';
 import { Turnstile } from './turnstile.ts';
@@ -41,6 +41,8 @@ export function createTransport(options: TransportOptions): Transport {
   const waits = new Deadlines();
   const deadlines = new Deadlines();
   const clients: Client[] = [];
+  // One for all, so that a connection takes up the TLS session of another.
+  const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   let isClosed = false;
 
   function lineOf(pipelining: number): Line {
@@ -48,7 +50,7 @@ export function createTransport(options: TransportOptions): Transport {
       const client = new Client(origin, {
         pipelining,
         allowH2: false,
-        connect: { timeout: connectTimeoutMs },
+        connect: connector,
         headersTimeout: 0,
         bodyTimeout: 0,
       });
