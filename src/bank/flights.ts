@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Cancel } from './cancel.ts';
 import type { Link } from './chain.ts';
 import type { Patience, Waiter } from './patience.ts';
@@ -14,6 +15,8 @@ export abstract class Passenger<T> implements Waiter {
   /** Whether another started what they wait for. */
   joined = false;
   #flight: Flight<T> | null = null;
+  /** Runs what they do when they are told by another's call. */
+  #asThemselves: ((run: () => void) => void) | null = null;
   #wait: Link<Waiter> | null = null;
 
   constructor(group: string, key: string | null, patience: Patience) {
@@ -25,12 +28,13 @@ export abstract class Passenger<T> implements Waiter {
   abstract onAnswer(answer: T): void;
   /** Why there is no answer: what the call that they started failed with, or TransportFailure where they gave up. */
   abstract onFailure(error: unknown): void;
-  /** The call that they joined failed. Errors are shared with nobody: they may ask alone. */
+  /** The call that they joined failed. Errors are shared with nobody: they may ask alone, as themselves. */
   abstract onJoinedFailure(): void;
 
   board(flight: Flight<T>): void {
     this.#flight = flight;
     this.joined = flight.passengers.length > 0;
+    if (this.joined) this.#asThemselves = AsyncLocalStorage.snapshot();
     this.#wait = this.patience.hold(this);
     flight.passengers.push(this);
   }
@@ -39,6 +43,11 @@ export abstract class Passenger<T> implements Waiter {
     if (this.#wait !== null) this.patience.release(this.#wait);
     this.#wait = null;
     this.#flight = null;
+  }
+
+  fail(error: unknown): void {
+    if (this.#asThemselves === null) this.onFailure(error);
+    else this.#asThemselves(() => this.onJoinedFailure());
   }
 
   giveUp(failure: TransportFailure): void {
@@ -116,9 +125,7 @@ export function createFlights<T, P extends Passenger<T>>({ start, keep }: Flight
       },
       (error: unknown) => {
         forget(flight, first);
-        for (const passenger of flight.unload())
-          if (passenger.joined) passenger.onJoinedFailure();
-          else passenger.onFailure(error);
+        for (const passenger of flight.unload()) passenger.fail(error);
       },
     );
     return flight;

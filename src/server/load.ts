@@ -70,6 +70,7 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
     },
     close(): void {
       clearInterval(look);
+      ofCaller.clear();
     },
   };
 }

@@ -246,17 +246,27 @@ describe('bytes after an answer', () => {
     expect(bank.requests).toHaveLength(5);
   });
 
-  it('are nobody’s answer, where another call waits for this very connection either', async () => {
-    await using bank = await startFaultyBank((socket) => {
-      socket.write(Buffer.concat([answer(200, read.reply), evil]));
-    });
-    await using client = createTestClient(bank.url, { ...limits, connections: 1, connectionWaitMs: 2000 });
-    const answers = await Promise.all(
-      Array.from({ length: 5 }, (_, nth) => read.run(client, { ...canaries, subscriptionKey: `key-${nth}` })),
-    );
-    expect(answers.map(({ answer }) => answer)).toEqual(Array(5).fill([]));
-    expect(bank.requests).toHaveLength(5);
-  });
+  const turnsLater = (turns: number, act: () => void): void =>
+    void setImmediate(() => (turns > 1 ? turnsLater(turns - 1, act) : act()));
+
+  it.each([0, 1, 2])(
+    'are nobody’s answer, where another call waits for this very connection: %i turns later',
+    async (turns) => {
+      await using bank = await startFaultyBank((socket) => {
+        if (turns === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
+        socket.write(answer(200, read.reply));
+        turnsLater(turns, () => socket.write(evil));
+      });
+      await using client = createTestClient(bank.url, { ...limits, connections: 1, connectionWaitMs: 2000 });
+      const answers = await Promise.all(
+        Array.from({ length: 9 }, (_, nth) =>
+          read.run(client, { ...canaries, subscriptionKey: `key-${nth}` }),
+        ),
+      );
+      expect(answers.map(({ answer }) => answer)).toEqual(Array(9).fill([]));
+      expect(bank.requests).toHaveLength(9);
+    },
+  );
 });
 
 describe('a connection that is handed on', () => {

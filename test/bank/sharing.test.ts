@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/attempts.ts';
@@ -57,6 +58,24 @@ function held(reply: object) {
 const arrived = (count: number) => expect.poll(() => bank.calls.length).toBe(count);
 
 describe('private reads', () => {
+  test('that join a call which fails ask again each in the name of its own request', async () => {
+    const request = new AsyncLocalStorage<string>();
+    const calls: (string | undefined)[] = [];
+    const client = clientWith({ onCall: () => void calls.push(request.getStore()) });
+    const answer = held({ status: 500, body: {} });
+    const read = () =>
+      client.read(getCustomer, ofCustomer(alice)).catch(({ code }) => [request.getStore(), code]);
+    const reads = ['first', 'second', 'third'].map((name) => request.run(name, read));
+    await arrived(1);
+    answer();
+    expect(await Promise.all(reads)).toEqual([
+      ['first', 'BANK_ERROR'],
+      ['second', 'BANK_ERROR'],
+      ['third', 'BANK_ERROR'],
+    ]);
+    expect(calls.toSorted()).toEqual(['first', 'second', 'third']);
+  });
+
   test('of the same caller at the same time share a call; later ones do not', async () => {
     const client = clientWith();
     const release = held({ body: { email: 'a@b' } });
