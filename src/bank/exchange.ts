@@ -146,12 +146,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
   }
 
   #reply(): WireReply {
-    const [first = empty, ...more] = this.#chunks ?? none;
-    return {
-      status: this.#status,
-      headers: this.#headers,
-      body: more.length === 0 ? first : Buffer.concat([first, ...more]),
-    };
+    const chunks = this.#chunks ?? [];
+    const [only] = chunks;
+    const body = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+    return { status: this.#status, headers: this.#headers, body };
   }
 
   /** An answer that nobody reads would keep the connection. */
@@ -190,6 +188,3 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     this.#resolve(outcome);
   }
 }
-
-const empty = Buffer.alloc(0);
-const none: readonly Buffer[] = [];

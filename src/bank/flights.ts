@@ -12,10 +12,8 @@ export abstract class Passenger<T> implements Waiter {
   readonly key: string | null;
   /** How long they wait; it must not have ended. */
   readonly patience: Patience;
-  /** Whether another started what they wait for. */
-  joined = false;
   #flight: Flight<T> | null = null;
-  /** Runs what they do when they are told by another's call. */
+  /** Runs what they do when they are told by another's call; null where the call is their own. */
   #asThemselves: ((run: () => void) => void) | null = null;
   #wait: Link<Waiter> | null = null;
 
@@ -31,10 +29,14 @@ export abstract class Passenger<T> implements Waiter {
   /** The call that they joined failed. Errors are shared with nobody: they may ask alone, as themselves. */
   abstract onJoinedFailure(): void;
 
+  /** Whether another started what they wait for. */
+  get joined(): boolean {
+    return this.#asThemselves !== null;
+  }
+
   board(flight: Flight<T>): void {
     this.#flight = flight;
-    this.joined = flight.passengers.length > 0;
-    if (this.joined) this.#asThemselves = AsyncLocalStorage.snapshot();
+    if (flight.passengers.length > 0) this.#asThemselves = AsyncLocalStorage.snapshot();
     this.#wait = this.patience.hold(this);
     flight.passengers.push(this);
   }

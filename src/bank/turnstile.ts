@@ -46,8 +46,8 @@ export class Turnstile<Place> {
 
   /** Lets in at once where a place is free, and answers null; else the visitor waits. */
   enter(visitor: Visitor<Place>): Wait<Place> | null {
-    const place = this.#free.pop() ?? (this.#made < this.#most ? this.#another() : undefined);
-    if (place !== undefined) {
+    const place = this.#free.pop() ?? this.#another();
+    if (place !== null) {
       visitor.enter(place);
       return null;
     }
@@ -80,7 +80,9 @@ export class Turnstile<Place> {
     this.#ofCaller.delete(turn.caller);
   }
 
-  #another(): Place {
+  /** A place that was never used; null where there are no more. */
+  #another(): Place | null {
+    if (this.#made === this.#most) return null;
     this.#made++;
     return this.#make();
   }
