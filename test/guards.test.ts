@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../src/bank/error.ts';
@@ -98,6 +98,25 @@ const firstCells = (text: string): string[] =>
 
 test('the README has at most 150 lines', () => {
   expect(page('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
+test('every link of the documentation leads to a file, and every file of the recipes is there', () => {
+  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+    .concat(
+      readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`),
+    )
+    .filter((file) => file.endsWith('.md'));
+  const lost = pages.flatMap((file) =>
+    [...page(file).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = '']) => join(dirname(file), target))
+      .filter((target) => !existsSync(join(root, target)))
+      .map((target) => `${file} leads to ${target}`),
+  );
+  const named = [...page('CONTRIBUTING.md').matchAll(/`((?:src|test|docs)\/[\w./-]+\.(?:ts|md))`/g)]
+    .map(([, file = '']) => file)
+    .filter((file) => file !== 'test/a/b.test.ts' && file !== 'src/a/b.ts');
+  expect(named.length).toBeGreaterThan(20);
+  expect([...lost, ...named.filter((file) => !existsSync(join(root, file)))]).toEqual([]);
 });
 
 describe('the documentation', () => {
