@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { lastWords } from './commands/crash.ts';
-import { StartError } from './config.ts';
+import { StartError } from './config/start-error.ts';
 
 /**
  * The process: `bankql` serves; `bankql sandbox`, `doctor`, `payments` and `persist` do what their names say. It is
@@ -64,9 +64,11 @@ try {
     process.exitCode = await (await import('./commands/payments.ts')).managePayments(terminal);
   else if (command === 'persist')
     process.exitCode = await (await import('./commands/persist.ts')).makePersisted(terminal);
+  else if (command === 'help' || command === '--help')
+    (await import('./commands/help.ts')).showHelp(terminal);
   else
     throw new StartError(
-      `bankql knows no command "${command}": sandbox, doctor, payments, persist, or none to serve.`,
+      `bankql knows no command "${command}": sandbox, doctor, payments, persist, help, or none to serve.`,
     );
 } catch (error) {
   terminal.writeError(`${explain(error)}\n`);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../src/bank/error.ts';
@@ -10,7 +10,9 @@ const root = join(import.meta.dirname, '..');
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const page = (name: string) => readFileSync(join(root, name), 'utf8');
+const development = page('docs/development.md');
+const errors = page('docs/errors.md');
 
 /** What each layer may import besides itself: the rule in the test's name. */
 const layers: Record<string, readonly string[]> = {
@@ -24,7 +26,7 @@ const layers: Record<string, readonly string[]> = {
   server: ['contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
   sandbox: ['contract'],
   doctor: ['contract', 'bank'],
-  'config.ts': ['bank', 'schema', 'engine', 'server'],
+  config: ['bank', 'schema', 'engine', 'server'],
   commands: [
     'contract',
     'bank',
@@ -35,9 +37,9 @@ const layers: Record<string, readonly string[]> = {
     'server',
     'sandbox',
     'doctor',
-    'config.ts',
+    'config',
   ],
-  'main.ts': ['commands', 'config.ts'],
+  'main.ts': ['commands', 'config'],
 };
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
@@ -90,20 +92,40 @@ test('the nine stems stand in contract/, schema/ and sandbox/handlers/', () => {
   expect(missing).toEqual([]);
 });
 
-/** The first cells of the rows of the table under a heading, without the table's head. */
-function rows(heading: string): string[] {
-  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, cell = '']) => cell);
-}
+/** The first cells of a table's rows, where they are code. */
+const firstCells = (text: string): string[] =>
+  [...text.matchAll(/^\| `([^`]+)` \|/gm)].map(([, cell = '']) => cell);
 
-describe('the README', () => {
+test('the README has at most 150 lines', () => {
+  expect(page('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
+test('every link of the documentation leads to a file, and every file of the recipes is there', () => {
+  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+    .concat(
+      readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`),
+    )
+    .filter((file) => file.endsWith('.md'));
+  const lost = pages.flatMap((file) =>
+    [...page(file).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)]
+      .map(([, target = '']) => join(dirname(file), target))
+      .filter((target) => !existsSync(join(root, target)))
+      .map((target) => `${file} leads to ${target}`),
+  );
+  const named = [...page('CONTRIBUTING.md').matchAll(/`((?:src|test|docs)\/[\w./-]+\.(?:ts|md))`/g)]
+    .map(([, file = '']) => file)
+    .filter((file) => file !== 'test/a/b.test.ts' && file !== 'src/a/b.ts');
+  expect(named.length).toBeGreaterThan(20);
+  expect([...lost, ...named.filter((file) => !existsSync(join(root, file)))]).toEqual([]);
+});
+
+describe('the documentation', () => {
   test('names every error code that the code has, and no other', () => {
-    expect(rows('Errors').sort()).toEqual(Object.keys(errorCodes).sort());
+    expect(firstCells(errors).sort()).toEqual(Object.keys(errorCodes).sort());
   });
 
   test('says which codes are retryable', () => {
-    const section = readme.split('\n## Errors\n')[1]?.split('\n## ')[0] ?? '';
-    const said = [...section.matchAll(/^\| `([^`]+)` \|.*\| (yes|no) \|$/gm)].map(([, code, retryable]) => [
+    const said = [...errors.matchAll(/^\| `([^`]+)` \|.*\| (yes|no) \|$/gm)].map(([, code, retryable]) => [
       code,
       retryable === 'yes',
     ]);
@@ -112,17 +134,9 @@ describe('the README', () => {
     );
   });
 
-  test('names every variable that the process reads, and no other', () => {
-    const config = readFileSync(join(root, 'src/config.ts'), 'utf8');
-    const read = [...config.matchAll(/(?:value|integer|flag|share|limit|milliseconds)\('([A-Z_]+)'/g)].map(
-      ([, name]) => name,
-    );
-    expect(rows('Configuration').sort()).toEqual([...new Set(read)].sort());
-  });
-
   test('says of each script what it does, and of no other', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    const commands = [...readme.matchAll(/^\| (`npm .*?) \|/gm)].map(([, cell = '']) => cell).join();
+    const commands = [...development.matchAll(/^\| (`npm .*?) \|/gm)].map(([, cell = '']) => cell).join();
     const said = [...commands.matchAll(/npm (?:run (?:--silent )?)?([\w:]+)|`(check:\w+)`/g)].map(
       ([, script, check]) => script ?? check,
     );
@@ -134,7 +148,7 @@ describe('the README', () => {
     const names = ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
       Object.keys(Reflect.get(Object(manifest), kind)),
     );
-    expect(rows('Dependencies').sort()).toEqual(names.sort());
+    expect(firstCells(development.split('\n## Dependencies\n')[1] ?? '').sort()).toEqual(names.sort());
   });
 });
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { variableNames } from '../src/config/variables.ts';
 import { credentials } from './support/bankql.ts';
 import { post, runProcess, startProcess } from './support/process.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
@@ -66,6 +67,15 @@ describe('what it cannot start with ends it at once, with one line', () => {
     });
   });
 
+  test('several bad values, and a name that is almost one of ours, a line each', async () => {
+    const { code, output } = await runProcess({ PORT: 'x', BNAK_BASE_URL: 'https://bank.example' });
+    expect(code).toBe(1);
+    expect(output.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^PORT=x cannot be used/),
+      'BNAK_BASE_URL=… cannot be used: no variable has this name: did you mean BANK_BASE_URL?',
+    ]);
+  });
+
   test('a port that is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -82,6 +92,13 @@ describe('what it cannot start with ends it at once, with one line', () => {
     expect(output.trimEnd().split('\n')).toHaveLength(1);
     expect(output).toContain('STATE_URL');
   });
+});
+
+test.each(['help', '--help'])('%s names the commands and every variable', async (word) => {
+  const { code, output } = await runProcess({}, [word]);
+  expect(code).toBe(0);
+  for (const name of ['sandbox', 'doctor', 'payments', 'persist', ...variableNames])
+    expect(output).toContain(`\n  ${name} `);
 });
 
 const payment = `mutation { makeTransaction(input: {

@@ -1,4 +1,5 @@
-import { readConfig, StartError } from '../config.ts';
+import { readConfig } from '../config/config.ts';
+import { StartError } from '../config/start-error.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
 import { example } from '../sandbox/example.ts';

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { runOperatorCommand } from '../payments/operator-command.ts';
 import type { Terminal } from './terminal.ts';
 

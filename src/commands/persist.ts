@@ -1,4 +1,5 @@
-import { readConfig, StartError } from '../config.ts';
+import { readConfig } from '../config/config.ts';
+import { StartError } from '../config/start-error.ts';
 import { PersistOptionError, runPersist } from '../engine/persisted-command.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,4 +1,5 @@
-import { ConfigError, readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
+import { ConfigError } from '../config/start-error.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
 import * as identity from '../sandbox/identity.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
@@ -9,7 +10,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await startSandbox(options);
   } catch (error) {
-    if (error instanceof FaultError) throw new ConfigError('SANDBOX_FAULTS', options.faults, error.message);
+    if (error instanceof FaultError)
+      throw new ConfigError([
+        { variable: 'SANDBOX_FAULTS', value: options.faults ?? '', remedy: error.message },
+      ]);
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
-import { type Config, readConfig, StartError } from '../config.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { StartError } from '../config/start-error.ts';
 import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/start-error.ts';
 
 describe('with an empty environment', () => {
   const config = readConfig({});

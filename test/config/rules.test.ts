@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 
 const jwt = {
   BANK_SUBSCRIPTION_KEY: 'operator-key',
@@ -44,8 +44,8 @@ test.each<[string, Record<string, string>]>([
   ['IDENTITY_ALGORITHMS=none cannot be used', { ...jwt, IDENTITY_ALGORITHMS: 'none' }],
   ['IDENTITY_AUDIENCE=bankql cannot be used: it needs IDENTITY=jwt', { IDENTITY_AUDIENCE: 'bankql' }],
   [
-    'IDENTITY_JWKS_URL=https://…@login.example cannot be used: it needs IDENTITY=jwt',
-    { ...jwt, IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
+    'IDENTITY_JWKS_URL=https://…@login.example cannot be used: give an https address',
+    { IDENTITY: 'headers', IDENTITY_JWKS_URL: 'https://me:pw@login.example' },
   ],
   ['IDENTITY=jws cannot be used', { ...jwt, IDENTITY: 'jws' }],
   ['RATE_LIMIT=300 cannot be used', { RATE_LIMIT: '300' }],
@@ -57,6 +57,17 @@ test.each<[string, Record<string, string>]>([
   const read = () => readConfig(environment);
   expect(read).toThrow(message);
   expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/\n|pw/) }));
+});
+
+test('without tokens each variable that is about them is refused', () => {
+  const { BANK_SUBSCRIPTION_KEY: _, ...others } = jwt;
+  expect(() => readConfig({ ...others, IDENTITY: 'headers' })).toThrow(
+    expect.objectContaining({
+      problems: ['IDENTITY_JWKS_URL', 'IDENTITY_ISSUER', 'IDENTITY_AUDIENCE'].map((variable) =>
+        expect.objectContaining({ variable, remedy: expect.stringContaining('needs IDENTITY=jwt') }),
+      ),
+    }),
+  );
 });
 
 test('limits of calls and documents are off unless set; without texts there is no GraphiQL', () => {

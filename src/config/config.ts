@@ -1,0 +1,158 @@
+import type { BankOptions } from '../bank/client.ts';
+import type { DocumentLimits } from '../engine/document-limits.ts';
+import type { OperationLimits } from '../schema/context.ts';
+import type { IdentityOptions } from '../server/identity-options.ts';
+import type { LoadLimits } from '../server/load.ts';
+import type { RateLimit } from '../server/rate-limit.ts';
+import { type Environment, misspelledVariables, readVariables } from './environment.ts';
+import { contradictions, stateUrlOf } from './rules.ts';
+import { ConfigError } from './start-error.ts';
+import type { Values } from './variables.ts';
+
+/** What a process of bankql is started with, read once from the environment. */
+export interface Config {
+  readonly http: { readonly host: string; readonly port: number };
+  /** Null: the embedded sandbox bank. */
+  readonly bank: { readonly baseUrl: string } | null;
+  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
+  readonly operationLimits: OperationLimits;
+  readonly documentLimits: DocumentLimits;
+  readonly maxRequestBytes: number;
+  readonly corsOrigins: ReadonlySet<string>;
+  /** See HttpPolicyOptions. */
+  readonly onlyLocalNames: boolean;
+  readonly drainDelayMs: number;
+  readonly load: LoadLimits;
+  /** Null: no metrics are served. */
+  readonly metricsPort: number | null;
+  readonly bankId: string | null;
+  readonly defaultView: string;
+  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
+  readonly subscriptionKey: string | null;
+  /** Whose tokens say who calls; null where headers say it. */
+  readonly identity: IdentityOptions | null;
+  /** How many REST calls are made for a caller, and with a subscription key; null for no limit. */
+  readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
+  /** The manifest of documents that are asked for by their ids; null for none. */
+  readonly persisted: { readonly file: string; readonly only: boolean } | null;
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+  readonly logLevel: string;
+  readonly sandbox: {
+    readonly port: number;
+    readonly database: string;
+    readonly latencyMs: number;
+    /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
+    readonly faults: string | undefined;
+  };
+  /** Where payments are kept; see OpenStoreOptions in payments/open-store.ts. */
+  readonly state: {
+    readonly url: string;
+    readonly retentionMs: number;
+    readonly allowVolatile: boolean;
+    readonly waitReplicas: number;
+  };
+}
+
+/** The bank that the sandbox plays. */
+const sandboxBankId = 'SNDBCY2N';
+const day = 24 * 60 * 60 * 1000;
+
+/**
+ * Reads the environment. An empty variable counts as unset.
+ * Errors: ConfigError, which names every value that cannot be used.
+ */
+export function readConfig(environment: Environment): Config {
+  const { values, problems } = readVariables(environment);
+  const isBad = new Set(problems.map(({ variable }) => variable));
+  const all = [
+    ...problems,
+    // What follows from a value that cannot be used is no problem of its own.
+    ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
+    ...misspelledVariables(environment),
+  ];
+  if (all.length > 0) throw new ConfigError(all);
+  return configOf(values);
+}
+
+function configOf(values: Values): Config {
+  const bank = values.BANK_BASE_URL === undefined ? null : { baseUrl: values.BANK_BASE_URL };
+  const persisted =
+    values.PERSISTED_DOCUMENTS === undefined
+      ? null
+      : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+  return {
+    http: { host: values.HOST, port: values.PORT },
+    bank,
+    bankLimits: {
+      timeoutMs: values.BANK_TIMEOUT_MS,
+      connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
+      paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
+      connections: values.BANK_CONNECTIONS,
+      connectionWaitMs: values.BANK_CONNECTION_WAIT_MS,
+      retryShare: values.BANK_RETRY_SHARE,
+      breakerThreshold: values.BANK_BREAKER_THRESHOLD,
+      breakerOpenMs: values.BANK_BREAKER_OPEN_MS,
+      publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
+      maxBodyBytes: values.BANK_MAX_BODY_BYTES,
+    },
+    operationLimits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
+    documentLimits: {
+      tokens: values.LIMIT_TOKENS,
+      depth: values.LIMIT_DEPTH,
+      aliases: values.LIMIT_ALIASES,
+      rootFields: values.LIMIT_ROOT_FIELDS,
+      directives: values.LIMIT_DIRECTIVES,
+      fields: values.LIMIT_FIELDS,
+    },
+    maxRequestBytes: values.LIMIT_BODY_BYTES,
+    corsOrigins: values.CORS_ORIGINS,
+    onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
+    drainDelayMs: values.DRAIN_DELAY_MS,
+    load: {
+      inFlight: values.MAX_IN_FLIGHT,
+      inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
+      eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
+    },
+    metricsPort: values.METRICS_PORT ?? null,
+    bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
+    defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
+    subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
+    identity: identityOf(values),
+    rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },
+    persisted,
+    // GraphiQL sends texts.
+    graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
+    introspection: values.INTROSPECTION ?? bank === null,
+    logLevel: values.LOG_LEVEL,
+    state: {
+      // Where it could not be said, contradictions() has.
+      url: stateUrlOf(values) ?? 'memory:',
+      retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
+      allowVolatile: values.STATE_ALLOW_VOLATILE,
+      waitReplicas: values.STATE_WAIT_REPLICAS,
+    },
+    sandbox: {
+      port: values.SANDBOX_PORT,
+      database: values.SANDBOX_DB,
+      latencyMs: values.SANDBOX_LATENCY_MS,
+      faults: values.SANDBOX_FAULTS,
+    },
+  };
+}
+
+/** Null where no token says who calls. What is missing, contradictions() has said. */
+function identityOf(values: Values): IdentityOptions | null {
+  const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
+  const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;
+  if (values.IDENTITY !== 'jwt' || !subscriptionKey || !jwksUrl || !issuer || !audience) return null;
+  return {
+    subscriptionKey,
+    jwksUrl,
+    issuer,
+    audience,
+    algorithms: values.IDENTITY_ALGORITHMS ?? ['RS256', 'ES256', 'PS256', 'EdDSA'],
+    providerClaim: values.IDENTITY_PROVIDER_CLAIM ?? 'iss',
+    authIdClaim: values.IDENTITY_AUTH_ID_CLAIM ?? 'sub',
+  };
+}

@@ -1,0 +1,52 @@
+import { distance } from 'fastest-levenshtein';
+import type { ConfigProblem } from './start-error.ts';
+import { type Values, type Variable, type VariableName, variableNames, variables } from './variables.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What the variables of an environment say; an empty one counts as unset.
+ * Shape:  the values, and the problems of those that cannot be used; such a variable's value is its fallback.
+ */
+export function readVariables(environment: Environment): {
+  readonly values: Values;
+  readonly problems: readonly ConfigProblem[];
+} {
+  const problems: ConfigProblem[] = [];
+  const read = (name: VariableName): unknown => {
+    const { schema, fallback, show = (text: string) => text }: Variable = variables[name];
+    const given = environment[name] || undefined;
+    if (given === undefined) return fallback;
+    const { success, data, error } = schema.safeParse(given);
+    if (success) return data;
+    problems.push({
+      variable: name,
+      value: show(given),
+      remedy: error.issues[0]?.message ?? 'leave it out.',
+    });
+    return fallback;
+  };
+  // The one place where texts become typed values: each is what its own schema made of it.
+  const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
+  return { values, problems };
+}
+
+/** Two letters that changed places are two edits. */
+const maxEdits = 2;
+/** A shorter name is near to too many that are not ours. */
+const minLength = 8;
+
+/**
+ * Names that are almost those of ours, which bankql would otherwise ignore: with BNAK_BASE_URL the sandbox bank would
+ * start. Their values are not shown: they may be anything.
+ */
+export function misspelledVariables(environment: Environment): ConfigProblem[] {
+  return Object.keys(environment).flatMap((name) => {
+    if (name.length < minLength || Object.hasOwn(variables, name) || !environment[name]) return [];
+    const meant = variableNames.find(
+      (known) => known.length >= minLength && distance(name, known) <= maxEdits,
+    );
+    if (meant === undefined) return [];
+    return [{ variable: name, value: '…', remedy: `no variable has this name: did you mean ${meant}?` }];
+  });
+}

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { checkCredential, credentialHeaders } from '../bank/credentials.ts';
+import { checkId } from '../bank/path.ts';
+import { isLoopback } from '../server/http-policy.ts';
+import { algorithms } from '../server/identity-options.ts';
+
+/**
+ * How variables are written: each format is what a variable holds where it is not set, how the documentation shows
+ * that, and a schema of its text whose messages say what to give.
+ */
+export interface Format<T> {
+  readonly fallback: T;
+  readonly shownFallback: string;
+  readonly schema: z.ZodType<T, string>;
+  /** A refused value as it may be shown. As it is, where this is left out. */
+  readonly show?: (text: string) => string;
+}
+
+const day = 24 * 60 * 60;
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(fallback: number, min: number, max: number): Format<number> {
+  const remedy = `give a whole number from ${min} to ${max}, or leave it out for ${fallback}.`;
+  return {
+    fallback,
+    shownFallback: String(fallback),
+    schema: z
+      .string()
+      .regex(/^\d+$/, remedy)
+      .transform(Number)
+      .pipe(z.number(remedy).min(min, remedy).max(max, remedy)),
+  };
+}
+
+export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
+export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
+export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
+
+/** A share, from 0 to 1. */
+export function share(fallback: number): Format<number> {
+  const remedy = `give a number from 0 to 1, or leave it out for ${fallback}.`;
+  return {
+    fallback,
+    shownFallback: String(fallback),
+    schema: z
+      .string()
+      .regex(/^[\d.]+$/, remedy)
+      .transform(Number)
+      .pipe(z.number(remedy).min(0, remedy).max(1, remedy)),
+  };
+}
+
+const flags: Readonly<Record<string, boolean>> = {
+  on: true,
+  1: true,
+  true: true,
+  off: false,
+  0: false,
+  false: false,
+};
+const flagSchema = z
+  .string()
+  .transform((text) => flags[text])
+  .pipe(z.boolean('give on or off.'));
+
+export const flag = (fallback: boolean): Format<boolean> => ({
+  fallback,
+  shownFallback: fallback ? 'on' : 'off',
+  schema: flagSchema,
+});
+
+/** One of a few words. */
+export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => ({
+  fallback,
+  shownFallback: `\`${fallback}\``,
+  schema: z.enum(words, `give one of ${words.join(', ')}.`),
+});
+
+/** Any text. */
+export const text = (fallback: string): Format<string> => ({
+  fallback,
+  shownFallback: `\`${fallback}\``,
+  schema: z.string(),
+});
+
+/** What it is, or that it is not set. `unset` says what happens then. */
+export function optional<T>(
+  { schema, show }: Pick<Format<T>, 'schema' | 'show'>,
+  unset = 'none',
+): Format<T | undefined> {
+  return { schema, fallback: undefined, shownFallback: unset, ...(show === undefined ? {} : { show }) };
+}
+
+export const anyText: Pick<Format<string>, 'schema'> = { schema: z.string() };
+export const anyFlag: Pick<Format<boolean>, 'schema'> = { schema: flagSchema };
+export const anyPort = wholeNumber(0, 0, 65_535);
+
+const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');
+
+/** The bank's address. */
+export const bankAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string().superRefine((address, context) => {
+    const refuse = (remedy: string) => context.addIssue(remedy);
+    const url = URL.parse(address);
+    if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+      return refuse('give an address such as https://bank.example.');
+    if (url.username !== '' || url.password !== '') return refuse('leave credentials out of it.');
+    if (url.search !== '' || url.hash !== '') return refuse('leave out what follows ? or #.');
+  }),
+};
+
+/** An address of public keys: https, or loopback. */
+export const keysAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string().refine((address) => {
+    const url = URL.parse(address);
+    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+    return isSafe && url.username === '' && url.password === '';
+  }, 'give an https address without credentials, such as https://login.example/.well-known/jwks.json.'),
+};
+
+/** An id that can be a segment of a path; the message is checkId's own. */
+export const id = (variable: string): Pick<Format<string>, 'schema'> => ({
+  schema: z.string().superRefine((given, context) => {
+    try {
+      checkId(variable, given);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : 'give an id.');
+    }
+  }),
+});
+
+/** The operator's subscription key, of which nothing is shown. */
+export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {
+  show: () => '…',
+  schema: z.string().refine((key) => {
+    try {
+      checkCredential(credentialHeaders.subscriptionKey, key);
+      return true;
+    } catch {
+      return false;
+    }
+  }, 'it has to be up to 255 printable ASCII characters.'),
+};
+
+/** REST calls per seconds. */
+export const rateLimit: Pick<Format<{ calls: number; seconds: number }>, 'schema'> = {
+  schema: z.string().transform((given, context) => {
+    const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(given) ?? []).map(Number);
+    if (calls >= 1 && seconds >= 1 && seconds <= day) return { calls, seconds };
+    context.addIssue('give REST calls per seconds, such as 300/60; a day (86400) at most.');
+    return z.NEVER;
+  }),
+};
+
+const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
+
+/** Origins as browsers send them, separated by commas or white space. */
+export const origins: Format<ReadonlySet<string>> = {
+  fallback: new Set(),
+  shownFallback: 'none',
+  schema: z.string().transform((list, context) => {
+    const given = wordsOf(list);
+    const wrong = given.find((origin) => URL.parse(origin)?.origin !== origin);
+    if (wrong === undefined) return new Set(given);
+    context.addIssue(`give origins such as https://app.example; ${wrong} is none.`);
+    return z.NEVER;
+  }),
+};
+
+/** Algorithms of signatures: public keys only. */
+export const signatureAlgorithms = {
+  schema: z.string().transform((list, context) => {
+    const given = wordsOf(list);
+    const wrong = given.find((word) => !algorithms.some((known) => known === word));
+    if (wrong === undefined) return given;
+    context.addIssue(`give some of ${algorithms.join(' ')}; none and HS* are never accepted.`);
+    return z.NEVER;
+  }),
+  show: (list: string) => wordsOf(list).find((word) => !algorithms.some((known) => known === word)) ?? list,
+} satisfies Pick<Format<string[]>, 'schema' | 'show'>;

@@ -1,0 +1,124 @@
+import { isLoopback } from '../server/http-policy.ts';
+import type { ConfigProblem } from './start-error.ts';
+import { type Values, type Variable, type VariableName, variables } from './variables.ts';
+
+/** A problem of variables with each other. */
+export interface Contradiction extends ConfigProblem {
+  /** The variables that it rests on. */
+  readonly involved: readonly VariableName[];
+}
+
+type Rule = (values: Values) => Contradiction | readonly Contradiction[] | null;
+
+const problem = (
+  variable: VariableName,
+  value: string | number | undefined,
+  remedy: string,
+  others: readonly VariableName[] = [],
+): Contradiction => ({ variable, value: String(value ?? ''), remedy, involved: [variable, ...others] });
+
+/** What variables demand of each other: each rule names the one to change, and how. */
+const rules: readonly Rule[] = [
+  ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
+    BANK_BASE_URL === undefined && NODE_ENV === 'production' && !SANDBOX
+      ? problem(
+          'BANK_BASE_URL',
+          undefined,
+          "in production name the bank's address, or ask for the sandbox bank with SANDBOX=1.",
+          ['SANDBOX'],
+        )
+      : null,
+
+  ({ BANK_BASE_URL, BANK_ALLOW_HTTP }) => {
+    const url = BANK_BASE_URL === undefined ? null : URL.parse(BANK_BASE_URL);
+    if (url?.protocol !== 'http:' || isLoopback(url.hostname) || BANK_ALLOW_HTTP) return null;
+    const remedy = 'use https, or accept plain http with BANK_ALLOW_HTTP=1.';
+    return problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
+  },
+
+  ({ BANK_CONNECT_TIMEOUT_MS: connect, BANK_TIMEOUT_MS: call }) =>
+    connect > call
+      ? problem('BANK_CONNECT_TIMEOUT_MS', connect, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [
+          'BANK_TIMEOUT_MS',
+        ])
+      : null,
+
+  ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
+    all < Math.max(call, payment)
+      ? problem(
+          'OPERATION_TIMEOUT_MS',
+          all,
+          `it has to be at least BANK_TIMEOUT_MS (${call}) and BANK_TRANSFER_TIMEOUT_MS (${payment}).`,
+          ['BANK_TIMEOUT_MS', 'BANK_TRANSFER_TIMEOUT_MS'],
+        )
+      : null,
+
+  ({ PERSISTED_ONLY, PERSISTED_DOCUMENTS }) =>
+    PERSISTED_ONLY && PERSISTED_DOCUMENTS === undefined
+      ? problem('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.')
+      : null,
+
+  // Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it.
+  ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
+    BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined
+      ? problem(
+          'IDENTITY',
+          undefined,
+          `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, whoever names an Auth-ID could be anyone: set IDENTITY=jwt where tokens say who calls, or IDENTITY=headers where a trusted proxy sets the auth headers.`,
+        )
+      : null,
+
+  (values) => (values.IDENTITY === 'jwt' ? missingForTokens(values) : uselessWithoutTokens(values)),
+
+  (values) =>
+    stateUrlOf(values) === null
+      ? problem(
+          'STATE_URL',
+          undefined,
+          'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db or redis://host: without them a payment could be sent twice.',
+          ['BANK_BASE_URL'],
+        )
+      : null,
+];
+
+/** What IDENTITY=jwt cannot do without, and what it is. */
+const neededForTokens = {
+  BANK_SUBSCRIPTION_KEY: "the operator's subscription key: apps hold none",
+  IDENTITY_JWKS_URL: "where the issuer's keys are",
+  IDENTITY_ISSUER: 'the issuer of tokens, their iss',
+  IDENTITY_AUDIENCE: 'whom tokens are meant for, their aud',
+} as const;
+
+const missingForTokens = (values: Values): Contradiction[] =>
+  (Object.keys(neededForTokens) as (keyof typeof neededForTokens)[])
+    .filter((name) => values[name] === undefined)
+    .map((name) => problem(name, undefined, `IDENTITY=jwt needs ${neededForTokens[name]}.`, ['IDENTITY']));
+
+const onlyForTokens = [
+  'IDENTITY_JWKS_URL',
+  'IDENTITY_ISSUER',
+  'IDENTITY_AUDIENCE',
+  'IDENTITY_ALGORITHMS',
+  'IDENTITY_PROVIDER_CLAIM',
+  'IDENTITY_AUTH_ID_CLAIM',
+] as const satisfies readonly VariableName[];
+
+const uselessWithoutTokens = (values: Values): Contradiction[] =>
+  onlyForTokens.flatMap((name) => {
+    const value = values[name];
+    if (value === undefined) return [];
+    const { show = (given: string) => given }: Variable = variables[name];
+    const remedy = 'it needs IDENTITY=jwt: without that no token is verified.';
+    return [problem(name, show([value].flat().join(' ')), remedy, ['IDENTITY'])];
+  });
+
+/** Where payments are kept; null where the operator has to say it. */
+export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {
+  if (STATE_URL !== undefined) return STATE_URL;
+  if (BANK_BASE_URL === undefined) return 'memory:';
+  return isLoopback(URL.parse(BANK_BASE_URL)?.hostname ?? '') ? 'sqlite:.bankql/state.db' : null;
+}
+
+/** What the values demand of each other and do not have. */
+export const contradictions = (values: Values): Contradiction[] =>
+  rules.flatMap((rule) => rule(values) ?? []);

@@ -1,0 +1,28 @@
+/** What the process cannot start with; the message says what to do, a line for each problem. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+}
+
+/** What is wrong with one variable. */
+export interface ConfigProblem {
+  readonly variable: string;
+  /** The value, as it may be shown: without credentials; empty where the variable is not set. */
+  readonly value: string;
+  /** What to do, as a sentence. */
+  readonly remedy: string;
+}
+
+/** Variables that the process cannot start with. Each line names the variable, the value and the remedy. */
+export class ConfigError extends StartError {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(
+      problems
+        .map(({ variable, value, remedy }) => `${variable}=${value} cannot be used: ${remedy}`)
+        .join('\n'),
+    );
+    this.problems = problems;
+  }
+}
