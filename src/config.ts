@@ -6,6 +6,7 @@ import { isLoopback } from './server/http-policy.ts';
 import { algorithms, type IdentityOptions } from './server/identity-options.ts';
 import type { LoadLimits } from './server/load.ts';
 import type { RateLimit } from './server/rate-limit.ts';
+import { type AnswerLimits, defaultAnswerLimits } from './engine/answer-limits.ts';
 import type { DocumentLimits } from './engine/document-limits.ts';
 
 /** What a process of bankql is started with, read once from the environment. */
@@ -16,6 +17,7 @@ export interface Config {
   readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
   readonly operationLimits: OperationLimits;
   readonly documentLimits: DocumentLimits;
+  readonly answerLimits: AnswerLimits;
   readonly maxRequestBytes: number;
   readonly corsOrigins: ReadonlySet<string>;
   /** See HttpPolicyOptions. */
@@ -166,6 +168,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       rootFields: limit('LIMIT_ROOT_FIELDS', 20),
       directives: limit('LIMIT_DIRECTIVES', 20),
       fields: limit('LIMIT_FIELDS', 500),
+    },
+    answerLimits: {
+      values: limit('LIMIT_ANSWER_VALUES', defaultAnswerLimits.values),
+      // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
+      bytes: integer('LIMIT_ANSWER_BYTES', defaultAnswerLimits.bytes, 1000, 64 * 1024 * 1024),
     },
     maxRequestBytes: integer('LIMIT_BODY_BYTES', 100_000, 1, 100_000_000),
     corsOrigins: readOrigins(value('CORS_ORIGINS')),
