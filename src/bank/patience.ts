@@ -23,6 +23,7 @@ export class Patience {
   readonly #waiting = new Chain<Waiter>();
   readonly #onAbort = () => this.#end(left(true));
   #timer: NodeJS.Timeout | undefined;
+  #isCancelled = false;
 
   constructor({ deadline = Number.POSITIVE_INFINITY, signal }: PatienceOptions = {}) {
     this.#deadline = deadline;
@@ -31,7 +32,7 @@ export class Patience {
 
   /** Why nobody waits any more, nothing being sent; null while there is time. */
   get ended(): TransportFailure | null {
-    if (this.#signal?.aborted) return left(false);
+    if (this.#isCancelled || this.#signal?.aborted) return left(false);
     if (performance.now() < this.#deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
   }
@@ -39,6 +40,12 @@ export class Patience {
   /** The same, with less time. */
   until(deadline: number): Patience {
     return new Patience({ deadline: Math.min(deadline, this.#deadline), signal: this.#signal });
+  }
+
+  /** Makes all give up, and whoever comes later. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#onAbort();
   }
 
   /** Waits, until it is released or told to give up. It must not have ended. */

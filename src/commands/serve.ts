@@ -67,6 +67,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
+    answerLimits: config.answerLimits,
     maxRequestBytes: config.maxRequestBytes,
     load: config.load,
     callerHeaders: config.identity === null ? undefined : ['authorization'],

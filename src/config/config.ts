@@ -1,4 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
+import type { AnswerLimits } from '../engine/answer-limits.ts';
 import type { DocumentLimits } from '../engine/document-limits.ts';
 import type { OperationLimits } from '../schema/context.ts';
 import type { IdentityOptions } from '../server/identity-options.ts';
@@ -17,6 +18,7 @@ export interface Config {
   readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
   readonly operationLimits: OperationLimits;
   readonly documentLimits: DocumentLimits;
+  readonly answerLimits: AnswerLimits;
   readonly maxRequestBytes: number;
   readonly corsOrigins: ReadonlySet<string>;
   /** See HttpPolicyOptions. */
@@ -105,6 +107,7 @@ function configOf(values: Values): Config {
       directives: values.LIMIT_DIRECTIVES,
       fields: values.LIMIT_FIELDS,
     },
+    answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
     corsOrigins: values.CORS_ORIGINS,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,

@@ -15,6 +15,9 @@ const words: Readonly<Record<keyof Size, string>> = {
   directives: 'directives',
 };
 
+/** The characters of an alias: each error below it repeats it in its path. */
+const maxAliasLength = 128;
+
 /** A document's text, parsed. Errors: GraphQLError for a text that is none, or that is too long to be parsed. */
 export function parseWithin(text: string, { tokens }: DocumentLimits): DocumentNode {
   try {
@@ -30,6 +33,11 @@ export function parseWithin(text: string, { tokens }: DocumentLimits): DocumentN
 /** Errors: GraphQLError where an operation of the document is too large. */
 export function checkSize(document: DocumentNode, limits: DocumentLimits): void {
   for (const size of sizesOf(document)) {
+    if (size.aliasLength > maxAliasLength)
+      throw new Refusal(
+        'LIMIT_EXCEEDED',
+        `The operation holds an alias of ${size.aliasLength} characters, and one may have ${maxAliasLength}; use shorter names.`,
+      );
     for (const [name, word] of Object.entries(words) as [keyof Size, string][]) {
       if (size[name] > limits[name])
         throw new Refusal(

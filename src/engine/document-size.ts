@@ -15,22 +15,35 @@ export interface Size {
   readonly directives: number;
 }
 
-const nothing: Size = { depth: 0, fields: 0, rootFields: 0, aliases: 0, directives: 0 };
+/** What is measured of an operation. */
+export interface MeasuredSize extends Size {
+  /** The characters of its longest alias, which an error's path repeats. */
+  readonly aliasLength: number;
+}
+
+const nothing: MeasuredSize = {
+  depth: 0,
+  fields: 0,
+  rootFields: 0,
+  aliases: 0,
+  directives: 0,
+  aliasLength: 0,
+};
 
 /**
  * The size of each operation of a document. Each fragment is measured once, so that the time grows with the document's
  * text, whatever its fragments multiply to. A fragment in itself counts as nothing: validation refuses it.
  */
-export function sizesOf(document: DocumentNode): Size[] {
+export function sizesOf(document: DocumentNode): MeasuredSize[] {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const operations: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {
     if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition);
     else if (definition.kind === 'OperationDefinition') operations.push(definition);
   }
-  const measured = new Map<string, Size>();
+  const measured = new Map<string, MeasuredSize>();
 
-  function ofFragment(name: string): Size {
+  function ofFragment(name: string): MeasuredSize {
     const known = measured.get(name);
     if (known !== undefined) return known;
     measured.set(name, nothing);
@@ -41,8 +54,8 @@ export function sizesOf(document: DocumentNode): Size[] {
     return own;
   }
 
-  function ofSelections({ selections }: SelectionSetNode): Size {
-    let { depth, fields, rootFields, aliases, directives } = nothing;
+  function ofSelections({ selections }: SelectionSetNode): MeasuredSize {
+    let { depth, fields, rootFields, aliases, directives, aliasLength } = nothing;
     for (const node of selections) {
       directives += node.directives?.length ?? 0;
       if (node.kind === 'Field') {
@@ -52,6 +65,7 @@ export function sizesOf(document: DocumentNode): Size[] {
         rootFields += 1;
         aliases += below.aliases + (node.alias === undefined ? 0 : 1);
         directives += below.directives;
+        aliasLength = Math.max(aliasLength, below.aliasLength, node.alias?.value.length ?? 0);
       } else {
         const inside =
           node.kind === 'InlineFragment' ? ofSelections(node.selectionSet) : ofFragment(node.name.value);
@@ -60,9 +74,10 @@ export function sizesOf(document: DocumentNode): Size[] {
         rootFields += inside.rootFields;
         aliases += inside.aliases;
         directives += inside.directives;
+        aliasLength = Math.max(aliasLength, inside.aliasLength);
       }
     }
-    return { depth, fields, rootFields, aliases, directives };
+    return { depth, fields, rootFields, aliases, directives, aliasLength };
   }
 
   return operations.map((operation) => {

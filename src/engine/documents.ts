@@ -15,6 +15,7 @@ import { createCallCheck } from './call-plan.ts';
 import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
 import { sizesOf } from './document-size.ts';
 import { bounded } from './mask-error.ts';
+import { createNodeIdCheck } from './node-id-limit.ts';
 import type { PersistedDocuments } from './persisted-manifest.ts';
 import { Refusal } from './refusal.ts';
 
@@ -32,6 +33,8 @@ export interface Operation extends PreparedOperation {
   readonly kind: OperationDefinitionNode['operation'];
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
   variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'];
+  /** Errors: LIMIT_EXCEEDED, see node-id-limit.ts. */
+  checkNodeIds(variables: GraphQLResolveInfo['variableValues']): void;
   /** Errors: LIMIT_EXCEEDED, see call-plan.ts. */
   checkCalls(variables: GraphQLResolveInfo['variableValues']): void;
 }
@@ -121,6 +124,7 @@ function prepareOne(
   return {
     ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
     kind: operation.operation,
+    checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
     checkCalls: createCallCheck({ schema, operation, fragments, defaults, limits }),
     variablesOf(raw) {
       if (definitions.length === 0) return noVariables;

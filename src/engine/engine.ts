@@ -1,16 +1,20 @@
-import type { ExecutionResult } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { Payments } from '../payments/payments.ts';
 import {
   type Context,
   type Defaults,
-  type OperationLimits,
   Reader,
   type StaleAnswer,
 } from '../schema/context.ts';
+import { AnswerLimitError } from '../executor/answer-budget.ts';
+import type { ExecuteOptions } from '../executor/executor.ts';
+import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
+import { BoundedResult } from './bounded-result.ts';
 import { createDocuments, type DocumentOptions } from './documents.ts';
-import { maskError } from './mask-error.ts';
+import { Effects } from './effects.ts';
+import { internalError, maskError } from './mask-error.ts';
 import { checkParams } from './params.ts';
 import { type Persisted, textOf } from './persisted-documents.ts';
 import { Refusal } from './refusal.ts';
@@ -19,6 +23,8 @@ export interface EngineOptions extends Omit<DocumentOptions, 'persisted'> {
   readonly bank: BankClient;
   readonly payments: Payments;
   readonly persisted?: Persisted | null | undefined;
+  /** 100,000 values and 16 MB where they are left out. */
+  readonly answerLimits?: AnswerLimits;
   /** Is told of what should not happen, for the log. */
   readonly unexpected: (error: unknown) => void;
 }
@@ -35,8 +41,9 @@ export interface Asking {
 /**
  * Answers GraphQL, whatever brings the request: every door calls it, and none has rules of its own.
  *
- * It never throws. An error says under `extensions.http` what the door has to do with it (http-answer.ts); an answer
- * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`.
+ * It never throws and never rejects. An error says under `extensions.http` what the door has to do with it (http-answer.ts); an answer
+ * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
+ * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (effects.ts).
  */
 export interface Engine {
   answer(asked: unknown, asking: Asking): ExecutionResult | Promise<ExecutionResult>;
@@ -49,22 +56,52 @@ export function createEngine({
   payments,
   persisted = null,
   unexpected,
+  answerLimits = defaultAnswerLimits,
   ...options
 }: EngineOptions): Engine {
   const { defaults, limits } = options;
   const documentOf = createDocuments({ ...options, persisted: persisted?.documents ?? null });
-  const finish = (result: ExecutionResult, { stale }: RequestContext): ExecutionResult => {
-    if (result.errors === undefined && stale.length === 0) return result;
-    return {
-      ...result,
-      ...(result.errors === undefined
-        ? {}
-        : { errors: result.errors.map((error) => maskError(error, unexpected)) }),
-      ...(stale.length === 0 ? {} : { extensions: { stale } }),
-    };
+  const services: Services = { bank, payments, defaults, limits, answerLimits };
+
+  const mask = (error: unknown): GraphQLError => {
+    try {
+      return maskError(error, unexpected);
+    } catch {
+      // It cannot even be looked at.
+      return internalError();
+    }
+  };
+  const refuse = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
+
+  /** The answer to an operation whose data cannot be shown, with what it did in its error's extensions. */
+  const withoutData = (cause: unknown, effects: Effects | null): ExecutionResult => {
+    const { message, extensions } = mask(cause);
+    const error = new GraphQLError(message, { extensions: { ...extensions, ...effects?.extensions } });
+    return { errors: [error], data: null };
   };
 
-  const refuse = (error: unknown): ExecutionResult => ({ errors: [maskError(error, unexpected)] });
+  const finish = (result: ExecutionResult, { stale, effects }: RequestContext): ExecutionResult => {
+    const { errors, data } = result;
+    const told: ExecutionResult = {
+      ...(errors === undefined ? {} : { errors: errors.map(mask) }),
+      ...(data === undefined ? {} : { data }),
+      ...(stale.length === 0 ? {} : { extensions: { stale } }),
+    };
+    return new BoundedResult(told, answerLimits.bytes, (error) => withoutData(error, effects));
+  };
+
+  /** The answer to an operation that ended before its time: its reads end, and what it writes or pays is waited for. */
+  const end = (limit: AnswerLimitError, context: RequestContext) => {
+    const { effects } = context;
+    context.cancelReads();
+    if (effects === null) return withoutData(limit, null);
+    return effects.settled().then(() => withoutData(limit, effects));
+  };
+
+  const conclude = (result: ExecutionResult, context: RequestContext) => {
+    const [first] = result.errors ?? [];
+    return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
+  };
 
   function answer(asked: unknown, asking: Asking) {
     try {
@@ -78,12 +115,14 @@ export function createEngine({
         });
       const raw = params.variables ?? {};
       const values = operation.variablesOf(raw);
+      operation.checkNodeIds(values);
       operation.checkCalls(values);
-      const context = new RequestContext(bank, payments, defaults, limits, asking);
-      const result = operation.execute(context, { raw, values });
+      const effects = operation.kind === 'mutation' ? new Effects() : null;
+      const context = new RequestContext(services, asking, effects);
+      const result = operation.execute(context, { raw, values }, context);
       return result instanceof Promise
-        ? result.then((settled) => finish(settled, context), refuse)
-        : finish(result, context);
+        ? result.then((settled) => conclude(settled, context))
+        : conclude(result, context);
     } catch (error) {
       return refuse(error);
     }
@@ -92,35 +131,53 @@ export function createEngine({
   return { answer, refuse };
 }
 
+type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'> & {
+  readonly answerLimits: AnswerLimits;
+};
+
 /** A request's context. What reads the bank is made when a resolver asks for it: many an operation reads nothing. */
-class RequestContext implements Context {
+class RequestContext implements Context, ExecuteOptions {
   readonly payments: Payments;
   readonly defaults: Defaults;
   readonly credentials: Credentials;
-  readonly #makeReader: () => Reader;
+  readonly answerLimits: AnswerLimits;
+  /** What it writes and pays; null where it is no mutation. */
+  readonly effects: Effects | null;
+  readonly #services: Services;
+  readonly #asking: Asking;
+  #signal: AbortSignal | undefined;
   #reader: Reader | null = null;
 
-  constructor(
-    bank: BankClient,
-    payments: Payments,
-    defaults: Defaults,
-    limits: OperationLimits,
-    asking: Asking,
-  ) {
-    const { credentials } = asking;
-    this.payments = payments;
-    this.defaults = defaults;
-    this.credentials = credentials;
-    this.#makeReader = () => new Reader({ bank, credentials, limits, signal: asking.signal?.() });
+  constructor(services: Services, asking: Asking, effects: Effects | null) {
+    this.payments = effects?.payments(services.payments) ?? services.payments;
+    this.defaults = services.defaults;
+    this.credentials = asking.credentials;
+    this.answerLimits = services.answerLimits;
+    this.effects = effects;
+    this.#services = services;
+    this.#asking = asking;
   }
 
   get reader(): Reader {
-    this.#reader ??= this.#makeReader();
+    if (this.#reader !== null) return this.#reader;
+    const { bank, limits } = this.#services;
+    const { credentials, effects } = this;
+    this.#signal = this.#asking.signal?.();
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal: this.#signal };
+    this.#reader = new Reader(options);
     return this.#reader;
   }
 
   get stale(): readonly StaleAnswer[] {
     return this.#reader?.stale ?? nothing;
+  }
+
+  cancelReads(): void {
+    this.#reader?.cancel();
+  }
+
+  isAbandoned(): boolean {
+    return this.#signal?.aborted === true;
   }
 }
 

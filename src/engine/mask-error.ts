@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
 import { BankqlError, isErrorCode } from '../bank/error.ts';
 import { Refusal } from './refusal.ts';
 
@@ -29,7 +29,12 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
     });
   }
   unexpected(origin);
-  const http = located?.path === undefined ? { http: { status: 500 } } : {};
+  return internalError(place);
+}
+
+/** What stands for an error of which nothing is told; where it has no path, it is the whole request's. */
+export function internalError(place: GraphQLErrorOptions = {}): GraphQLError {
+  const http = place.path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
     ...place,
     extensions: { code: 'INTERNAL', retryable: false, ...http },

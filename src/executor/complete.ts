@@ -164,17 +164,24 @@ function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
       throw new GraphQLError(
         `Expected Iterable, but did not find one for field "${slot.parentType.name}.${slot.field.name}".`,
       );
+    const { budget } = place.execution;
+    const isCounted = Array.isArray(value);
+    if (isCounted) budget.spendValues(value.length);
     const completed: unknown[] = [];
     let missing = 0;
+    let bytes = 0;
     for (const item of value as Iterable<unknown>) {
+      if (!isCounted) budget.spendValues(1);
       const done = completeItem(item, place, completed.length);
       if (done instanceof Place) {
         completed.push(done.members);
         missing++;
       } else {
+        if (typeof done === 'string') bytes += done.length;
         completed.push(done);
       }
     }
+    budget.spendBytes(bytes);
     return place.hold(completed, missing);
   };
 }

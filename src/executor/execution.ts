@@ -1,22 +1,59 @@
-import { type FieldNode, type GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
+import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
+import { type AnswerBudget, nameBytes } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan } from './compile.ts';
+import type { ExecuteOptions } from './executor.ts';
 import { Place } from './place.ts';
+import { Turns } from './turns.ts';
 import { type Data, Root, Whole } from './whole.ts';
+
+export interface ExecutionOptions {
+  readonly plan: OperationPlan;
+  readonly context: unknown;
+  readonly variableValues: GraphQLResolveInfo['variableValues'];
+  readonly budget: AnswerBudget;
+  readonly options: ExecuteOptions;
+}
 
 /** What is true of one execution of a plan. */
 export class Execution {
   readonly plan: OperationPlan;
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
+  readonly budget: AnswerBudget;
+  readonly turns = new Turns(this);
   readonly errors: GraphQLError[] = [];
   /** The answer is given: what is still on its way has nobody to be completed for. */
   isOver = false;
+  /** The root fields that are being executed. */
+  root: Root | null = null;
+  readonly #options: ExecuteOptions;
   readonly #arguments: (Readonly<Record<string, unknown>> | undefined)[] = [];
 
-  constructor(plan: OperationPlan, context: unknown, variableValues: GraphQLResolveInfo['variableValues']) {
+  constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
     this.plan = plan;
     this.context = context;
     this.variableValues = variableValues;
+    this.budget = budget;
+    this.#options = options;
+  }
+
+  /** Records the error of a field or entry that is null for it. Errors: AnswerLimitError. */
+  record(error: unknown): void {
+    if (this.budget.countFailure())
+      this.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
+  }
+
+  /** Ends an execution whose root waits for what is on its way: nothing more is resolved, and nothing waited for. */
+  stop(error: GraphQLError): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.root?.giveUp(error);
+  }
+
+  /** The same, where nobody waits for the answer. What a mutation has begun runs to its end. */
+  stopIfAbandoned(): void {
+    if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.())
+      this.stop(new GraphQLError('The client has left.'));
   }
 
   /** The arguments of a field, worked out once for all objects that have it. Errors: GraphQLError. */
@@ -35,6 +72,7 @@ export class Execution {
 /** Fields of the root, or a promise of them. Errors: GraphQLError, where null may not be. */
 export function executeRoot(execution: Execution, fields: readonly FieldPlan[]): Data | Promise<Data> {
   const root = new Root(execution);
+  execution.root = root;
   const data = executeFields(fields, undefined, root);
   return data instanceof Whole ? root.settled() : data;
 }
@@ -48,20 +86,27 @@ export async function executeInTurn(execution: Execution, fields: readonly Field
 
 /** The selected fields of an object; what holds it, where some are on their way. Errors: where null may not be. */
 export function executeFields(fields: readonly FieldPlan[], source: unknown, above: Whole): Data | Whole {
+  const { budget } = above.execution;
+  budget.spendValues(fields.length);
   const data: Data = {};
   let missing = 0;
+  let bytes = 0;
   for (const field of fields) {
     const value = field.constant ?? executeField(field, source, above);
+    bytes += field.name.length + nameBytes;
     // What is on its way has its name already: the answer's order is that of the operation.
     if (value instanceof Whole) {
       data[field.name] = value.members;
       missing++;
     } else {
+      if (typeof value === 'string') bytes += value.length;
       data[field.name] = value;
     }
   }
+  budget.spendBytes(bytes);
   return above.hold(data, missing);
 }
+
 
 /** The value of one field, or its place where it is on its way; null where it failed. Errors: where null may not be. */
 function executeField(field: FieldPlan, source: unknown, above: Whole): unknown {

@@ -1,18 +1,18 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  execute,
-  GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
   visit,
 } from 'graphql';
+import { AnswerBudget, type AnswerLimits, unlimited } from './answer-budget.ts';
 import { compileOperation, type OperationPlan } from './compile.ts';
-import { Execution, executeInTurn, executeRoot } from './execution.ts';
+import { Execution } from './execution.ts';
+import { executeByReference } from './reference.ts';
+import { run } from './run.ts';
 import { fragmentsOf } from './selection.ts';
-import type { Data } from './whole.ts';
 
 export interface PrepareOptions {
   readonly schema: GraphQLSchema;
@@ -32,9 +32,24 @@ export interface Variables {
   readonly values: GraphQLResolveInfo['variableValues'];
 }
 
+/** How far an execution may go. */
+export interface ExecuteOptions {
+  /** None where they are left out. */
+  readonly answerLimits?: AnswerLimits;
+  /** Whether nobody waits for the answer any more: a query that takes long asks it now and then. */
+  isAbandoned?(): boolean;
+}
+
 export interface PreparedOperation {
-  /** Runs the operation. */
-  execute(context: unknown, variables: Variables): ExecutionResult | Promise<ExecutionResult>;
+  /**
+   * Runs the operation. Never throws and never rejects; an answer that would be too large is an AnswerLimitError alone,
+   * and one with too many errors ends with one that says so (answer-budget.ts).
+   */
+  execute(
+    context: unknown,
+    variables: Variables,
+    options?: ExecuteOptions,
+  ): ExecutionResult | Promise<ExecutionResult>;
   /** Whether graphql's own executor runs it. */
   readonly isInterpreted: boolean;
 }
@@ -54,24 +69,22 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const fragments = fragmentsOf(document);
   const plans = new Map<string, OperationPlan>();
 
-  const interpret = (contextValue: unknown, { raw }: Variables) =>
-    execute({
-      schema,
-      document,
-      contextValue,
-      variableValues: raw,
-      operationName: operation.name?.value ?? null,
-      hideSuggestions,
-    });
+  const interpret = (contextValue: unknown, variableValues: Variables['raw'], budget: AnswerBudget) => {
+    const operationName = operation.name?.value ?? null;
+    const args = { schema, document, contextValue, variableValues, operationName, hideSuggestions };
+    return executeByReference(args, budget);
+  };
 
   return {
     isInterpreted,
-    execute(context, variables) {
-      if (isInterpreted) return interpret(context, variables);
+    execute(context, variables, options = {}) {
+      const { answerLimits = unlimited } = options;
+      const budget = new AnswerBudget(answerLimits);
+      if (isInterpreted) return interpret(context, variables.raw, budget);
       const { coerced } = variables.values;
       const decided = conditions.map((name) => coerced[name]);
       // A null where a condition is needed: graphql's own executor says what is wrong.
-      if (!decided.every((value) => typeof value === 'boolean')) return interpret(context, variables);
+      if (!decided.every((value) => typeof value === 'boolean')) return interpret(context, variables.raw, budget);
       const key = decided.join();
       let plan = plans.get(key);
       if (plan === undefined) {
@@ -82,27 +95,9 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
         if (plans.size === mostPlans && oldest !== undefined) plans.delete(oldest);
         plans.set(key, plan);
       }
-      return run(new Execution(plan, context, variables.values));
+      return run(new Execution({ plan, context, variableValues: variables.values, budget, options }));
     },
   };
-}
-
-function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
-  const { fields, operation } = execution.plan;
-  const answer = (data: Data | null): ExecutionResult => {
-    execution.isOver = true;
-    return execution.errors.length === 0 ? { data } : { errors: execution.errors, data };
-  };
-  const fail = (error: unknown) => {
-    execution.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
-    return answer(null);
-  };
-  try {
-    const data = (operation.operation === 'mutation' ? executeInTurn : executeRoot)(execution, fields);
-    return data instanceof Promise ? data.then(answer, fail) : answer(data);
-  } catch (error) {
-    return fail(error);
-  }
 }
 
 /** The variables that decide what is left out, and whether a plan can do all that the document holds. */

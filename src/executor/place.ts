@@ -1,10 +1,10 @@
 import {
-  type GraphQLError,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   locatedError,
   type ResponsePath,
 } from 'graphql';
+import { AnswerLimitError } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, Slot } from './complete.ts';
 import type { Execution } from './execution.ts';
@@ -40,10 +40,16 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
   }
 
   #come(value: unknown, complete: Complete): void {
-    if (this.execution.isOver) return;
+    const { isOver, turns } = this.execution;
+    if (isOver) return;
+    if (turns.isSpent) {
+      turns.defer(() => this.#come(value, complete));
+      return;
+    }
     let completed: unknown;
     try {
       completed = complete(value, this);
+      if (typeof completed === 'string') this.execution.budget.spendBytes(completed.length);
     } catch (error) {
       this.failLate(error);
       return;
@@ -57,35 +63,45 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
 
   /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
   fail(raw: unknown): null {
+    if (raw instanceof AnswerLimitError) throw raw;
     const error = this.#locate(raw);
     if (this.slot.isNonNull) throw error;
-    this.#note(error);
+    this.#record(error);
     return null;
   }
 
   /** The same, where what is above has been begun. */
   protected failLate(raw: unknown): void {
-    const error = this.#locate(raw);
-    if (this.slot.isNonNull) {
-      this.above.giveUp(error);
-    } else {
-      this.#note(error);
-      this.above.take(this.key, null);
+    if (this.execution.isOver) return;
+    try {
+      if (raw instanceof AnswerLimitError) throw raw;
+      const error = this.#locate(raw);
+      if (this.slot.isNonNull) {
+        this.above.giveUp(error);
+      } else {
+        this.#record(error);
+        this.above.take(this.key, null);
+      }
+    } catch (error) {
+      if (!(error instanceof AnswerLimitError)) throw error;
+      this.execution.stop(error);
     }
   }
 
-  #locate(raw: unknown): GraphQLError {
+  /** The error with its place; as it is where it will not be shown, since a path costs more than the rest of a failure. */
+  #locate(raw: unknown): unknown {
+    if (!this.execution.budget.showsErrors) return raw;
     const keys: (string | number)[] = [];
     for (let place: Place | undefined = this; place !== undefined; place = place.prev) keys.push(place.key);
     return locatedError(raw, this.slot.nodes, keys.reverse());
   }
 
-  #note(error: GraphQLError): void {
+  #record(error: unknown): void {
     if (this.execution.isOver) return;
     for (let place: Place | undefined = this; place !== undefined; place = place.prev)
       if (place.#isNulled) return;
     this.#isNulled = true;
-    this.execution.errors.push(error);
+    this.execution.record(error);
   }
 
   /** What the field's resolver is told: that of the list, where this is an entry. */

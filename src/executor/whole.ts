@@ -1,4 +1,3 @@
-import type { GraphQLError } from 'graphql';
 import type { Execution } from './execution.ts';
 
 /** An object of the answer. */
@@ -46,7 +45,7 @@ export abstract class Whole {
   }
 
   /** A member has failed where null may not be. */
-  giveUp(error: GraphQLError): void {
+  giveUp(error: unknown): void {
     if (this.#missing === 0) return;
     this.#missing = 0;
     this.failLate(error);

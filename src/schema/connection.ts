@@ -31,6 +31,9 @@ const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
   before: position('before', before),
 });
 
+/** Makes an entry's object from its record and its position in the list. */
+type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
+
 /** An entry of a page. Few ask for its cursor, which costs more than the rest of it: it is made for those. */
 class Edge<Node> {
   readonly node: Node;
@@ -46,16 +49,30 @@ class Edge<Node> {
   }
 }
 
-/** A page of a list of so many entries. What few ask for, its edges and its place in the list, is made for those. */
-class Connection<Node> {
-  readonly nodes: readonly Node[];
+/**
+ * A page of a list: the entries from `start` to before `end`. What is asked of it is made when it is asked for, so that a
+ * page which is over the operation's budget costs nothing.
+ */
+class Connection<Item, Node> {
   readonly totalCount: number;
+  readonly #list: readonly Item[];
   readonly #start: number;
+  readonly #end: number;
+  readonly #toNode: ToNode<Item, Node>;
 
-  constructor(nodes: readonly Node[], start: number, totalCount: number) {
-    this.nodes = nodes;
-    this.totalCount = totalCount;
+  constructor(list: readonly Item[], start: number, end: number, toNode: ToNode<Item, Node>) {
+    this.totalCount = list.length;
+    this.#list = list;
     this.#start = start;
+    this.#end = end;
+    this.#toNode = toNode;
+  }
+
+  get nodes(): Node[] {
+    const start = this.#start;
+    return eachEntry(this.#list.slice(start, this.#end), (record, offset) =>
+      this.#toNode(record, start + offset),
+    );
   }
 
   get edges(): Edge<Node>[] {
@@ -63,9 +80,9 @@ class Connection<Node> {
   }
 
   get pageInfo() {
-    const { nodes, totalCount } = this;
+    const { totalCount } = this;
     const start = this.#start;
-    const end = start + nodes.length;
+    const end = this.#end;
     return {
       hasNextPage: end < totalCount,
       hasPreviousPage: start > 0,
@@ -84,15 +101,14 @@ class Connection<Node> {
 function connectionOf<Item, Node>(
   list: readonly Item[],
   { first, after, last, before }: Page,
-  toNode: (record: Exclude<Item, Error>, index: number) => Node,
-): Connection<Node> {
+  toNode: ToNode<Item, Node>,
+): Connection<Item, Node> {
   let start = Math.min((after ?? -1) + 1, list.length);
   let end = Math.max(Math.min(before ?? list.length, list.length), start);
   if (first !== null) end = Math.min(end, start + first);
   if (last !== null) start = Math.max(start, end - last);
 
-  const nodes = eachEntry(list.slice(start, end), (record, offset) => toNode(record, start + offset));
-  return new Connection(nodes, start, list.length);
+  return new Connection(list, start, end, toNode);
 }
 
 /** The connection type over this one. Pothos would take its nodes out of its edges, which few ask for. */
@@ -111,7 +127,7 @@ export const connectionTo = <Node>(
           nullable: { list: true, items: true },
           description: 'The entries of the page.',
           // Pothos knows the edges only; what is resolved is what connectionFromIds made.
-          resolve: (page: object) => (page as Connection<Node>).nodes,
+          resolve: (page: object) => (page as Connection<unknown, Node>).nodes,
         }),
       }),
     },

@@ -9,11 +9,10 @@ import { createLoaders, type Loaders, type ReadOperation } from '../loaders/load
 import type { Payments } from '../payments/payments.ts';
 
 /** What every resolver is given: one for each request. */
-export interface Context {
+export interface Context extends Asking {
   readonly reader: Reader;
   readonly credentials: Credentials;
   readonly payments: Payments;
-  readonly defaults: Defaults;
 }
 
 /** What reads ask of a context. */
@@ -84,6 +83,11 @@ export class Reader {
    */
   get hasRoomAhead(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;
+  }
+
+  /** Ends the reads that are under way: nobody waits for them any more. Writes go on. */
+  cancel(): void {
+    this.#patience.cancel();
   }
 
   /** What was read before may have changed: from here on all is read again, and shared with nobody. */

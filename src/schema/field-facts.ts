@@ -15,6 +15,8 @@ export interface FieldFacts {
    * Errors: those of the field, where its arguments are wrong; it then calls nothing.
    */
   readonly plan?: (parent: never, args: never, planning: Planning) => Lead | readonly Lead[] | null;
+  /** How many global ids the field's arguments give it; an operation may give so many in all (engine/node-id-limit.ts). */
+  readonly idCount?: (args: never) => number;
   /** The field makes a payment. */
   readonly payment?: true;
 }
@@ -42,7 +44,7 @@ export const known = <Parent>(objectOf: (parent: Parent) => object) =>
   facts({ plan: (parent: Parent): Lead => ({ parent: objectOf(parent) }) });
 
 export function factsOf(field: GraphQLField<unknown, unknown>): FieldFacts {
-  if (field === TypeNameMetaFieldDef) return ofTypename;
+  if (field.name === TypeNameMetaFieldDef.name) return ofTypename;
   const said = field.extensions.bankql;
   return isFacts(said) ? said : {};
 }

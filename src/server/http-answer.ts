@@ -1,4 +1,5 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
+import { BoundedResult } from '../engine/bounded-result.ts';
 import type { InHttp } from '../engine/refusal.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
@@ -52,8 +53,21 @@ const contentTypes = {
   'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
 } as const satisfies Record<MediaType, readonly string[]>;
 
-/** An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. */
+/**
+ * An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. Where its JSON is too long, or
+ * cannot be made, the engine says what is answered instead.
+ */
 export function httpAnswerOf(result: ExecutionResult, mediaType: MediaType): HttpAnswer {
+  if (!(result instanceof BoundedResult)) return serialised(result, mediaType);
+  try {
+    const answer = serialised(result, mediaType);
+    return result.fits(answer.body) ? answer : serialised(result.tooLong(), mediaType);
+  } catch (error) {
+    return serialised(result.failed(error), mediaType);
+  }
+}
+
+function serialised(result: ExecutionResult, mediaType: MediaType): HttpAnswer {
   const headers = contentTypes[mediaType];
   if (result.errors === undefined) return { status: 200, headers, body: JSON.stringify(result) };
   const said = result.errors.flatMap(httpOf);

@@ -1,0 +1,62 @@
+import type { OperationDefinitionNode, SelectionSetNode } from 'graphql';
+import { argumentsOf, collectFields, type Selection } from '../executor/selection.ts';
+import { attempt, factsOf } from '../schema/field-facts.ts';
+import { Refusal } from './refusal.ts';
+
+interface NodeIdCheckOptions extends Pick<Selection, 'schema' | 'fragments'> {
+  readonly operation: OperationDefinitionNode;
+}
+
+/** How many ids the `nodes` fields of an operation may take: each costs an error where it is none, whatever limits there are. */
+const maxNodeIds = 100;
+
+/**
+ * Refuses an operation whose fields take more ids than they may, before it runs. They are fields of the root; ids count
+ * as literals and in variables, each as often as it is given. An operation without such fields is never looked at.
+ * Errors: the answered function throws LIMIT_EXCEEDED.
+ */
+export function createNodeIdCheck({
+  schema,
+  fragments,
+  operation,
+}: NodeIdCheckOptions): (variables: Selection['variableValues']) => void {
+  const type = schema.getRootType(operation.operation);
+  if (!type) return () => {};
+  const names = rootFieldNames(operation, fragments);
+  const fields = type.getFields();
+  const takeIds = [...names].some((name) => fields[name] && factsOf(fields[name]).idCount !== undefined);
+  if (!takeIds) return () => {};
+  return (variableValues) => {
+    const selection = { schema, fragments, variableValues, fieldNodes: [operation] };
+    let ids = 0;
+    for (const selected of collectFields(selection, type)) {
+      const { idCount } = factsOf(selected.field);
+      // Where arguments are wrong, the field itself says so.
+      if (idCount !== undefined) ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
+    }
+    if (ids > maxNodeIds)
+      throw new Refusal(
+        'LIMIT_EXCEEDED',
+        `The operation asks for ${ids} nodes by their ids, and may ask for ${maxNodeIds}; ask for less at a time.`,
+      );
+  };
+}
+
+/** The fields that an operation selects at its root, whatever @skip and @include decide. */
+function rootFieldNames(operation: OperationDefinitionNode, fragments: Selection['fragments']): Set<string> {
+  const names = new Set<string>();
+  const seen = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode) => {
+    for (const node of selections) {
+      if (node.kind === 'Field') names.add(node.name.value);
+      else if (node.kind === 'InlineFragment') collect(node.selectionSet);
+      else if (!seen.has(node.name.value)) {
+        seen.add(node.name.value);
+        const fragment = fragments[node.name.value];
+        if (fragment !== undefined) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(operation.selectionSet);
+  return names;
+}

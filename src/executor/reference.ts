@@ -1,0 +1,89 @@
+import {
+  defaultFieldResolver,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  GraphQLError,
+  type GraphQLSchema,
+} from 'graphql';
+import { type AnswerBudget, AnswerLimitError, boundErrors, maxErrors, nameBytes } from './answer-budget.ts';
+import { isPromise } from './execution.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** Executes an operation with graphql's own executor, within the same budget. Never throws and never rejects. */
+export function executeByReference(
+  args: ExecutionArgs,
+  budget: AnswerBudget,
+): ExecutionResult | Promise<ExecutionResult> {
+  const stop = new AbortController();
+  const answer = (result: ExecutionResult): ExecutionResult => {
+    if (budget.exceeded !== null) return { errors: [budget.exceeded], data: null };
+    const { errors } = result;
+    if (errors === undefined || errors.length <= maxErrors) return result;
+    return { ...result, errors: boundErrors(errors.slice(0, maxErrors), errors.length - maxErrors) };
+  };
+  const fail = (error: unknown): ExecutionResult =>
+    answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
+  try {
+    const schema = countedSchema(args.schema, budget, (limit) => stop.abort(limit));
+    const result = execute({ ...args, schema, abortSignal: stop.signal });
+    return result instanceof Promise ? result.then(answer, fail) : answer(result);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/** The schema, with fields whose values are counted; the executor finds each of them through `getField`. */
+function countedSchema(
+  schema: GraphQLSchema,
+  budget: AnswerBudget,
+  onExceeded: (limit: AnswerLimitError) => void,
+): GraphQLSchema {
+  const counted = new Map<Field, Field>();
+  const getField = (type: GraphQLCompositeType, name: string) => {
+    const field = schema.getField(type, name);
+    if (field === undefined) return undefined;
+    const known = counted.get(field) ?? countedField(field, budget, onExceeded);
+    counted.set(field, known);
+    return known;
+  };
+  return Object.create(schema, { getField: { value: getField } });
+}
+
+function countedField(
+  field: Field,
+  budget: AnswerBudget,
+  onExceeded: (limit: AnswerLimitError) => void,
+): Field {
+  const { resolve = defaultFieldResolver } = field;
+  const spendOn = (value: unknown): unknown => {
+    if (typeof value === 'string') budget.spendBytes(value.length);
+    if (Array.isArray(value)) {
+      budget.spendValues(value.length);
+      for (const entry of value) spendOn(entry);
+    }
+    return value;
+  };
+  const fail = (error: unknown): never => {
+    try {
+      if (!(error instanceof AnswerLimitError)) budget.countFailure();
+    } finally {
+      if (budget.exceeded !== null) onExceeded(budget.exceeded);
+    }
+    throw error;
+  };
+  const countedResolve: typeof resolve = (source, given, context, info) => {
+    try {
+      budget.spendValues(1);
+      budget.spendBytes(String(info.path.key).length + nameBytes);
+      const value = resolve(source, given, context, info);
+      return isPromise(value) ? Promise.resolve(value).then(spendOn).catch(fail) : spendOn(value);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return Object.create(field, { resolve: { value: countedResolve } });
+}

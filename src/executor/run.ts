@@ -1,0 +1,30 @@
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import { AnswerLimitError, boundErrors } from './answer-budget.ts';
+import { type Execution, executeInTurn, executeRoot } from './execution.ts';
+import type { Data } from './whole.ts';
+
+/** Executes a plan. Never throws and never rejects. */
+export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
+  const { fields, operation } = execution.plan;
+  const answer = (data: Data | null): ExecutionResult => {
+    execution.isOver = true;
+    const { errors, budget } = execution;
+    return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
+  };
+  const fail = (error: unknown): ExecutionResult => {
+    execution.isOver = true;
+    try {
+      if (error instanceof AnswerLimitError) throw error;
+      execution.record(error);
+      return answer(null);
+    } catch (limit) {
+      return { errors: [limit instanceof GraphQLError ? limit : new GraphQLError(String(limit))], data: null };
+    }
+  };
+  try {
+    const data = (operation.operation === 'mutation' ? executeInTurn : executeRoot)(execution, fields);
+    return data instanceof Promise ? data.then(answer, fail) : answer(data);
+  } catch (error) {
+    return fail(error);
+  }
+}

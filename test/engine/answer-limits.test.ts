@@ -1,0 +1,332 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import type { TestOptions } from '../support/bankql.ts';
+import { credentials } from '../support/bankql.ts';
+import { startFacade } from '../support/facade.ts';
+import { transfer } from '../support/payment-client.ts';
+
+/** What an operation may make of little: how large its answer is, and how many errors are in it. */
+
+const times = (count: number, make: (index: number) => string, separator = ' ') =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator);
+
+/** A bank of 26 branches, whose accounts are there as well. */
+async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
+  const facade = await startFacade(options);
+  const branches = Array.from({ length: 26 }, (_, index) => ({
+    acceptsDeposits: true,
+    bank: 'BANK',
+    id: `branch-${index}`,
+    name: `Branch ${index}`,
+  }));
+  for (const id of ['BANK', 'TO-BANK'])
+    facade.bank.on(`GET /v1/api/banks/${id}/branches`, { body: { branches } });
+  facade.bank.otherwise(({ path }) =>
+    path.endsWith('/make-transaction')
+      ? { body: { id: 'T1', status: 'COMPLETED' } }
+      : { body: { accounts: [{ id: 'to', label: 'L', owners: [] }], id: 'branch', name: 'put' } },
+  );
+  const send = async (query: string, variables: object = {}, headers: Record<string, string> = credentials) => {
+    const response = await facade.bankql.fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify({ query, variables }),
+      }),
+    );
+    const text = await response.text();
+    return { status: response.status, text, result: JSON.parse(text) };
+  };
+  return { ...facade, send, [Symbol.asyncDispose]: () => facade[Symbol.asyncDispose]() };
+}
+
+/** Branches of the bank of the branches of the bank …; `alias` is their name in the answer. */
+const nested = (levels: number, alias = 'bank', leaf = 'name'): string =>
+  levels === 0 ? leaf : `${alias}: bank { branches { nodes { ${nested(levels - 1, alias, leaf)} } } }`;
+
+const tooLarge = (message: RegExp, more: object = {}) => ({
+  data: null,
+  errors: [
+    {
+      message: expect.stringMatching(message),
+      extensions: { code: 'LIMIT_EXCEEDED', retryable: false, ...more },
+    },
+  ],
+});
+
+const values = /more than 100000 values .*ask for less/;
+const bytes = /longer than \d+ bytes .*ask for less/;
+
+describe('an answer that would be too large is one small error', () => {
+  it.each([3, 4])('of a list in a list, %s deep: one REST call, and little is made', async (levels) => {
+    await using branches = await startBranches();
+    const { result, status, text } = await branches.send(`{ ${nested(levels)} }`);
+    expect(result).toEqual(levels === 3 ? { data: expect.anything() } : tooLarge(values));
+    expect(status).toBe(200);
+    if (levels > 3) expect(text.length).toBeLessThan(1000);
+    expect(branches.bank.lines()).toEqual(['GET /v1/api/banks/BANK/branches']);
+  });
+
+  it('of long aliases four deep', async () => {
+    await using branches = await startBranches();
+    const { text, result } = await branches.send(`{ ${nested(4, 'a'.repeat(128))} }`);
+    expect(result).toEqual(tooLarge(values));
+    expect(text.length).toBeLessThan(1000);
+  });
+
+  it('of texts, though the values are few', async () => {
+    await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
+    branches.bank.on('GET /v1/api/banks/BANK/branches', {
+      body: { branches: [{ acceptsDeposits: true, id: 'b', name: 'n'.repeat(2000) }] },
+    });
+    const asked = (count: number) =>
+      `{ bank { branches { nodes { ${times(count, (index) => `a${index}: name`)} } } } }`;
+    expect((await branches.send(asked(4))).result.errors).toBeUndefined();
+    expect((await branches.send(asked(5))).result).toEqual(tooLarge(bytes));
+  });
+
+  it('where only its JSON is too long, since JSON takes six characters for one', async () => {
+    await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
+    branches.bank.on('GET /v1/api/banks/BANK/branches', {
+      body: { branches: [{ acceptsDeposits: true, id: 'b', name: '\u0001'.repeat(2000) }] },
+    });
+    const { result, status } = await branches.send('{ bank { branches { nodes { name } } } }');
+    expect(result).toEqual(tooLarge(bytes));
+    expect(status).toBe(200);
+  });
+
+  it('and the largest that may be is answered, whole', async () => {
+    await using branches = await startBranches({ answerLimits: { values: 55, bytes: 100_000 } });
+    // bank, branches, nodes, and of each of the 26 entries itself and its name.
+    const query = '{ bank { branches { nodes { name } } } }';
+    const { result } = await branches.send(query);
+    expect(result.errors).toBeUndefined();
+    expect(result.data.bank.branches.nodes).toHaveLength(26);
+    expect((await branches.send('{ bank { branches { nodes { name } totalCount } } }')).result).toEqual(
+      tooLarge(/more than 55 values/),
+    );
+  });
+
+  it('though reads are under way, which nobody waits for', async () => {
+    await using branches = await startBranches({ answerLimits: { values: 50, bytes: 100_000 } });
+    branches.bank.on('GET /v1/api/banks/BANK/customers/C', () => 'hang');
+    const { result } = await branches.send(
+      '{ bank { customer(customerId: "C") { email } branches { nodes { name } } } }',
+    );
+    expect(result).toEqual(tooLarge(/more than 50 values/));
+    expect(branches.bank.lines().sort()).toEqual([
+      'GET /v1/api/banks/BANK/branches',
+      'GET /v1/api/banks/BANK/customers/C',
+    ]);
+  });
+
+  it('by graphql’s own executor too, where a name would set a prototype', async () => {
+    await using branches = await startBranches();
+    const { result } = await branches.send(`{ __proto__: __typename ${nested(4)} }`);
+    expect(result).toEqual(tooLarge(values));
+  });
+});
+
+describe('what a mutation did is told where its answer is too large', () => {
+  /** 26 × 26 × 26 branches, of each of which five values are asked. */
+  const explosion = nested(3, 'bank', times(5, (index) => `n${index}: name`));
+  const payment = (payload = 'trackId') => `paid: makeTransaction(input: $input) { ${payload} }`;
+  const write = (payload = 'trackId') =>
+    `put: putBranch(input: { branchId: "branch", branch: { acceptsDeposits: true, name: "put" } }) { ${payload} }`;
+  const ask = (branches: Awaited<ReturnType<typeof startBranches>>, ...fields: string[]) =>
+    branches.send(`mutation ($input: MakeTransactionInput!) { ${fields.join(' ')} }`, {
+      input: transfer('key-1'),
+    });
+  const paid = (trackId: string | undefined, state: string) => ({
+    operation: 'postMakeTransaction',
+    idempotencyKey: 'key-1',
+    trackId,
+    state,
+  });
+  const sent = (branches: { readonly bank: { readonly lines: () => string[] } }) =>
+    branches.bank.lines().filter((line) => !line.startsWith('GET'));
+
+  it('by the payload of a payment', async () => {
+    await using branches = await startBranches();
+    const { result, status, text } = await ask(
+      branches,
+      payment(`trackId to { account { ${explosion} } }`),
+    );
+    const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
+    expect(trackId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(result).toEqual(tooLarge(values, paid(trackId, 'DONE')));
+    expect(status).toBe(200);
+    expect(text.length).toBeLessThan(1000);
+    expect(sent(branches)).toEqual(['POST /v1/api/banks/BANK/accounts/key-1/make-transaction']);
+  });
+
+  it('by a field after the payment, which was done as well', async () => {
+    await using branches = await startBranches();
+    const { result } = await ask(
+      branches,
+      payment(),
+      write(`branch { ${explosion} }`),
+    );
+    const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
+    const writes = [{ operation: 'putBranchID', trackId: expect.stringMatching(/^[0-9a-f-]{36}$/) }];
+    expect(result).toEqual(tooLarge(values, { ...paid(trackId, 'DONE'), writes }));
+    expect(sent(branches)).toEqual([
+      'POST /v1/api/banks/BANK/accounts/key-1/make-transaction',
+      'PUT /v1/api/banks/BANK/branches/branch',
+    ]);
+  });
+
+  it('by a field before the payment, which is then not made', async () => {
+    await using branches = await startBranches();
+    const { result } = await ask(
+      branches,
+      write(`branch { ${explosion} }`),
+      payment(),
+    );
+    expect(result).toEqual(
+      tooLarge(values, { writes: [{ operation: 'putBranchID', trackId: expect.any(String) }] }),
+    );
+    expect(sent(branches)).toEqual(['PUT /v1/api/banks/BANK/branches/branch']);
+    expect(branches.bankql.audit).toEqual([]);
+  });
+
+  it.each([
+    [503, 'UNKNOWN'],
+    [400, 'REJECTED'],
+  ])('where the payment was answered with %s: %s', async (status, state) => {
+    await using branches = await startBranches();
+    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', { status, body: {} });
+    const { result } = await ask(
+      branches,
+      payment(),
+      write(`branch { ${explosion} }`),
+    );
+    const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
+    expect(result).toEqual(tooLarge(values, { ...paid(trackId, state), writes: [expect.anything()] }));
+  });
+
+  it('where only its JSON is too long', async () => {
+    await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 5000 } });
+    branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
+      body: { id: '\u0001'.repeat(1000), status: 'S' },
+    });
+    const { result } = await ask(branches, payment('transactionId trackId'));
+    const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
+    expect(result).toEqual(tooLarge(bytes, paid(trackId, 'DONE')));
+  });
+});
+
+describe('errors', () => {
+  const account = (index: number) => encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner']));
+  /** Seven fields of an account that fail without a call. */
+  const failing = times(7, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
+
+  it('are 100 at most, and a last one says how many were left out', async () => {
+    await using branches = await startBranches();
+    const ids = Array.from({ length: 100 }, (_, index) => account(index));
+    const { result, text } = await branches.send(
+      `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { ${failing} } } }`,
+      { ids },
+    );
+    expect(result.errors).toHaveLength(101);
+    expect(result.errors[100]).toEqual({
+      message: '600 more fields failed; an answer shows the first 100 errors.',
+      extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+    });
+    expect(result.data.nodes).toHaveLength(100);
+    expect(result.data.nodes[99]).toEqual(
+      Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`f${index}`, null])),
+    );
+    expect(text.length).toBeLessThan(40_000);
+    expect(branches.bank.calls).toEqual([]);
+  });
+
+  it('end the operation where a thousand fields fail', async () => {
+    await using branches = await startBranches();
+    const ids = Array.from({ length: 100 }, (_, index) => account(index));
+    const more = times(11, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
+    const { result } = await branches.send(
+      `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { ${more} } } }`,
+      { ids },
+    );
+    expect(result).toEqual(tooLarge(/More than 1000 fields of the operation failed/));
+  });
+
+  it('repeat no alias of 85,000 letters: one has 128 at most', async () => {
+    await using branches = await startBranches();
+    const ids = Array.from({ length: 100 }, (_, index) => account(index));
+    const asked = (alias: string) =>
+      branches.send(`query ($ids: [ID!]!) { ${alias}: nodes(ids: $ids) { ... on Account { ${failing} } } }`, {
+        ids,
+      });
+    const { status, text, result } = await asked('a'.repeat(85_000));
+    expect(status).toBe(400);
+    expect(result.errors).toEqual([
+      expect.objectContaining({
+        message:
+          'The operation holds an alias of 85000 characters, and one may have 128; use shorter names.',
+        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+      }),
+    ]);
+    expect(text.length).toBeLessThan(1000);
+    expect((await asked('a'.repeat(129))).status).toBe(400);
+    expect((await asked('a'.repeat(128))).result.errors).toHaveLength(101);
+  });
+});
+
+describe('ids of nodes', () => {
+  const customer = (index: number) => encodeGlobalId('Customer', `["BANK","C${index}"]`);
+  const ids = (count: number) => Array.from({ length: count }, (_, index) => customer(index));
+
+  it.each(['literals', 'variables'])('are 100 in an operation, as %s: no call is made beyond', async (kind) => {
+    await using branches = await startBranches();
+    branches.bank.otherwise({ body: { email: 'e' } });
+    const written = kind === 'literals';
+    const list = written ? JSON.stringify(ids(60)) : '$ids';
+    const { result, status } = await branches.send(
+      `query${written ? '' : ' ($ids: [ID!]!)'} { a: nodes(ids: ${list}) { ... on Customer { email } } b: nodes(ids: ${list}) { ... on Customer { email } } }`,
+      written ? {} : { ids: ids(60) },
+    );
+    expect(result.errors).toEqual([
+      {
+        message: 'The operation asks for 120 nodes by their ids, and may ask for 100; ask for less at a time.',
+        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+      },
+    ]);
+    expect(status).toBe(400);
+    expect(branches.bank.calls).toEqual([]);
+  });
+
+  it('of 20 lists of 100 with 7 fields that fail are little work', async () => {
+    await using branches = await startBranches();
+    const list = JSON.stringify(
+      Array.from({ length: 100 }, (_, index) =>
+        encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner'])),
+      ),
+    );
+    const { result, text } = await branches.send(
+      `query ($ids: [ID!]! = ${list}) { ${times(20, (index) => `n${index}: nodes(ids: $ids) { ...F }`)} } fragment F on Account { f: otherAccounts(first: -1) { totalCount } }`,
+      {},
+    );
+    expect(text.length).toBeLessThan(1000);
+    expect(result.errors).toMatchObject([{ extensions: { code: 'LIMIT_EXCEEDED' } }]);
+    expect(branches.bank.calls).toEqual([]);
+  });
+});
+
+it('a long query lets others in between', async () => {
+  await using branches = await startBranches({ answerLimits: { values: 1_000_000, bytes: 64_000_000 } });
+  const asked = branches.send(`{ ${nested(3)} }`);
+  let turns = 0;
+  let isOver = false;
+  void asked.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await turn();
+    turns++;
+  }
+  expect((await asked).result.errors).toBeUndefined();
+  expect(turns).toBeGreaterThan(5);
+});
