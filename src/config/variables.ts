@@ -1,3 +1,4 @@
+import { defaultAnswerLimits } from '../engine/answer-limits.ts';
 import {
   anyFlag,
   anyPort,
@@ -222,13 +223,13 @@ export const variables = {
   LIMIT_DIRECTIVES: { ...count(20), section: 'limits', description: 'how many directives' },
   LIMIT_FIELDS: { ...count(500), section: 'limits', description: 'how many fields' },
   LIMIT_ANSWER_VALUES: {
-    ...count(100_000),
+    ...count(defaultAnswerLimits.values),
     section: 'limits',
     description: 'how many values an answer may hold: fields and list entries; what is over ends the query',
   },
   LIMIT_ANSWER_BYTES: {
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
-    ...wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
+    ...wholeNumber(defaultAnswerLimits.bytes, 1000, 64 * 1024 * 1024),
     section: 'limits',
     description: 'how long the JSON of an answer may be; what is over ends the query',
   },
