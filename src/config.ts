@@ -17,6 +17,8 @@ export interface Config {
   readonly operationLimits: OperationLimits;
   readonly documentLimits: DocumentLimits;
   readonly maxRequestBytes: number;
+  /** How many bytes of answers may wait for their clients to take them, in all. */
+  readonly maxUnreadBytes: number;
   readonly corsOrigins: ReadonlySet<string>;
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
@@ -168,6 +170,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       fields: limit('LIMIT_FIELDS', 500),
     },
     maxRequestBytes: integer('LIMIT_BODY_BYTES', 100_000, 1, 100_000_000),
+    maxUnreadBytes: integer('LIMIT_UNREAD_BYTES', 256 * 1024 * 1024, 1, 2 ** 40),
     corsOrigins: readOrigins(value('CORS_ORIGINS')),
     onlyLocalNames: key !== null && mode === null,
     drainDelayMs: integer('DRAIN_DELAY_MS', 0, 0, 600_000),
