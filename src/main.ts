@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { lastWords } from './commands/crash.ts';
+import { failCurrentRequest, lastWords, rejectionOf } from './commands/crash.ts';
 import { StartError } from './config/start-error.ts';
 
 /**
@@ -26,10 +26,16 @@ setFlagsFromString('--heap-growing-percent=100');
 /** Two, for the doctor: one says that a bank does not conform. */
 const exitCode = command === 'doctor' ? 2 : 1;
 
-/** Promises that nobody waits for come this way too. */
-process.on('uncaughtException', (error) => {
+function crash(error: unknown): void {
   terminal.writeError(`${lastWords(error)}\n`);
   process.exit(exitCode);
+}
+
+process.on('uncaughtException', crash);
+// A promise that nobody waits for fails the request that it belongs to, and no other.
+process.on('unhandledRejection', (reason) => {
+  const error = rejectionOf(reason);
+  if (!failCurrentRequest(error)) crash(error);
 });
 
 /** Runs until a signal comes, and then ends what runs. */

@@ -150,3 +150,77 @@ test('a payment whose client left runs to its end before the process does', asyn
   });
   expect(bank.calls).toHaveLength(1);
 });
+
+describe('a promise that nobody waits for, and that is rejected while a request is answered', () => {
+  /** Loaded before the process: a request with X-Fault goes wrong where its calls get their Track-ID. */
+  const saboteur = `
+    import crypto from 'node:crypto';
+    import { Server } from 'node:http';
+    import { syncBuiltinESMExports } from 'node:module';
+    let fault;
+    const emit = Server.prototype.emit;
+    Server.prototype.emit = function (name, incoming, ...more) {
+      if (name === 'request') fault = incoming.headers['x-fault'];
+      return emit.call(this, name, incoming, ...more);
+    };
+    const { randomUUID } = crypto;
+    crypto.randomUUID = () => {
+      if (fault === 'error') void Promise.reject(new TypeError('nobody waits for this'));
+      if (fault === 'no error') setTimeout(() => void Promise.reject({ secret: 'hangs on it' }), 10);
+      return randomUUID();
+    };
+    syncBuiltinESMExports();`;
+  const environment = (url: string) => ({
+    NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(saboteur).toString('base64')}`,
+    BANK_BASE_URL: url,
+    BANK_ID: 'BANK',
+    STATE_URL: 'memory:',
+  });
+  const put = 'mutation { putProduct(input: { product: {} }) { product { name } } }';
+
+  test.each([
+    ['error', 'TypeError', 'nobody waits for this'],
+    ['no error', 'UnhandledPromiseRejection', 'A promise was rejected with what is no error.'],
+  ])('fails that request, and neither another nor the process (%s)', async (fault, type, message) => {
+    await using bank = await startRecordingBank();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await released;
+      return { body: { name: 'n' } };
+    });
+    await using bankql = await startProcess(environment(bank.url));
+    const other = post(bankql.url, put, credentials);
+    await expect.poll(() => bank.calls.length).toBe(1);
+    const response = await fetch(`${bankql.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...credentials,
+        'X-Fault': fault,
+        'X-Request-Id': 'unlucky',
+      },
+      body: JSON.stringify({ query: put }),
+    });
+    expect(response.status).toBe(500);
+    expect(response.headers.get('x-request-id')).toBe('unlucky');
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: 'Something went wrong inside bankql.',
+          extensions: { code: 'INTERNAL', retryable: false },
+        },
+      ],
+    });
+    release();
+    const answered = { data: { putProduct: { product: { name: 'n' } } } };
+    expect(await other).toEqual(answered);
+    expect(await post(bankql.url, put, credentials)).toEqual(answered);
+    expect(await bankql.stop()).toBe(0);
+    const line = bankql
+      .output()
+      .split('\n')
+      .find((text) => text.includes('unexpected error'));
+    expect(JSON.parse(line ?? '')).toMatchObject({ requestId: 'unlucky', err: { type, message } });
+    expect(bankql.output()).not.toContain('hangs on it');
+  });
+});

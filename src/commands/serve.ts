@@ -6,10 +6,12 @@ import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { parseRedisUrl } from '../payments/redis-address.ts';
+import { callerKeyByToken } from '../server/bearer-token.ts';
+import { listen } from '../server/listen.ts';
 import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
-import { listen, serve } from '../server/server.ts';
+import { serve } from '../server/server.ts';
 import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
 import { alice, openSandbox } from './sandbox.ts';
 import type { Terminal } from './terminal.ts';
@@ -70,7 +72,8 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     answerLimits: config.answerLimits,
     maxRequestBytes: config.maxRequestBytes,
     load: config.load,
-    callerHeaders: config.identity === null ? undefined : ['authorization'],
+    maxUnreadBytes: config.maxUnreadBytes,
+    callerKey: config.identity === null ? undefined : callerKeyByToken,
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,
     graphiqlHeaders: config.graphiql ? headers : undefined,
@@ -78,12 +81,15 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     onShed: telemetry.onShed,
     onHttpRefusal: telemetry.onHttpRefusal,
   });
+  telemetry.watchUnread(() => server.unreadBytes);
   const metrics =
     config.metricsPort === null
       ? null
-      : await listen(config.http.host, config.metricsPort, async (_request, response) => {
-          response.setHeader('Content-Type', telemetry.registry.contentType);
-          response.end(await telemetry.registry.metrics());
+      : await listen(config.http.host, config.metricsPort, (_request, response) => {
+          telemetry.registry.metrics().then(
+            (text) => response.setHeader('Content-Type', telemetry.registry.contentType).end(text),
+            () => response.writeHead(500).end(),
+          );
         });
   write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, config)}\n`);
   return async () => {

@@ -20,6 +20,8 @@ export interface Config {
   readonly documentLimits: DocumentLimits;
   readonly answerLimits: AnswerLimits;
   readonly maxRequestBytes: number;
+  /** How many bytes of answers may wait for their clients to take them, in all. */
+  readonly maxUnreadBytes: number;
   readonly corsOrigins: ReadonlySet<string>;
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
@@ -91,9 +93,12 @@ function configOf(values: Values): Config {
       connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
       connections: values.BANK_CONNECTIONS,
+      operationShare: values.BANK_OPERATION_SHARE,
+      connectionPerCaller: values.BANK_CONNECTION_PER_CALLER,
       connectionWaitMs: values.BANK_CONNECTION_WAIT_MS,
       retryShare: values.BANK_RETRY_SHARE,
       breakerThreshold: values.BANK_BREAKER_THRESHOLD,
+      slowCallMs: values.BANK_SLOW_CALL_MS ?? Math.ceil(0.8 * values.BANK_TIMEOUT_MS),
       breakerOpenMs: values.BANK_BREAKER_OPEN_MS,
       publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
       maxBodyBytes: values.BANK_MAX_BODY_BYTES,
@@ -109,6 +114,7 @@ function configOf(values: Values): Config {
     },
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
+    maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
     corsOrigins: values.CORS_ORIGINS,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,

@@ -36,9 +36,10 @@ export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_0
 export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
 export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
 
-/** A share, from 0 to 1. */
-export function share(fallback: number): Format<number> {
-  const remedy = `give a number from 0 to 1, or leave it out for ${fallback}.`;
+/** A share, from 0 to 1; with `above: 0` more than none. */
+export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {
+  const range = above === undefined ? 'from 0 to 1' : 'above 0, up to 1';
+  const remedy = `give a number ${range}, or leave it out for ${fallback}.`;
   return {
     fallback,
     shownFallback: String(fallback),
@@ -46,7 +47,7 @@ export function share(fallback: number): Format<number> {
       .string()
       .regex(/^[\d.]+$/, remedy)
       .transform(Number)
-      .pipe(z.number(remedy).min(0, remedy).max(1, remedy)),
+      .pipe(z.number(remedy).min(above === undefined ? 0 : Number.MIN_VALUE, remedy).max(1, remedy)),
   };
 }
 

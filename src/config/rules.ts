@@ -43,6 +43,13 @@ const rules: readonly Rule[] = [
         ])
       : null,
 
+  ({ BANK_SLOW_CALL_MS: slow, BANK_TIMEOUT_MS: call }) =>
+    slow !== undefined && slow > call
+      ? problem('BANK_SLOW_CALL_MS', slow, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [
+          'BANK_TIMEOUT_MS',
+        ])
+      : null,
+
   ({ OPERATION_TIMEOUT_MS: all, BANK_TIMEOUT_MS: call, BANK_TRANSFER_TIMEOUT_MS: payment }) =>
     all < Math.max(call, payment)
       ? problem(

@@ -167,6 +167,18 @@ export const variables = {
     section: 'resilience',
     description: 'connections to the bank at the same time, for reads and for writes each',
   },
+  BANK_OPERATION_SHARE: {
+    ...share(0.5, { above: 0 }),
+    section: 'resilience',
+    description:
+      'the share of them that one REST operation may hold while others wait, or while it is slow; 1 for all',
+  },
+  BANK_CONNECTION_PER_CALLER: {
+    ...flag(false),
+    section: 'resilience',
+    description:
+      "let a kept connection serve one caller's identity only ([why](../SECURITY.md#what-is-not-defended))",
+  },
   BANK_CONNECTION_WAIT_MS: {
     ...milliseconds(250),
     section: 'resilience',
@@ -185,7 +197,12 @@ export const variables = {
   BANK_BREAKER_THRESHOLD: {
     ...share(0.5),
     section: 'resilience',
-    description: 'the share of failed calls that pauses an operation; 0 for never',
+    description: 'the share of failed and slow calls that pauses an operation; 0 for never',
+  },
+  BANK_SLOW_CALL_MS: {
+    ...optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
+    section: 'resilience',
+    description: 'from when on a call is slow; a payment after as much of its own deadline',
   },
   BANK_BREAKER_OPEN_MS: {
     ...milliseconds(10_000),
@@ -237,6 +254,12 @@ export const variables = {
     ...wholeNumber(100_000, 1, 100_000_000),
     section: 'limits',
     description: 'how long the body of a request may be; a longer one is 413, and its connection closes',
+  },
+  LIMIT_UNREAD_BYTES: {
+    ...wholeNumber(256 * 1024 * 1024, 1, 2 ** 40),
+    section: 'limits',
+    description:
+      'how many bytes of answers may wait for their clients to take them, in all; beyond it requests are 503',
   },
   HOST: { ...text('127.0.0.1'), section: 'server', description: 'the address to listen on' },
   PORT: { ...port(4000), section: 'server', description: 'the port to listen on; 0 for any' },

@@ -2,7 +2,7 @@ import { type Credentials, checkCredential, credentialHeaders, secretsOf } from 
 import { badUserInput } from '../bank/error.ts';
 import type { Identify } from './caller.ts';
 import { hideFromLog } from './current-request.ts';
-import type { Incoming } from './incoming.ts';
+import { type Incoming, queryOf } from './incoming.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
 export const keyParameter = 'subscription-key';
@@ -13,8 +13,11 @@ const headers = {
   authId: credentialHeaders.authId.toLowerCase(),
 } as const satisfies Record<keyof Credentials, string>;
 
+/** What a name in a query is that could be the key's: as it is, or with some of it encoded. */
+const mayBeKey = /subscription|%/;
+
 const keysInQuery = ({ target }: Incoming): readonly string[] =>
-  target.includes(keyParameter) ? new URL(target, 'http://localhost').searchParams.getAll(keyParameter) : [];
+  mayBeKey.test(target) ? queryOf(target).getAll(keyParameter) : [];
 
 /**
  * Takes the caller's credentials from the request: the only thing of it that goes on to the bank. The operator's key,
@@ -27,6 +30,23 @@ export const identifyByHeaders =
     const given = readCredentials(incoming);
     hideFromLog(() => [...secretsOf(given), ...incoming.header('authorization')]);
     return subscriptionKey === null ? given : { ...given, subscriptionKey };
+  };
+
+/**
+ * Tells the callers of `identifyByHeaders` apart before they are let in: two requests have the same key exactly where
+ * they have the same credentials. Requests whose credentials are refused have one key together.
+ */
+export const callerKeyByHeaders =
+  (subscriptionKey: string | null) =>
+  (incoming: Incoming): string => {
+    try {
+      const given = readCredentials(incoming);
+      // No credential holds a line's end, and none is empty.
+      const own = subscriptionKey ?? given.subscriptionKey ?? '';
+      return `${own}\n${given.authProviderName ?? ''}\n${given.authId ?? ''}`;
+    } catch {
+      return 'refused';
+    }
   };
 
 function readCredentials(incoming: Incoming): Credentials {

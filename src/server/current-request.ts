@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What the log knows of the request that something is done for. */
+/** What belongs to a request, wherever it is worked for. */
 interface CurrentRequest {
   readonly requestId: string;
+  /** Ends it with a failure that nobody caught; must not throw. */
+  readonly fail: (error: unknown) => void;
   /** What no line may tell, worked out when there is a line. */
   secrets: readonly (() => readonly string[])[];
 }
@@ -11,11 +13,18 @@ const current = new AsyncLocalStorage<CurrentRequest>();
 const none: CurrentRequest['secrets'] = [];
 
 /** Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. */
-export const duringRequest = <T>(requestId: string, run: () => T): T =>
-  current.run({ requestId, secrets: none }, run);
+export const duringRequest = <T>(requestId: string, fail: CurrentRequest['fail'], run: () => T): T =>
+  current.run({ requestId, fail, secrets: none }, run);
 
 /** The X-Request-Id of the request under way; undefined where there is none. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
+
+/** Fails the request under way with an error that nobody caught. False where there is none. */
+export function failCurrentRequest(error: unknown): boolean {
+  const request = current.getStore();
+  request?.fail(error);
+  return request !== undefined;
+}
 
 /** Keeps these out of the request's lines in the log. */
 export function hideFromLog(secrets: () => readonly string[]): void {

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { createEngine, type EngineOptions } from '../engine/engine.ts';
 import { admitting, type Identify } from './caller.ts';
 import { identifyByHeaders } from './credentials.ts';
-import { pairsOf } from './http-answer.ts';
 import { createPostDoor } from './post-door.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import { createFit, createRender } from './render.ts';
 import { createYogaDoor, type YogaDoorOptions } from './yoga-door.ts';
 
 export interface GraphQLOptions
@@ -20,33 +20,45 @@ export interface GraphQLOptions
   readonly logger: Logger;
   /** False while the process is about to end: /ready then answers 503. */
   readonly isReady?: () => boolean;
+  /** Whether so many bytes of an answer may wait for their client to take them; always, where it is left out. */
+  readonly hasRoomFor?: (bytes: number) => boolean;
   /** False: all goes by yoga's door. Tests of HTTP over a socket are run with each. */
   readonly hasPostDoor?: boolean;
 }
 
 export interface GraphQLServer {
-  /** The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears. */
-  listen(request: IncomingMessage, response: ServerResponse, headers: readonly string[]): void;
+  /**
+   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears. Errors: what nobody
+   * expects, where the answer may have begun.
+   */
+  listen(request: IncomingMessage, response: ServerResponse, headers: readonly string[]): Promise<void>;
   /** The same as a Fetch handler, by yoga's door. */
   fetch(request: Request): Promise<Response>;
 }
 
 /** One engine, and the doors to it. */
 export function createGraphQL(options: GraphQLOptions): GraphQLServer {
-  const { identify, subscriptionKey, rateLimiter = null, logger, isReady = () => true } = options;
+  const {
+    identify,
+    subscriptionKey,
+    rateLimiter = null,
+    logger,
+    isReady = () => true,
+    hasRoomFor = () => true,
+  } = options;
   const engine = createEngine({
     ...options,
     unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
   });
   const admit = admitting(identify ?? identifyByHeaders(subscriptionKey), rateLimiter);
-  const yoga = createYogaDoor({ ...options, engine, admit, isReady });
-  const post = createPostDoor({ ...options, engine, admit });
+  const answering = { engine, admit, render: createRender(engine), fit: createFit(engine, hasRoomFor) };
+  const yoga = createYogaDoor({ ...options, ...answering, isReady });
+  const post = createPostDoor({ ...options, ...answering });
   return {
     listen(request, response, headers) {
-      if (options.hasPostDoor !== false && post(request, response, headers)) return;
-      for (const [name, value] of pairsOf(headers)) response.setHeader(name, value);
-      void yoga(request, response);
+      const byPost = options.hasPostDoor === false ? null : post(request, response, headers);
+      return byPost ?? yoga.listen(request, response, headers);
     },
-    fetch: async (request) => yoga.fetch(request),
+    fetch: yoga.fetch,
   };
 }

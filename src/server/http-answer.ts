@@ -5,7 +5,7 @@ import type { InHttp } from '../engine/refusal.ts';
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
 /** The media types of an `Accept`, in their order: those that the client takes, in UTF-8. */
-function* typesIn(accept: string): Generator<string> {
+export function* typesIn(accept: string): Generator<string> {
   for (const range of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
     if (!parameters.some((each) => /^charset=(?!"?utf-8"?$)/.test(each) || /^q=0(\.0*)?$/.test(each)))
@@ -25,17 +25,6 @@ export function mediaTypeOf(accept: string | undefined): MediaType | null {
   }
   return null;
 }
-
-const streams: ReadonlySet<string> = new Set([
-  'text/event-stream',
-  'text/*',
-  'multipart/mixed',
-  'multipart/*',
-]);
-
-/** Whether a client takes a stream, which yoga makes of an answer. */
-export const takesStream = (accept: string | undefined): boolean =>
-  typesIn(accept ?? '').some((type) => streams.has(type));
 
 export interface HttpAnswer {
   readonly status: number;

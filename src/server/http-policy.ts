@@ -89,6 +89,10 @@ const plainHost =
   /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
 const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
 
+/** Null where host and target together are no URL, or the target by itself would name a host that is none. */
+const hostnameOf = (host: string, target: string): string | null =>
+  URL.canParse(target, 'http://localhost') ? (URL.parse(`http://${host}${target}`)?.hostname ?? null) : null;
+
 function refusalOf(
   { method, target, headers }: HttpRequest,
   { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
@@ -96,9 +100,8 @@ function refusalOf(
   const { host = 'localhost' } = headers;
   // Nearly all are plain, and need no parser to be seen to be a URL.
   const hostname =
-    (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ??
-    URL.parse(`http://${host}${target}`)?.hostname;
-  if (hostname === undefined) return { status: 400, message: 'The Host header, or the address, is none.' };
+    (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
+  if (hostname === null) return { status: 400, message: 'The Host header, or the address, is none.' };
   if (onlyLocalNames && !isLoopback(hostname))
     return { status: 421, message: 'This server answers to names of its own machine only.' };
   if (Number(headers['content-length'] ?? 0) > maxRequestBytes)

@@ -3,17 +3,16 @@ import type { Logger } from 'pino';
 import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
 import { badUserInput } from '../bank/error.ts';
 import { Refusal, refusedForNow } from '../engine/refusal.ts';
+import { bearerToken } from './bearer-token.ts';
 import type { Identify } from './caller.ts';
 import { refuseCredentials } from './credentials.ts';
 import { hideFromLog } from './current-request.ts';
 import { createKeys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
-import type { Incoming } from './incoming.ts';
 import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
 
 /** How far clocks may differ, in seconds. */
 const clockSkew = 60;
-const longestToken = 8192;
 
 /**
  * Takes who calls from the verified claims of the request's bearer token; the key is the operator's.
@@ -81,15 +80,6 @@ export function identifyByToken(
       throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
     }
   };
-}
-
-/** The request's token; null where it has none. What is no token is one that no key fits. */
-function bearerToken(incoming: Incoming): string | null {
-  const values = incoming.header('authorization');
-  if (values.length === 0) return null;
-  const [value = ''] = values;
-  const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
-  return values.length > 1 || token.length > longestToken ? '' : token;
 }
 
 const unauthenticated = (message: string, challenge: string) =>

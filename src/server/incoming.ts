@@ -9,7 +9,7 @@ export interface Incoming {
 }
 
 /** Node's request tells a header that was sent twice from one with a comma. */
-export function nodeIncoming({ url, rawHeaders }: IncomingMessage): Incoming {
+export function nodeIncoming({ url, rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): Incoming {
   return {
     target: url ?? '/',
     header(name) {
@@ -31,3 +31,13 @@ export const fetchIncoming = ({ url, headers }: Request): Incoming => ({
   target: url,
   header: (name) => [headers.get(name) ?? []].flat(),
 });
+
+/**
+ * The query of a target, read once and for all in the same way: names and values percent-decoded, a fragment left out.
+ * It needs no URL: a target that is none (`//:?a=b`) has a query all the same.
+ */
+export function queryOf(target: string): URLSearchParams {
+  const [beforeFragment = ''] = target.split('#', 1);
+  const start = beforeFragment.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : beforeFragment.slice(start + 1));
+}

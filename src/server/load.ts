@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import { credentialHeaders } from '../bank/credentials.ts';
-import { keyParameter } from './credentials.ts';
+import type { UnreadBytes } from './connection.ts';
+import type { Incoming } from './incoming.ts';
 
 export interface LoadLimits {
   /** Requests that are under way at the same time, in all and of one caller. */
@@ -11,25 +10,21 @@ export interface LoadLimits {
 }
 
 /** Why a request is not accepted. */
-export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag';
+export type Shed = 'in flight' | 'in flight of the caller' | 'event loop lag' | 'unread bytes';
 
 /** How often the event loop's lag is looked at, in milliseconds. */
 const lookEveryMs = 100;
 
-/** The headers that tell callers apart, where they bring their own credentials; the key may be in the URL instead. */
-const credentials = Object.values(credentialHeaders).map((name) => name.toLowerCase());
-
-function keyOfUrl(url = ''): string | null {
-  const query = url.indexOf('?');
-  return query === -1 ? null : new URLSearchParams(url.slice(query)).get(keyParameter);
-}
-
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
- * `enter` answers the function to call when the request is over, or why it is not accepted. `callerHeaders`, in lower
- * case, are what tells callers apart before anybody has verified them.
+ * `enter` answers the function to call when the request is over, or why it is not accepted. `callerKey` tells callers
+ * apart before anybody has verified them; it must not throw.
  */
-export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly string[] = credentials) {
+export function createLoadGuard(
+  limits: LoadLimits,
+  callerKey: (incoming: Incoming) => string,
+  unread: UnreadBytes,
+) {
   let isLate = false;
   let expected = performance.now() + lookEveryMs;
   const look = setInterval(() => {
@@ -51,13 +46,11 @@ export function createLoadGuard(limits: LoadLimits, callerHeaders: readonly stri
     get inFlight() {
       return inFlight;
     },
-    enter({ headers, url }: IncomingMessage): (() => void) | Shed {
+    enter(incoming: Incoming): (() => void) | Shed {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';
-      // No header's value holds a line's end. The key of the URL may, and comes last.
-      let caller = '';
-      for (const name of callerHeaders) caller += `${headers[name] ?? ''}\n`;
-      if (callerHeaders === credentials) caller += keyOfUrl(url) ?? '';
+      if (unread.isFull) return 'unread bytes';
+      const caller = callerKey(incoming);
       const own = ofCaller.get(caller) ?? { inFlight: 0 };
       if (own.inFlight >= limits.inFlightPerCaller) return 'in flight of the caller';
       if (own.inFlight === 0) ofCaller.set(caller, own);

@@ -1,32 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionResult } from 'graphql';
 import type { Engine } from '../engine/engine.ts';
 import { Refusal } from '../engine/refusal.ts';
 import type { Admit } from './caller.ts';
-import { httpAnswerOf, type MediaType, mediaTypeOf } from './http-answer.ts';
+import { type HttpAnswer, type MediaType, mediaTypeOf } from './http-answer.ts';
 import { nodeIncoming } from './incoming.ts';
+import type { Fit, Render } from './render.ts';
 import { paramsOfBody } from './request-params.ts';
 
 export interface PostDoorOptions {
   readonly engine: Engine;
   readonly admit: Admit;
+  readonly render: Render;
+  readonly fit: Fit;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
 }
 
 /**
  * The way of nearly all requests, a POST of JSON to /graphql, straight on node:http: yoga's Fetch objects and hooks cost
- * more than the rest of a request. It answers false, and does nothing, where yoga has to do it: another path or method,
+ * more than the rest of a request. It answers null, and does nothing, where yoga has to do it: another path or method,
  * or a client that takes no JSON.
  */
 export function createPostDoor(options: PostDoorOptions) {
-  return (request: IncomingMessage, response: ServerResponse, headers: Headers): boolean => {
+  return (request: IncomingMessage, response: ServerResponse, headers: Headers): Promise<void> | null => {
     const { method, url = '' } = request;
-    if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return false;
+    if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
     const mediaType = mediaTypeOf(request.headers.accept);
-    if (mediaType === null) return false;
-    void serve({ request, response, mediaType, headers }, options);
-    return true;
+    if (mediaType === null) return null;
+    return serve({ request, response, mediaType, headers }, options);
   };
 }
 
@@ -42,20 +43,19 @@ interface Exchange {
 
 async function serve(
   { request, response, mediaType, headers }: Exchange,
-  { engine, admit, maxRequestBytes }: PostDoorOptions,
+  { engine, admit, render, fit, maxRequestBytes }: PostDoorOptions,
 ): Promise<void> {
-  let result: ExecutionResult;
+  let answer: HttpAnswer;
   try {
     const credentials = await admit(nodeIncoming(request));
     const body = bodyAtHand(request, maxRequestBytes) ?? (await bodyOf(request, maxRequestBytes));
     const answered = engine.answer(paramsOfBody(body), { credentials, signal: () => signalOf(response) });
-    result = answered instanceof Promise ? await answered : answered;
+    answer = fit(render(answered instanceof Promise ? await answered : answered, mediaType));
   } catch (error) {
     // Nobody is there to be answered.
     if (error instanceof ClientLeft) return;
-    result = engine.refuse(error);
+    answer = render(engine.refuse(error), mediaType);
   }
-  const answer = httpAnswerOf(result, mediaType);
   const { status, body } = answer;
   const length = String(Buffer.byteLength(body));
   response.writeHead(status, [...headers, ...answer.headers, 'Content-Length', length]);

@@ -1,4 +1,5 @@
 import { Refusal } from '../engine/refusal.ts';
+import { queryOf } from './incoming.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -23,8 +24,8 @@ export function paramsOfBody(bytes: Uint8Array): unknown {
 
 /** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
 export function paramsOfUrl(url: string): unknown {
-  const { searchParams } = new URL(url, 'http://localhost');
-  const text = (name: string) => searchParams.get(name) ?? undefined;
+  const query = queryOf(url);
+  const text = (name: string) => query.get(name) ?? undefined;
   const json = (name: string): unknown => {
     const given = text(name);
     try {

@@ -1,19 +1,26 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../bank/error.ts';
-import { Answer } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { UnreadBytes } from './connection.ts';
+import { callerKeyByHeaders } from './credentials.ts';
 import { duringRequest } from './current-request.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
 import { type HttpPolicyOptions, type HttpRefusal, judge, type Verdict } from './http-policy.ts';
+import { type Incoming, nodeIncoming } from './incoming.ts';
+import { listen } from './listen.ts';
 import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
 
-export interface ServerOptions extends GraphQLOptions {
+export interface ServerOptions extends Omit<GraphQLOptions, 'hasRoomFor'> {
   readonly host: string;
   readonly port: number;
   readonly load: LoadLimits;
-  /** The headers that tell callers apart, in lower case; the three credentials where left out. */
-  readonly callerHeaders?: readonly string[] | undefined;
+  /** Tells callers apart before they are let in, as `identify` does; by their credentials where left out. */
+  readonly callerKey?: ((incoming: Incoming) => string) | undefined;
+  /** How many bytes of answers may wait for their clients to take them, in all; 256 MB where left out. */
+  readonly maxUnreadBytes?: number | undefined;
+  /** How long one of them may wait, in milliseconds; see listen.ts. */
+  readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
@@ -27,20 +34,32 @@ export interface RunningServer {
   readonly url: string;
   /** How many GraphQL requests are under way. */
   readonly inFlight: number;
+  /** Bytes of answers that clients have not taken yet. */
+  readonly unreadBytes: number;
   /** Lets what is under way end, and serves nothing new. */
   close(): Promise<void>;
 }
 
+const defaultMaxUnreadBytes = 256 * 1024 * 1024;
+
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
+  const { logger, subscriptionKey, writeDeadlineMs } = options;
   let draining = false;
+  const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
   const graphql = createGraphQL({
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
+    hasRoomFor: (bytes) => unread.hasRoomFor(bytes),
   });
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-  const load = createLoadGuard(options.load, options.callerHeaders);
-  const listening = await listen(options.host, options.port, (request, response) => {
+  const load = createLoadGuard(
+    options.load,
+    options.callerKey ?? callerKeyByHeaders(subscriptionKey),
+    unread,
+  );
+
+  function answer(request: IncomingMessage, response: Answer): void {
     const { method = '', url: target = '' } = request;
     const { headers, requestId, refusal } = judge({ method, target, headers: request.headers }, policy);
     // A connection that is kept alive would go on being served after close().
@@ -48,7 +67,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
-      return refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
+      refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
+      return;
     }
     if (request.headers['transfer-encoding'] !== undefined) {
       // Of a body in chunks only its reader knows that it is too long.
@@ -56,22 +76,44 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     }
     // Health is told whatever the load.
     if (!/^\/(health|ready)(\?|$)/.test(target)) {
-      const entered = load.enter(request);
+      const entered = load.enter(nodeIncoming(request));
       if (typeof entered === 'string') {
         options.onShed?.(entered);
         headers.push('Retry-After', '1');
-        return refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
+        refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
           retryAfter: 1,
         });
+        return;
       }
-      response.on('close', entered);
+      response.once('close', entered);
     }
-    duringRequest(requestId, () => graphql.listen(request, response, headers));
-  });
+    const fail = (error: unknown) => {
+      logger.error({ err: error }, 'unexpected error');
+      failed(response, headers);
+    };
+    duringRequest(requestId, fail, () => graphql.listen(request, response, headers).catch(fail));
+  }
+
+  const listening = await listen(
+    options.host,
+    options.port,
+    (request, response) => {
+      try {
+        answer(request, response);
+      } catch (error) {
+        logger.error({ err: error }, 'unexpected error');
+        failed(response, []);
+      }
+    },
+    { unread, writeDeadlineMs },
+  );
   return {
     url: listening.url,
     get inFlight() {
       return load.inFlight;
+    },
+    get unreadBytes() {
+      return unread.total;
     },
     async close() {
       draining = true;
@@ -84,7 +126,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
 
 /** Answers without reading the request's body. */
 function refuse(
-  response: ServerResponse,
+  response: Answer,
   status: number,
   headers: Verdict['headers'],
   message: string,
@@ -98,66 +140,12 @@ function refuse(
   response.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }
 
-/** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
-const slowestRequestMs = 10_000;
-/** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
-const keepAliveMs = 65_000;
-/** A client that does not read its answer holds the process no longer than this. */
-const longestDrainMs = 30_000;
-
 /**
- * An HTTP server that listens.
- * Errors: what `listen` fails with, such as EADDRINUSE.
+ * Ends a request whose work failed where nobody expected it. Of an answer that has begun the connection is broken, so that
+ * nobody takes a part for the whole.
  */
-export async function listen(
-  host: string,
-  port: number,
-  listener: RequestListener,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server: Server = createServer(
-    {
-      headersTimeout: slowestRequestMs,
-      requestTimeout: slowestRequestMs,
-      // How often Node looks: by default every 30 s, whatever the two above say.
-      connectionsCheckingInterval: 500,
-      keepAliveTimeout: keepAliveMs,
-      ServerResponse: Answer,
-    },
-    (request, response) => {
-      const { socket } = request;
-      const connection = connections.get(socket) ?? { underWay: 0 };
-      connection.underWay++;
-      response.on('close', () => {
-        connection.underWay--;
-        if (closing && connection.underWay === 0) socket.destroySoon();
-      });
-      listener(request, response);
-    },
-  );
-  // Node takes a connection for idle once its answer is handed over, also while it is still being written.
-  const connections = new Map<Socket, { underWay: number }>();
-  let closing = false;
-  server.closeIdleConnections = () => {};
-  server.on('connection', (socket) => {
-    connections.set(socket, { underWay: 0 });
-    socket.once('close', () => connections.delete(socket));
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  const address = server.address() as AddressInfo;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    close: () =>
-      new Promise((resolve) => {
-        closing = true;
-        const last = setTimeout(() => server.closeAllConnections(), longestDrainMs);
-        server.close(() => {
-          clearTimeout(last);
-          resolve();
-        });
-        for (const [socket, { underWay }] of connections) if (underWay === 0) socket.destroy();
-      }),
-  };
+function failed(response: Answer, headers: Verdict['headers']): void {
+  if (response.writableEnded || response.destroyed) return;
+  if (response.headersSent) return void response.destroy();
+  refuse(response, 500, headers, 'Something went wrong inside bankql.', 'INTERNAL');
 }

@@ -72,6 +72,15 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     labelNames: ['refused', 'budget'],
     registers,
   });
+  let unreadBytes = () => 0;
+  new Gauge({
+    name: 'bankql_unread_bytes',
+    help: 'Bytes of answers that clients have not taken yet, of all connections together.',
+    registers,
+    collect() {
+      this.set(unreadBytes());
+    },
+  });
   const seen = new Set<string>();
 
   return {
@@ -98,6 +107,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     onBreaker(operation: string, isOpen: boolean) {
       breakers.set({ operation }, isOpen ? 1 : 0);
       logger.warn({ operation }, isOpen ? 'calls are paused' : 'calls go on');
+    },
+    /** Where the gauge of unread bytes is read. */
+    watchUnread(read: () => number) {
+      unreadBytes = read;
     },
     onShed(why: Shed) {
       shed.inc({ why });

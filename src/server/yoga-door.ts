@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Credentials } from '../bank/credentials.ts';
@@ -7,10 +7,13 @@ import { Refusal } from '../engine/refusal.ts';
 import { schema } from '../schema/schema.ts';
 import type { Admit } from './caller.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
-import { type HttpAnswer, httpAnswerOf, isInHttp, mediaTypeOf, pairsOf, takesStream } from './http-answer.ts';
+import { type HttpAnswer, isInHttp, mediaTypeOf, pairsOf } from './http-answer.ts';
 import { isJsonType } from './http-policy.ts';
 import { fetchIncoming, nodeIncoming } from './incoming.ts';
+import type { Fit, Render } from './render.ts';
 import { paramsOfBody, paramsOfUrl } from './request-params.ts';
+import { sendResponse } from './send-response.ts';
+import { streamOf, streamTypeOf } from './stream-answer.ts';
 
 /** What yoga is given besides the request, where node:http is what it is served by. */
 interface NodeContext {
@@ -21,6 +24,8 @@ interface NodeContext {
 export interface YogaDoorOptions {
   readonly engine: Engine;
   readonly admit: Admit;
+  readonly render: Render;
+  readonly fit: Fit;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
   /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
@@ -31,6 +36,21 @@ export interface YogaDoorOptions {
 
 /** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */
 export function createYogaDoor(options: YogaDoorOptions) {
+  const yoga = createServer(options);
+  return {
+    fetch: async (request: Request): Promise<Response> => yoga.fetch(request),
+    /**
+     * Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
+     * Errors: what nobody expects, where the answer may have begun.
+     */
+    async listen(req: IncomingMessage, res: ServerResponse, headers: readonly string[]): Promise<void> {
+      const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res });
+      await sendResponse(answer, res, headers, options.fit);
+    },
+  };
+}
+
+function createServer(options: YogaDoorOptions) {
   const { engine, graphiqlHeaders, isReady, maxRequestBytes } = options;
   return createYoga<NodeContext>({
     schema,
@@ -80,7 +100,8 @@ const looksRight: GraphQLParams = { query: '{ __typename }' };
 function useEngine({
   engine,
   admit,
-}: Pick<YogaDoorOptions, 'engine' | 'admit'>): Plugin<object, NodeContext> {
+  render,
+}: Pick<YogaDoorOptions, 'engine' | 'admit' | 'render'>): Plugin<object, NodeContext> {
   const callers = new WeakMap<Request, Credentials>();
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => mediaTypeOf(acceptOf(request));
@@ -90,13 +111,13 @@ function useEngine({
         callers.set(request, await admit(req === undefined ? fetchIncoming(request) : nodeIncoming(req)));
       } catch (error) {
         const mediaType = answerTo(request) ?? 'application/json';
-        endResponse(responseOf(httpAnswerOf(engine.refuse(error), mediaType), fetchAPI));
+        endResponse(responseOf(render(engine.refuse(error), mediaType), fetchAPI));
       }
     },
     onRequestParse({ request, requestParser, setRequestParser, endResponse, fetchAPI }) {
       // Before anything is done: yoga looks for a way to answer when there is an answer.
-      if (answerTo(request) === null && !takesStream(acceptOf(request))) {
-        endResponse(responseOf(httpAnswerOf(engine.refuse(notAcceptable()), 'application/json'), fetchAPI));
+      if (answerTo(request) === null && streamTypeOf(acceptOf(request)) === null) {
+        endResponse(responseOf(render(engine.refuse(notAcceptable()), 'application/json'), fetchAPI));
         return;
       }
       // Yoga knows the types of a POST as they are mostly written: of another case it takes none.
@@ -124,13 +145,14 @@ function useEngine({
         });
       });
     },
-    onResultProcess({ request, setResultProcessor }) {
+    onResultProcess({ request, result, setResultProcessor }) {
+      // Yoga streams what comes bit by bit; what is whole is made an answer here.
+      if (Array.isArray(result) || Symbol.asyncIterator in result) return;
       const mediaType = answerTo(request);
-      if (mediaType === null) return;
-      setResultProcessor(
-        (result, fetchAPI) => responseOf(httpAnswerOf(result as ExecutionResult, mediaType), fetchAPI),
-        mediaType,
-      );
+      const stream = mediaType === null ? streamTypeOf(acceptOf(request)) : null;
+      const answer = render(result, mediaType ?? 'application/graphql-response+json');
+      const sent = stream === null ? answer : streamOf(answer, stream);
+      setResultProcessor((_result, fetchAPI) => responseOf(sent, fetchAPI), mediaType ?? stream ?? '*/*');
     },
   };
 }

@@ -1,15 +1,20 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createLoadGuard, type Shed } from '../../src/server/load.ts';
+import { callerKeyByToken } from '../../src/server/bearer-token.ts';
+import { UnreadBytes } from '../../src/server/connection.ts';
+import { callerKeyByHeaders } from '../../src/server/credentials.ts';
+import { nodeIncoming } from '../../src/server/incoming.ts';
+import { createLoadGuard, type LoadLimits, type Shed } from '../../src/server/load.ts';
 import { type RunningServer, serve } from '../../src/server/server.ts';
 import { credentials, testOptions } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
-const from = (authId: string) => ({ headers: { 'auth-id': authId } }) as unknown as IncomingMessage;
+const from = (authId: string) => nodeIncoming({ url: '/graphql', rawHeaders: ['Auth-ID', authId] });
+const guard = (limits: LoadLimits, callerKey = callerKeyByHeaders(null)) =>
+  createLoadGuard(limits, callerKey, new UnreadBytes(1000));
 
 test('requests are bounded in all and for each caller, and leaving makes room', () => {
-  const load = createLoadGuard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 1000 });
+  const load = guard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 1000 });
   const first = load.enter(from('noisy'));
   load.enter(from('noisy'));
   expect(load.enter(from('noisy'))).toBe('in flight of the caller');
@@ -22,8 +27,8 @@ test('requests are bounded in all and for each caller, and leaving makes room', 
 });
 
 test('callers are told apart by a key in the URL too', () => {
-  const load = createLoadGuard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 });
-  const to = (url: string) => ({ headers: {}, url }) as unknown as IncomingMessage;
+  const load = guard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 });
+  const to = (url: string) => nodeIncoming({ url, rawHeaders: [] });
   expect(load.enter(to('/graphql?subscription-key=a'))).toBeTypeOf('function');
   expect(load.enter(to('/graphql?query={a}&subscription%2Dkey=a'))).toBe('in flight of the caller');
   expect(load.enter(to('/graphql?subscription-key=b'))).toBeTypeOf('function');
@@ -33,14 +38,12 @@ test('callers are told apart by a key in the URL too', () => {
 });
 
 test('callers are told apart by the headers that say who they are', () => {
-  const load = createLoadGuard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 }, [
-    'authorization',
-  ]);
+  const load = guard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 }, callerKeyByToken);
   const bearer = (token: string) =>
-    ({
-      headers: { authorization: token },
+    nodeIncoming({
       url: `/graphql?subscription-key=${++asked}`,
-    }) as unknown as IncomingMessage;
+      rawHeaders: ['Authorization', token],
+    });
   let asked = 0;
   expect(load.enter(bearer('Bearer a'))).toBeTypeOf('function');
   expect(load.enter(bearer('Bearer a'))).toBe('in flight of the caller');
@@ -48,8 +51,19 @@ test('callers are told apart by the headers that say who they are', () => {
   load.close();
 });
 
+test('nothing is accepted while as many bytes as may be wait to be taken', () => {
+  const unread = new UnreadBytes(1000);
+  const limits = { inFlight: 10, inFlightPerCaller: 10, eventLoopLagMs: 1000 };
+  const load = createLoadGuard(limits, callerKeyByHeaders(null), unread);
+  unread.total = 999;
+  expect(load.enter(from('a'))).toBeTypeOf('function');
+  unread.total = 1000;
+  expect(load.enter(from('a'))).toBe('unread bytes');
+  load.close();
+});
+
 test('while the event loop is late nothing is accepted, and soon after it is again', async () => {
-  const load = createLoadGuard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 200 });
+  const load = guard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 200 });
   const until = performance.now() + 600;
   while (performance.now() < until);
   await delay(1);

@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { pairsOf } from './http-answer.ts';
+import type { Fit } from './render.ts';
+
+/** What is said of one connection is Node's to say: it knows the connection. */
+const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+
+/**
+ * Sends an answer of Fetch by node:http, at its client's pace, to its end or to where the client leaves. `headers`, names
+ * and values in turn, stand in the place of its own of the same name.
+ * Errors: those of a body that fails while it is made; the connection is then broken.
+ */
+export async function sendResponse(
+  answer: Response,
+  response: ServerResponse,
+  headers: readonly string[],
+  fit: Fit,
+): Promise<void> {
+  const { body: stream } = answer;
+  const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
+  // Where its length is known it is whole.
+  const isWhole = answer.headers.has('content-length');
+  const whole = isWhole ? fit({ status: answer.status, headers: own, body: await answer.text() }) : null;
+  for (const [name, value] of pairsOf([...(whole?.headers ?? own), ...headers]))
+    response.setHeader(name, value);
+  if (whole !== null) response.setHeader('content-length', Buffer.byteLength(whole.body));
+  response.writeHead(whole?.status ?? answer.status);
+  if (whole !== null) response.end(whole.body);
+  else if (stream === null) response.end();
+  else await pipeline(stream, response).catch(unlessLeft);
+}
+
+/** A client that leaves is no failure. */
+function unlessLeft(error: unknown): void {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+  throw error;
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Answer } from '../../src/server/answer.ts';
+import { credentials } from '../support/bankql.ts';
+import { type Served, startServed } from '../support/served.ts';
+
+/** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
+
+afterEach(() => void vi.restoreAllMocks());
+
+const internal = {
+  message: 'Something went wrong inside bankql.',
+  extensions: { code: 'INTERNAL', retryable: false },
+};
+
+const post = (served: Served, accept = 'application/json') =>
+  fetch(served.url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: accept, ...credentials },
+    body: '{"query":"{ tooLong: __typename }"}',
+    signal: AbortSignal.timeout(5000),
+  });
+const get = (served: Served, accept = 'application/json') =>
+  fetch(`${served.url}?query={tooLong:__typename}`, {
+    headers: { Accept: accept },
+    signal: AbortSignal.timeout(5000),
+  });
+
+/** An answer that is longer than a string can be. */
+function tooLongToWrite() {
+  const { stringify } = JSON;
+  return vi.spyOn(JSON, 'stringify').mockImplementation((value: unknown, ...more: []) => {
+    const isIt = typeof value === 'object' && value !== null && 'data' in value;
+    if (isIt && 'tooLong' in Object(value.data)) throw new RangeError('Invalid string length');
+    return stringify(value, ...more);
+  });
+}
+
+describe.each([true, false])('where POSTs have a door of their own: %s', (hasPostDoor) => {
+  test.each([
+    ['a POST', post, 'application/json'],
+    ['a POST for events', post, 'text/event-stream'],
+    ['a POST for parts', post, 'multipart/mixed'],
+    ['a GET', get, 'application/json'],
+    ['a GET for events', get, 'text/event-stream'],
+    ['a GET for parts', get, 'multipart/mixed'],
+  ])('an answer to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
+    await using served = await startServed({ hasPostDoor });
+    const spy = tooLongToWrite();
+    const answer = await ask(served, accept);
+    const text = await answer.text();
+    spy.mockRestore();
+    expect(answer.status).toBe(500);
+    expect(answer.headers.get('content-type')).toContain(accept);
+    expect(text).toContain(JSON.stringify({ errors: [internal] }));
+    expect(served.log.filter((line) => line.includes('Invalid string length'))).toHaveLength(1);
+    expect(await (await ask(served, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
+  });
+
+  test('an answer that fails once it has begun breaks its connection, and no other', async () => {
+    await using served = await startServed({ hasPostDoor });
+    vi.spyOn(Answer.prototype, 'end').mockImplementationOnce(() => {
+      throw new TypeError('half-way');
+    });
+    await expect(post(served)).rejects.toThrow('fetch failed');
+    expect(served.log.filter((line) => line.includes('half-way'))).toHaveLength(1);
+    await expect.poll(() => served.server.inFlight).toBe(0);
+    expect((await post(served)).status).toBe(200);
+  });
+});
+
+test('what fails before it is known who serves the request is 500', async () => {
+  await using served = await startServed({
+    load: { inFlight: 0, inFlightPerCaller: 0, eventLoopLagMs: 10_000 },
+    onShed: () => {
+      throw new TypeError('while it was counted');
+    },
+  });
+  const answer = await post(served);
+  expect(answer.status).toBe(500);
+  expect(await answer.json()).toEqual({ errors: [internal] });
+  expect(served.log.filter((line) => line.includes('while it was counted'))).toHaveLength(1);
+});
+
+/** What is answered to a request line; the connection ends with it. */
+async function answerTo(served: Served, method: string, target: string): Promise<string> {
+  const socket = connect(Number(new URL(served.url).port), '127.0.0.1').setEncoding('utf8');
+  const body = method === 'POST' ? '{"query":"{ __typename }"}' : '';
+  const type =
+    method === 'POST' ? `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n` : '';
+  socket.write(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${type}Connection: close\r\n\r\n${body}`);
+  let answered = '';
+  socket.on('data', (text) => {
+    answered += text;
+  });
+  await once(socket, 'close');
+  return answered;
+}
+
+const nonsense = [
+  ...['//', '//:', '//[', '//@:', '///', 'http://[', 'http://x:99999', '//:/graphql', '/\\\\', '/%', '*'],
+  ...['/%00', '/graphq', '/graphql/..//'],
+];
+describe.each(['GET', 'POST'])('an address that is none is 400 or 404, and no failure: %s', (method) => {
+  test.each(nonsense)('%s', async (target) => {
+    await using served = await startServed();
+    for (const query of [
+      '',
+      '?subscription-key=x',
+      '?subscription%2Dkey',
+      '?a=%&subscription-key=%ff%',
+      '?#',
+    ])
+      expect(await answerTo(served, method, `${target}${query}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+    expect(served.log).toEqual([]);
+    expect(served.bank.calls).toEqual([]);
+  });
+});
+
+test.each([
+  [
+    'text/event-stream',
+    ':\n\nevent: next\ndata: {"data":{"__typename":"Query"}}\n\nevent: complete\ndata:\n\n',
+  ],
+  [
+    'multipart/mixed',
+    '\r\n---\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 31\r\n\r\n{"data":{"__typename":"Query"}}\r\n-----\r\n',
+  ],
+])(
+  'a stream of one result (%s) is whole, kept by nobody, and its connection ends where it is to',
+  async (accept, body) => {
+    await using served = await startServed();
+    const text = '{"query":"{ __typename }"}';
+    for (const head of [
+      `GET /graphql?query={__typename} HTTP/1.1\r\n`,
+      `POST /graphql HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n`,
+    ]) {
+      const socket = connect(Number(new URL(served.url).port), '127.0.0.1').setEncoding('utf8');
+      let answered = '';
+      socket.on('data', (piece) => {
+        answered += piece;
+      });
+      socket.write(`${head}Host: localhost\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`);
+      if (head.startsWith('POST')) socket.write(text);
+      await once(socket, 'close');
+      const [headers = '', ...rest] = answered.split('\r\n\r\n');
+      expect(headers).toMatch(/^HTTP\/1\.1 200 /);
+      expect(headers).toMatch(/^Cache-Control: no-store$/im);
+      expect(headers).toMatch(/^Connection: close$/im);
+      expect(rest.join('\r\n\r\n')).toBe(body);
+    }
+  },
+);
