@@ -1,12 +1,13 @@
-import type { Client, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Cancel, Endable } from './cancel.ts';
+import type { Connection } from './connection.ts';
 import type { Deadline, Deadlines, Timed } from './deadlines.ts';
 import type { Turnstile, Visitor, Wait } from './turnstile.ts';
 import { type Outcome, TransportFailure, type WireReply, type WireRequest } from './wire.ts';
 
 /** Connections of one kind, and what bounds those who use them. */
 export interface Line {
-  readonly connections: Turnstile<Client>;
+  readonly connections: Turnstile<Connection>;
   /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
   readonly waitMs: number;
   readonly waits: Deadlines;
@@ -24,8 +25,11 @@ export interface ExchangeOptions {
   readonly cancel?: Cancel | undefined;
 }
 
+/** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
+const maxInterimResponses = 1000;
+
 /** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
-export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Timed, Endable {
+export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>, Timed, Endable {
   readonly caller: string;
   readonly #line: Line;
   readonly #request: WireRequest;
@@ -34,12 +38,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
   readonly #resolve: (outcome: Outcome) => void;
   #deadline: Deadline | null = null;
   /** Where it waits for a connection, and until when. */
-  #wait: Wait<Client> | null = null;
+  #wait: Wait<Connection> | null = null;
   #waitsUntil: Deadline | null = null;
-  #connection: Client | null = null;
+  #connection: Connection | null = null;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
+  #interimResponses = 0;
   #status = 0;
   #headers: WireReply['headers'] = {};
   #chunks: Buffer[] | null = null;
@@ -71,7 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     if (this.#wait !== null) this.#waitsUntil = waits.set(now + waitMs, this);
   }
 
-  enter(connection: Client): void {
+  enter(connection: Connection): void {
     this.#connection = connection;
     this.#stopWaiting();
     connection.dispatch(this.#request, this);
@@ -88,15 +93,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // A request whose time ran out while its connection was made must not be sent any more.
-    if (!this.#isOver) this.#controller = controller;
-    else {
+    if (!this.#isOver) {
+      this.#controller = controller;
+      this.#connection?.expectResponse();
+    } else {
       controller.abort(new Error('given up before it was sent'));
       this.#leaveLater();
     }
   }
 
   onResponseStart(_: unknown, status: number, headers: WireReply['headers']): void {
-    if (status < 200) return;
+    if (status < 200) return this.#passOver(status);
     this.#status = status;
     this.#headers = headers;
     const encoding = headers['content-encoding'];
@@ -123,6 +130,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     const message = this.#controller === null ? 'no connection' : 'the connection broke';
     if (!this.#isOver) this.#end(this.#failure('unavailable', message, error));
     this.#leaveLater();
+  }
+
+  /** Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. */
+  #passOver(status: number): void {
+    this.#interimResponses++;
+    if (status === 101) this.#giveUp('unavailable', 'the bank switched protocols');
+    else if (this.#interimResponses > maxInterimResponses)
+      this.#giveUp('unavailable', `more than ${maxInterimResponses} interim responses came`);
   }
 
   /** Reads no further: of an error, the status says enough. */

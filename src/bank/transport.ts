@@ -1,4 +1,5 @@
-import { buildConnector, Client } from 'undici';
+import { buildConnector } from 'undici';
+import { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Line } from './exchange.ts';
 import { Turnstile } from './turnstile.ts';
@@ -40,23 +41,16 @@ export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, connectionWaitMs, connectTimeoutMs, maxBodyBytes } = options;
   const waits = new Deadlines();
   const deadlines = new Deadlines();
-  const clients: Client[] = [];
-  // One for all, so that a connection takes up the TLS session of another.
+  const opened: Connection[] = [];
   const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   let isClosed = false;
 
-  function lineOf(pipelining: number): Line {
+  function lineOf(isKept: boolean): Line {
     const connect = () => {
-      const client = new Client(origin, {
-        pipelining,
-        allowH2: false,
-        connect: connector,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      clients.push(client);
-      if (isClosed) void client.destroy();
-      return client;
+      const connection = new Connection({ origin, connector, isKept });
+      opened.push(connection);
+      if (isClosed) void connection.destroy();
+      return connection;
     };
     return {
       connections: new Turnstile(connections, connect),
@@ -75,11 +69,11 @@ export function createTransport(options: TransportOptions): Transport {
       });
 
   return {
-    send: sendOver(lineOf(1)),
-    sendAlone: sendOver(lineOf(0)),
+    send: sendOver(lineOf(true)),
+    sendAlone: sendOver(lineOf(false)),
     async close() {
       isClosed = true;
-      await Promise.all(clients.map((client) => client.destroy()));
+      await Promise.all(opened.map((connection) => connection.destroy()));
     },
   };
 }
