@@ -103,7 +103,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
   }
 
   onResponseStart(_: unknown, status: number, headers: WireReply['headers']): void {
-    if (status < 200) return this.#passOver(status);
+    if (status < 200) {
+      this.#passOver(status);
+      return;
+    }
     this.#status = status;
     this.#headers = headers;
     const encoding = headers['content-encoding'];
