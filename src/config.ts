@@ -103,6 +103,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (/^[\d.]+$/.test(text) && number >= 0 && number <= 1) return number;
     throw new ConfigError(name, text, `give a number from 0 to 1, or leave it out for ${fallback}.`);
   };
+  const positive = (name: string, number: number) => {
+    if (number > 0) return number;
+    throw new ConfigError(name, value(name), 'give a number above 0, up to 1.');
+  };
   const limit = (name: string, fallback: number) => integer(name, fallback, 1, 1_000_000);
   const milliseconds = (name: string, fallback: number) => integer(name, fallback, 1, 600_000);
 
@@ -149,6 +153,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       paymentTimeoutMs,
       connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
       connectionWaitMs: milliseconds('BANK_CONNECTION_WAIT_MS', 250),
+      operationShare: positive('BANK_OPERATION_SHARE', share('BANK_OPERATION_SHARE', 0.5)),
       retryShare: share('BANK_RETRY_SHARE', 0.1),
       breakerThreshold: share('BANK_BREAKER_THRESHOLD', 0.5),
       breakerOpenMs: milliseconds('BANK_BREAKER_OPEN_MS', 10_000),

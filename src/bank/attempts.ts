@@ -55,7 +55,7 @@ export function createAttempts({ retryShare, breaker: breakerOptions, onCall, ..
       return then(outcome);
     };
     if (period === null) return Promise.resolve(paused()).then(end);
-    const options = { caller: callerOf(credentials), timeoutMs, cancel };
+    const options = { caller: callerOf(credentials), operation: operation.id, timeoutMs, cancel };
     return send(wireRequestOf(call), options).then(end, (fault) => {
       breaker.judge(period, null);
       throw fault;

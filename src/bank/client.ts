@@ -20,6 +20,8 @@ export interface BankOptions extends SharingOptions {
   readonly connections: number;
   /** How long a call waits for its turn among them, in milliseconds. */
   readonly connectionWaitMs: number;
+  /** The share of them that one REST operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
   /** The share of reads that may be tried again; 0 for none. */

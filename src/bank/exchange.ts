@@ -17,8 +17,9 @@ export interface Line {
 }
 
 export interface ExchangeOptions {
-  /** Who waits for himself, where connections are short. */
+  /** The caller's id, and that of the REST operation: where connections are short, each waits for itself. */
   readonly caller: string;
+  readonly operation: string;
   /** One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` until there is one. */
   readonly timeoutMs: number;
   /** Gives the request up where it is raised. */
@@ -31,6 +32,7 @@ const maxInterimResponses = 1000;
 /** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
 export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>, Timed, Endable {
   readonly caller: string;
+  readonly operation: string;
   readonly #line: Line;
   readonly #request: WireRequest;
   readonly #timeoutMs: number;
@@ -53,10 +55,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
   constructor(
     line: Line,
     request: WireRequest,
-    { caller, timeoutMs, cancel }: ExchangeOptions,
+    { caller, operation, timeoutMs, cancel }: ExchangeOptions,
     resolve: (outcome: Outcome) => void,
   ) {
     this.caller = caller;
+    this.operation = operation;
     this.#line = line;
     this.#request = request;
     this.#timeoutMs = timeoutMs;

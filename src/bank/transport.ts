@@ -11,6 +11,8 @@ export interface TransportOptions {
   readonly connections: number;
   /** How long a call waits for one of them, in milliseconds. */
   readonly connectionWaitMs: number;
+  /** The share of the connections that one REST operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
@@ -38,7 +40,7 @@ export interface Transport {
  * `Pool`: callers take turns for connections, and who comes next is known here.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const { origin, connections, connectionWaitMs, connectTimeoutMs, maxBodyBytes } = options;
+  const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
   const waits = new Deadlines();
   const deadlines = new Deadlines();
   const opened: Connection[] = [];
@@ -53,7 +55,7 @@ export function createTransport(options: TransportOptions): Transport {
       return connection;
     };
     return {
-      connections: new Turnstile(connections, connect),
+      connections: new Turnstile(connections, connect, { share: operationShare, quickMs: connectionWaitMs }),
       waitMs: connectionWaitMs,
       waits,
       deadlines,

@@ -66,6 +66,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   connectTimeoutMs: 500,
   connections: 64,
   connectionWaitMs: 250,
+  operationShare: 0.5,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,
