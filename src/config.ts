@@ -128,6 +128,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       `it has to be at most BANK_TIMEOUT_MS (${timeoutMs}).`,
     );
   }
+  const slowCallMs = milliseconds('BANK_SLOW_CALL_MS', Math.ceil(0.8 * timeoutMs));
+  if (slowCallMs > timeoutMs) {
+    throw new ConfigError(
+      'BANK_SLOW_CALL_MS',
+      String(slowCallMs),
+      `it has to be at most BANK_TIMEOUT_MS (${timeoutMs}).`,
+    );
+  }
   const paymentTimeoutMs = milliseconds('BANK_TRANSFER_TIMEOUT_MS', 15_000);
   const operationTimeoutMs = milliseconds('OPERATION_TIMEOUT_MS', 20_000);
   if (operationTimeoutMs < Math.max(timeoutMs, paymentTimeoutMs)) {
@@ -156,6 +164,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       operationShare: positive('BANK_OPERATION_SHARE', share('BANK_OPERATION_SHARE', 0.5)),
       retryShare: share('BANK_RETRY_SHARE', 0.1),
       breakerThreshold: share('BANK_BREAKER_THRESHOLD', 0.5),
+      slowCallMs,
       breakerOpenMs: milliseconds('BANK_BREAKER_OPEN_MS', 10_000),
       publicCacheTtlMs: integer('PUBLIC_CACHE_TTL_MS', 60_000, 0, day),
       maxBodyBytes: integer('BANK_MAX_BODY_BYTES', 8 * 1024 * 1024, 1, 2 ** 30),

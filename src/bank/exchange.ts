@@ -43,6 +43,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
   #wait: Wait<Connection> | null = null;
   #waitsUntil: Deadline | null = null;
   #connection: Connection | null = null;
+  #startedAt = 0;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
@@ -81,6 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
 
   enter(connection: Connection): void {
     this.#connection = connection;
+    this.#startedAt = performance.now();
     this.#stopWaiting();
     connection.dispatch(this.#request, this);
   }
@@ -170,7 +172,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
     const chunks = this.#chunks ?? [];
     const [only] = chunks;
     const body = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
-    return { status: this.#status, headers: this.#headers, body };
+    const milliseconds = performance.now() - this.#startedAt;
+    return { status: this.#status, headers: this.#headers, body, milliseconds };
   }
 
   /** An answer that nobody reads would keep the connection. */

@@ -72,6 +72,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   retryShare: 0,
   breakerThreshold: 0,
   breakerOpenMs: 10_000,
+  slowCallMs: 1600,
   publicCacheTtlMs: 0,
 };
 
