@@ -161,6 +161,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       paymentTimeoutMs,
       connections: integer('BANK_CONNECTIONS', 64, 1, 10_000),
       connectionWaitMs: milliseconds('BANK_CONNECTION_WAIT_MS', 250),
+      connectionPerCaller: flag('BANK_CONNECTION_PER_CALLER', false),
       operationShare: positive('BANK_OPERATION_SHARE', share('BANK_OPERATION_SHARE', 0.5)),
       retryShare: share('BANK_RETRY_SHARE', 0.1),
       breakerThreshold: share('BANK_BREAKER_THRESHOLD', 0.5),

@@ -56,6 +56,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
             connections: 2,
             connectionWaitMs: 1000,
             operationShare: 1,
+            connectionPerCaller: false,
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
           });
@@ -63,6 +64,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
           const outcome = await transport[send](request, {
             caller: '',
             operation: 'getCustomer',
+            identity: '',
             timeoutMs: 2000,
           });
           await transport.close();
@@ -110,12 +112,13 @@ describe('undici sends once what it is given, and gives back what came', () => {
       connections: 1,
       connectionWaitMs: 1000,
       operationShare: 1,
+      connectionPerCaller: false,
       connectTimeoutMs: 1000,
       maxBodyBytes: 1000,
     });
     const request = { method: 'GET' as const, path: '/', headers: [], body: null };
     expect(
-      await transport.send(request, { caller: '', operation: 'getCustomer', timeoutMs: 2000 }),
+      await transport.send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 2000 }),
     ).toMatchObject({
       reason: 'refused',
       message: 'the answer is encoded although none was asked for',
@@ -171,10 +174,10 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (send, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const { body, reason, sent, cause } = await send(request, { caller: '', operation: 'getCustomer', timeoutMs: 9000 });
+        const { body, reason, sent, cause } = await send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 9000 });
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };
       ${calls}

@@ -23,6 +23,8 @@ export interface BankOptions extends SharingOptions {
   readonly connectionWaitMs: number;
   /** The share of them that one REST operation may hold while others wait, above 0; 1 for all. */
   readonly operationShare: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
   /** The share of reads that may be tried again; 0 for none. */

@@ -9,31 +9,36 @@ export interface ConnectionOptions {
   readonly connector: buildConnector.connector;
   /** Whether the connection is kept for the next request. */
   readonly isKept: boolean;
+  /** Whether a kept connection bears requests of one identity only. */
+  readonly isPerIdentity: boolean;
 }
 
 /** A connection to the bank, for one request at a time: opened when it is first needed, and anew where it was closed. */
 export class Connection {
-  readonly #client: Client;
+  readonly #options: ConnectionOptions;
+  #client: Client | null = null;
+  /** Whose requests the client bore; null where it bore none, or where that does not matter. */
+  #identity: string | null = null;
   #interim = new InterimResponses();
+  #isDestroyed = false;
 
-  constructor({ origin, connector, isKept }: ConnectionOptions) {
-    const connect: buildConnector.connector = (options, callback) =>
-      connector(options, (...result) => {
-        const [error, socket] = result;
-        if (error === null) this.#interim = interimResponsesOf(socket);
-        callback(...result);
-      });
-    this.#client = new Client(origin, {
-      pipelining: isKept ? 1 : 0,
-      allowH2: false,
-      connect,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
   }
 
-  /** Sends a request. The handler calls `expectResponse` when it starts to be written. */
-  dispatch(request: WireRequest, handler: Dispatcher.DispatchHandler): void {
+  /** Whether it need not be opened anew for this identity. */
+  suits(identity: string): boolean {
+    return this.#identity === null || this.#identity === identity;
+  }
+
+  /** Sends a request of an identity. The handler calls `expectResponse` when it starts to be written. */
+  dispatch(request: WireRequest, handler: Dispatcher.DispatchHandler, identity: string): void {
+    if (!this.suits(identity)) {
+      void this.#client?.destroy();
+      this.#client = null;
+    }
+    if (this.#options.isPerIdentity) this.#identity = identity;
+    this.#client ??= this.#open();
     this.#client.dispatch(request, handler);
   }
 
@@ -41,8 +46,28 @@ export class Connection {
     this.#interim.expect();
   }
 
-  destroy(): Promise<void> {
-    return this.#client.destroy();
+  async destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    await this.#client?.destroy();
+  }
+
+  #open(): Client {
+    const { origin, connector, isKept } = this.#options;
+    const connect: buildConnector.connector = (options, callback) =>
+      connector(options, (...result) => {
+        const [error, socket] = result;
+        if (error === null) this.#interim = interimResponsesOf(socket);
+        callback(...result);
+      });
+    const client = new Client(origin, {
+      pipelining: isKept ? 1 : 0,
+      allowH2: false,
+      connect,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (this.#isDestroyed) void client.destroy();
+    return client;
   }
 }
 

@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   /** The caller's id, and that of the REST operation: where connections are short, each waits for itself. */
   readonly caller: string;
   readonly operation: string;
+  /** Whose credentials the request bears. */
+  readonly identity: string;
   /** One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` until there is one. */
   readonly timeoutMs: number;
   /** Gives the request up where it is raised. */
@@ -33,6 +35,7 @@ const maxInterimResponses = 1000;
 export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>, Timed, Endable {
   readonly caller: string;
   readonly operation: string;
+  readonly #identity: string;
   readonly #line: Line;
   readonly #request: WireRequest;
   readonly #timeoutMs: number;
@@ -56,11 +59,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
   constructor(
     line: Line,
     request: WireRequest,
-    { caller, operation, timeoutMs, cancel }: ExchangeOptions,
+    { caller, operation, identity, timeoutMs, cancel }: ExchangeOptions,
     resolve: (outcome: Outcome) => void,
   ) {
     this.caller = caller;
     this.operation = operation;
+    this.#identity = identity;
     this.#line = line;
     this.#request = request;
     this.#timeoutMs = timeoutMs;
@@ -80,11 +84,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
     if (this.#wait !== null) this.#waitsUntil = waits.set(now + waitMs, this);
   }
 
+  suits(connection: Connection): boolean {
+    return connection.suits(this.#identity);
+  }
+
   enter(connection: Connection): void {
     this.#connection = connection;
     this.#startedAt = performance.now();
     this.#stopWaiting();
-    connection.dispatch(this.#request, this);
+    connection.dispatch(this.#request, this, this.#identity);
   }
 
   onTimeout(): void {

@@ -13,6 +13,8 @@ export interface TransportOptions {
   readonly connectionWaitMs: number;
   /** The share of the connections that one REST operation may hold while others wait, above 0; 1 for all. */
   readonly operationShare: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
@@ -41,6 +43,7 @@ export interface Transport {
  */
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
+  const isPerIdentity = options.connectionPerCaller;
   const waits = new Deadlines();
   const deadlines = new Deadlines();
   const opened: Connection[] = [];
@@ -49,8 +52,9 @@ export function createTransport(options: TransportOptions): Transport {
 
   function lineOf(isKept: boolean): Line {
     const connect = () => {
-      const connection = new Connection({ origin, connector, isKept });
+      const connection = new Connection({ origin, connector, isKept, isPerIdentity });
       opened.push(connection);
+      // It is opened by whoever uses it first, which may be after the end.
       if (isClosed) void connection.destroy();
       return connection;
     };

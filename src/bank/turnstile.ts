@@ -7,6 +7,8 @@ export interface Visitor<Place> {
   readonly caller: string;
   /** The REST operation that the place is for: see Bulkhead. */
   readonly operation: string;
+  /** Whether this place is as good for the visitor as any. */
+  suits(place: Place): boolean;
   /** The place is the visitor's, until it is given back with `leave`. */
   enter(place: Place): void;
 }
@@ -54,7 +56,8 @@ const aloneMs = 10_000;
  * a thousand things waits for himself. Callers whose operation is held back by its bulkhead are passed over.
  *
  * A place that is given back goes to the next in the same moment, and else to the one that comes next: what was used last
- * is used first.
+ * is used first. Where none of those that are free suits the visitor, it is a new one, or the one that was not used for
+ * longest.
  */
 export class Turnstile<Place> {
   readonly #most: number;
@@ -133,13 +136,21 @@ export class Turnstile<Place> {
   }
 
   #letIn(visitor: Visitor<Place>, operation: OperationState<Place>, now: number): void {
-    let place = this.#free.pop();
-    if (place === undefined) {
-      this.#made++;
-      place = this.#make();
-    }
+    const place = this.#take(visitor);
     this.#holds.set(place, { operation, hold: operation.bulkhead.hold(now) });
     visitor.enter(place);
+  }
+
+  #take(visitor: Visitor<Place>): Place {
+    const free = this.#free;
+    const at = free.findLastIndex((place) => visitor.suits(place));
+    if (at === -1 && this.#made < this.#most) {
+      this.#made++;
+      return this.#make();
+    }
+    const [place] = free.splice(Math.max(0, at), 1);
+    if (place === undefined) throw new Error('A visitor was let in although no place is free');
+    return place;
   }
 
   /** Whose turn it is: operations that are quick and below their share first, and then callers by turns. */

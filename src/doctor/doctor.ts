@@ -40,6 +40,7 @@ export async function runDoctor({ bank, ids, credentials, write }: DoctorContext
     connections: 1,
     connectionWaitMs: bank.timeoutMs,
     operationShare: 1,
+    connectionPerCaller: false,
   });
   const diagnoses: Diagnosis[] = [];
   let skipped = 0;

@@ -29,6 +29,7 @@ export async function examine(
   const reply = await transport.send(wireRequestOf(call), {
     caller: '',
     operation: call.operation.id,
+    identity: '',
     timeoutMs,
   });
   const milliseconds = Math.round(performance.now() - started);

@@ -114,6 +114,7 @@ describe('a connection that comes free', () => {
       pool.enter({
         caller,
         operation,
+        suits: () => true,
         enter(place) {
           inside.push(`${operation} ${caller}`);
           held.set(operation, [...(held.get(operation) ?? []), place]);

@@ -11,7 +11,12 @@ function turnstileOf(places: number) {
   const turnstile = new Turnstile<number>(places, () => ++made, noBulkheads);
   const inside: { readonly caller: string; readonly place: number }[] = [];
   const ask = (caller: string) =>
-    turnstile.enter({ caller, operation: 'read', enter: (place) => void inside.push({ caller, place }) });
+    turnstile.enter({
+      caller,
+      operation: 'read',
+      suits: () => true,
+      enter: (place) => void inside.push({ caller, place }),
+    });
   return { turnstile, inside, ask, made: () => made };
 }
 
@@ -88,7 +93,12 @@ test('whatever happens, each place has one visitor at most, nobody waits while o
             used.set(given, nth);
             waits.delete(nth);
           };
-          const wait = turnstile.enter({ caller: `caller ${who}`, operation: `operation ${nth % 2}`, enter });
+          const wait = turnstile.enter({
+            caller: `caller ${who}`,
+            operation: `operation ${nth % 2}`,
+            suits: () => true,
+            enter,
+          });
           if (wait !== null) waits.set(nth, wait);
         } else if (what === 'give up' && waiting !== undefined) {
           const wait = waits.get(waiting);

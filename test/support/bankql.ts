@@ -67,6 +67,7 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   connections: 64,
   connectionWaitMs: 250,
   operationShare: 0.5,
+  connectionPerCaller: false,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,
