@@ -80,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
     if (this.#cancel !== undefined) this.#cancel.waitsFor = this;
     const now = performance.now();
     this.#deadline = deadlines.set(now + this.#timeoutMs, this);
-    this.#wait = connections.enter(this);
+    this.#wait = connections.enter(this, now);
     if (this.#wait !== null) this.#waitsUntil = waits.set(now + waitMs, this);
   }
 
@@ -88,9 +88,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>
     return connection.suits(this.#identity);
   }
 
-  enter(connection: Connection): void {
+  enter(connection: Connection, now: number): void {
     this.#connection = connection;
-    this.#startedAt = performance.now();
+    this.#startedAt = now;
     this.#stopWaiting();
     connection.dispatch(this.#request, this, this.#identity);
   }
