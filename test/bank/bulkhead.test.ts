@@ -7,8 +7,10 @@ import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.
 
 const slow = sampleCalls.getCustomer;
 const quick = sampleCalls.getMessagesOwner;
-const slowMs = 300;
-const limits = { timeoutMs: 2000, connections: 8, connectionWaitMs: 60, operationShare: 0.5 };
+const slowMs = 700;
+const limits = { timeoutMs: 5000, connections: 16, connectionWaitMs: 250, operationShare: 0.5 };
+/** All connections but the reserve. */
+const mostOfOne = 14;
 
 type Client = ReturnType<typeof createTestClient>;
 
@@ -57,11 +59,15 @@ async function beside(slowAct: 'answers late' | 'hangs', operationShare: number,
   };
   const acts = { '/customers/': reply(200, slow.reply), '/messages': quickAct };
   bank.behave(byLine(bank, acts));
-  const loads = [load(client, slow, 20, 2), load(client, quick, 3, 5)];
+  const loads = [load(client, slow, 40, 5), load(client, quick, 3, 5)];
   await delay(warmMs);
   bank.behave(byLine(bank, { ...acts, '/customers/': slowly }));
-  await delay(1200);
-  const [ofSlow = {}, ofQuick = {}] = await Promise.all(loads.map((each) => each.end()));
+  await delay(1500);
+  // What hangs ends with the client.
+  const ends = loads.map((each) => each.end());
+  await ends[1];
+  await client.close();
+  const [ofSlow = {}, ofQuick = {}] = await Promise.all(ends);
   return { ofSlow, ofQuick, mostOpen };
 }
 
@@ -74,16 +80,16 @@ describe('an operation that is slower than others wait for a connection', () => 
   ] as const)('(it %s, %s) has nobody else refused', async (act, _, warmMs) => {
     const { ofSlow, ofQuick, mostOpen } = await beside(act, 0.5, warmMs);
     expect(Object.keys(ofQuick)).toEqual(['good']);
-    expect(ofQuick.good).toBeGreaterThan(100);
+    expect(ofQuick.good).toBeGreaterThan(50);
     expect(ofSlow.OVERLOADED).toBeGreaterThan(0);
     // All but the reserve, in the moment in which it is not known to be slow.
-    expect(mostOpen).toBeLessThanOrEqual(7);
+    expect(mostOpen).toBeLessThanOrEqual(mostOfOne);
   });
 
   it('has others refused where it may have all connections', async () => {
     const { ofQuick, mostOpen } = await beside('answers late', 1, 0);
     expect(ofQuick.OVERLOADED).toBeGreaterThan(0);
-    expect(mostOpen).toBe(8);
+    expect(mostOpen).toBe(limits.connections);
   });
 
   it('has no other write and no payment refused', async () => {
@@ -93,11 +99,11 @@ describe('an operation that is slower than others wait for a connection', () => 
     const payment = sampleCalls.postMakeTransaction;
     const acts = { 'PUT /v1/api/banks/SNDBCY2N/customers/': hang, 'make-transaction': reply(200, '{}') };
     bank.behave(byLine(bank, acts));
-    const writes = load(client, change, 12, 2);
-    await delay(100);
+    const writes = load(client, change, 30, 5);
+    await delay(300);
     for (let nth = 0; nth < 20; nth++) expect((await payment.run(client)).answer).toBe('{}');
     const isChange = (request: string) => lineOf(request).includes('/customers/');
-    expect(bank.requests.filter(isChange).length).toBeLessThanOrEqual(7);
+    expect(bank.requests.filter(isChange).length).toBeLessThanOrEqual(mostOfOne);
     await client.close();
     expect((await writes.end()).OVERLOADED).toBeGreaterThan(0);
   });
