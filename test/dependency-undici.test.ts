@@ -55,11 +55,18 @@ describe('undici sends once what it is given, and gives back what came', () => {
             origin: bank.url,
             connections: 2,
             connectionWaitMs: 1000,
+            operationShare: 1,
+            connectionPerCaller: false,
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
           });
           const request = { method, path: '/here', headers: [], body: method === 'GET' ? null : '{}' };
-          const outcome = await transport[send](request, { caller: '', timeoutMs: 2000 });
+          const outcome = await transport[send](request, {
+            caller: '',
+            operation: 'getCustomer',
+            identity: '',
+            timeoutMs: 2000,
+          });
           await transport.close();
           return outcome instanceof TransportFailure
             ? 'failed'
@@ -104,11 +111,15 @@ describe('undici sends once what it is given, and gives back what came', () => {
       origin: gzipped.url,
       connections: 1,
       connectionWaitMs: 1000,
+      operationShare: 1,
+      connectionPerCaller: false,
       connectTimeoutMs: 1000,
       maxBodyBytes: 1000,
     });
     const request = { method: 'GET' as const, path: '/', headers: [], body: null };
-    expect(await transport.send(request, { caller: '', timeoutMs: 2000 })).toMatchObject({
+    expect(
+      await transport.send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 2000 }),
+    ).toMatchObject({
       reason: 'refused',
       message: 'the answer is encoded although none was asked for',
     });
@@ -163,10 +174,10 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (send, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const { body, reason, sent, cause } = await send(request, { caller: '', timeoutMs: 9000 });
+        const { body, reason, sent, cause } = await send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 9000 });
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };
       ${calls}

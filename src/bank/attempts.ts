@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BreakerOptions, createBreakers } from './breaker.ts';
 import { again, type PreparedCall, wireRequestOf } from './call.ts';
 import type { Cancel } from './cancel.ts';
-import { callerOf, secretsOf } from './credentials.ts';
+import { callerOf, keyOf, secretsOf } from './credentials.ts';
 import { bankText } from './failure.ts';
 import { createRetryBudget, retryWaitMs } from './retry.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
@@ -55,7 +55,9 @@ export function createAttempts({ retryShare, breaker: breakerOptions, onCall, ..
       return then(outcome);
     };
     if (period === null) return Promise.resolve(paused()).then(end);
-    const options = { caller: callerOf(credentials), timeoutMs, cancel };
+    const caller = callerOf(credentials);
+    const identity = operation.auth === 'none' ? keyOf(credentials) : caller;
+    const options = { caller, operation: operation.id, identity, timeoutMs, cancel };
     return send(wireRequestOf(call), options).then(end, (fault) => {
       breaker.judge(period, null);
       throw fault;

@@ -1,6 +1,7 @@
 import type { Answer, Operation } from '../contract/operation.ts';
 import { checkAnswer, type Drift, parseAnswer } from './answer.ts';
 import { type CallReport, createAttempts } from './attempts.ts';
+import type { BreakerReason } from './breaker.ts';
 import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
 import type { Cancel } from './cancel.ts';
 import { failureOf, refusalOf } from './failure.ts';
@@ -20,17 +21,23 @@ export interface BankOptions extends SharingOptions {
   readonly connections: number;
   /** How long a call waits for its turn among them, in milliseconds. */
   readonly connectionWaitMs: number;
+  /** The share of them that one REST operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
-  /** The share of failed calls that opens an operation's breaker; 0 for no breaker. */
+  /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
   readonly breakerOpenMs: number;
+  /** From when on an answer to a read or a write is slow; to a payment, after as much of its own deadline. */
+  readonly slowCallMs: number;
   /** These are told what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
-  readonly onBreaker?: (operation: string, isOpen: boolean) => void;
+  readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
 }
 
@@ -84,11 +91,17 @@ const keptBytes = 32 * 1024 * 1024;
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { breakerThreshold, breakerOpenMs, onBreaker, onDrift } = options;
+  const { breakerThreshold, breakerOpenMs, slowCallMs, onBreaker, onDrift } = options;
+  const slowPaymentMs = (slowCallMs * options.paymentTimeoutMs) / options.timeoutMs;
   const attempts = createAttempts({
     ...options,
     origin,
-    breaker: { threshold: breakerThreshold, openMs: breakerOpenMs, onChange: onBreaker },
+    breaker: {
+      threshold: breakerThreshold,
+      openMs: breakerOpenMs,
+      slowMs: { read: slowCallMs, write: slowCallMs, payment: slowPaymentMs },
+      onChange: onBreaker,
+    },
   });
 
   const sharing = createSharing(options, fetch);

@@ -1,12 +1,13 @@
-import type { Client, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Cancel, Endable } from './cancel.ts';
+import type { Connection } from './connection.ts';
 import type { Deadline, Deadlines, Timed } from './deadlines.ts';
 import type { Turnstile, Visitor, Wait } from './turnstile.ts';
 import { type Outcome, TransportFailure, type WireReply, type WireRequest } from './wire.ts';
 
 /** Connections of one kind, and what bounds those who use them. */
 export interface Line {
-  readonly connections: Turnstile<Client>;
+  readonly connections: Turnstile<Connection>;
   /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
   readonly waitMs: number;
   readonly waits: Deadlines;
@@ -16,17 +17,25 @@ export interface Line {
 }
 
 export interface ExchangeOptions {
-  /** Who waits for himself, where connections are short. */
+  /** The caller's id, and that of the REST operation: where connections are short, each waits for itself. */
   readonly caller: string;
+  readonly operation: string;
+  /** Whose credentials the request bears. */
+  readonly identity: string;
   /** One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` until there is one. */
   readonly timeoutMs: number;
   /** Gives the request up where it is raised. */
   readonly cancel?: Cancel | undefined;
 }
 
+/** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
+const maxInterimResponses = 1000;
+
 /** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
-export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Timed, Endable {
+export class Exchange implements Dispatcher.DispatchHandler, Visitor<Connection>, Timed, Endable {
   readonly caller: string;
+  readonly operation: string;
+  readonly #identity: string;
   readonly #line: Line;
   readonly #request: WireRequest;
   readonly #timeoutMs: number;
@@ -34,12 +43,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
   readonly #resolve: (outcome: Outcome) => void;
   #deadline: Deadline | null = null;
   /** Where it waits for a connection, and until when. */
-  #wait: Wait<Client> | null = null;
+  #wait: Wait<Connection> | null = null;
   #waitsUntil: Deadline | null = null;
-  #connection: Client | null = null;
+  #connection: Connection | null = null;
+  #startedAt = 0;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
+  #interimResponses = 0;
   #status = 0;
   #headers: WireReply['headers'] = {};
   #chunks: Buffer[] | null = null;
@@ -48,10 +59,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
   constructor(
     line: Line,
     request: WireRequest,
-    { caller, timeoutMs, cancel }: ExchangeOptions,
+    { caller, operation, identity, timeoutMs, cancel }: ExchangeOptions,
     resolve: (outcome: Outcome) => void,
   ) {
     this.caller = caller;
+    this.operation = operation;
+    this.#identity = identity;
     this.#line = line;
     this.#request = request;
     this.#timeoutMs = timeoutMs;
@@ -67,14 +80,19 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     if (this.#cancel !== undefined) this.#cancel.waitsFor = this;
     const now = performance.now();
     this.#deadline = deadlines.set(now + this.#timeoutMs, this);
-    this.#wait = connections.enter(this);
+    this.#wait = connections.enter(this, now);
     if (this.#wait !== null) this.#waitsUntil = waits.set(now + waitMs, this);
   }
 
-  enter(connection: Client): void {
+  suits(connection: Connection): boolean {
+    return connection.suits(this.#identity);
+  }
+
+  enter(connection: Connection, now: number): void {
     this.#connection = connection;
+    this.#startedAt = now;
     this.#stopWaiting();
-    connection.dispatch(this.#request, this);
+    connection.dispatch(this.#request, this, this.#identity);
   }
 
   onTimeout(): void {
@@ -88,15 +106,20 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // A request whose time ran out while its connection was made must not be sent any more.
-    if (!this.#isOver) this.#controller = controller;
-    else {
+    if (!this.#isOver) {
+      this.#controller = controller;
+      this.#connection?.expectResponse();
+    } else {
       controller.abort(new Error('given up before it was sent'));
       this.#leaveLater();
     }
   }
 
   onResponseStart(_: unknown, status: number, headers: WireReply['headers']): void {
-    if (status < 200) return;
+    if (status < 200) {
+      this.#passOver(status);
+      return;
+    }
     this.#status = status;
     this.#headers = headers;
     const encoding = headers['content-encoding'];
@@ -125,6 +148,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     this.#leaveLater();
   }
 
+  /** Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. */
+  #passOver(status: number): void {
+    this.#interimResponses++;
+    if (status === 101) this.#giveUp('unavailable', 'the bank switched protocols');
+    else if (this.#interimResponses > maxInterimResponses)
+      this.#giveUp('unavailable', `more than ${maxInterimResponses} interim responses came`);
+  }
+
   /** Reads no further: of an error, the status says enough. */
   #cut(message: string): void {
     if (this.#isOver) return;
@@ -149,7 +180,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Visitor<Client>, Ti
     const chunks = this.#chunks ?? [];
     const [only] = chunks;
     const body = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
-    return { status: this.#status, headers: this.#headers, body };
+    const milliseconds = performance.now() - this.#startedAt;
+    return { status: this.#status, headers: this.#headers, body, milliseconds };
   }
 
   /** An answer that nobody reads would keep the connection. */

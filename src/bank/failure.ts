@@ -1,6 +1,7 @@
 import { detailsOf, type PreparedCall } from './call.ts';
 import { secretsOf } from './credentials.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from './error.ts';
+import { redact } from './redact.ts';
 import { saysAway, type TransportFailure, type WireReply } from './wire.ts';
 
 /** How much of the bank's text an error shows, in characters. */
@@ -80,11 +81,7 @@ export function bankText(reply: WireReply, secrets: readonly string[]): string {
     if (text.trimStart().startsWith('<')) return '';
   }
   // Much more than could be shown is not looked at.
-  text = text.slice(0, 20 * longestText);
-  // Longest first: one may begin like another.
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
-    text = text.replaceAll(secret, '[redacted]');
-  return text
+  return redact(text, secrets, 20 * longestText)
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
     .slice(0, longestText)

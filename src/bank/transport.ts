@@ -1,4 +1,5 @@
-import { buildConnector, Client } from 'undici';
+import { buildConnector } from 'undici';
+import { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Line } from './exchange.ts';
 import { Turnstile } from './turnstile.ts';
@@ -10,6 +11,10 @@ export interface TransportOptions {
   readonly connections: number;
   /** How long a call waits for one of them, in milliseconds. */
   readonly connectionWaitMs: number;
+  /** The share of the connections that one REST operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
@@ -37,29 +42,24 @@ export interface Transport {
  * `Pool`: callers take turns for connections, and who comes next is known here.
  */
 export function createTransport(options: TransportOptions): Transport {
-  const { origin, connections, connectionWaitMs, connectTimeoutMs, maxBodyBytes } = options;
+  const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
+  const isPerIdentity = options.connectionPerCaller;
   const waits = new Deadlines();
   const deadlines = new Deadlines();
-  const clients: Client[] = [];
-  // One for all, so that a connection takes up the TLS session of another.
+  const opened: Connection[] = [];
   const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   let isClosed = false;
 
-  function lineOf(pipelining: number): Line {
+  function lineOf(isKept: boolean): Line {
     const connect = () => {
-      const client = new Client(origin, {
-        pipelining,
-        allowH2: false,
-        connect: connector,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      clients.push(client);
-      if (isClosed) void client.destroy();
-      return client;
+      const connection = new Connection({ origin, connector, isKept, isPerIdentity });
+      opened.push(connection);
+      // It is opened by whoever uses it first, which may be after the end.
+      if (isClosed) void connection.destroy();
+      return connection;
     };
     return {
-      connections: new Turnstile(connections, connect),
+      connections: new Turnstile(connections, connect, { share: operationShare, quickMs: connectionWaitMs }),
       waitMs: connectionWaitMs,
       waits,
       deadlines,
@@ -75,11 +75,11 @@ export function createTransport(options: TransportOptions): Transport {
       });
 
   return {
-    send: sendOver(lineOf(1)),
-    sendAlone: sendOver(lineOf(0)),
+    send: sendOver(lineOf(true)),
+    sendAlone: sendOver(lineOf(false)),
     async close() {
       isClosed = true;
-      await Promise.all(clients.map((client) => client.destroy()));
+      await Promise.all(opened.map((connection) => connection.destroy()));
     },
   };
 }

@@ -12,6 +12,8 @@ export interface WireReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
+  /** How long the bank took: from when the call had its connection to the last byte, in milliseconds. */
+  readonly milliseconds: number;
 }
 
 /** Answers with which a proxy in front of the bank says that the bank is away. */

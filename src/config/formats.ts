@@ -47,7 +47,12 @@ export function share(fallback: number, { above }: { readonly above?: 0 } = {}):
       .string()
       .regex(/^[\d.]+$/, remedy)
       .transform(Number)
-      .pipe(z.number(remedy).min(above === undefined ? 0 : Number.MIN_VALUE, remedy).max(1, remedy)),
+      .pipe(
+        z
+          .number(remedy)
+          .min(above === undefined ? 0 : Number.MIN_VALUE, remedy)
+          .max(1, remedy),
+      ),
   };
 }
 

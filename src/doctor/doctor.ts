@@ -34,7 +34,14 @@ const row = (operation: string, request: string, status: string, milliseconds: s
 export async function runDoctor({ bank, ids, credentials, write }: DoctorContext): Promise<number> {
   const { origin, pathname } = new URL(bank.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const transport = createTransport({ ...bank, origin, connections: 1, connectionWaitMs: bank.timeoutMs });
+  const transport = createTransport({
+    ...bank,
+    origin,
+    connections: 1,
+    connectionWaitMs: bank.timeoutMs,
+    operationShare: 1,
+    connectionPerCaller: false,
+  });
   const diagnoses: Diagnosis[] = [];
   let skipped = 0;
   write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);

@@ -26,7 +26,12 @@ export async function examine(
   timeoutMs: number,
 ): Promise<Diagnosis> {
   const started = performance.now();
-  const reply = await transport.send(wireRequestOf(call), { caller: '', timeoutMs });
+  const reply = await transport.send(wireRequestOf(call), {
+    caller: '',
+    operation: call.operation.id,
+    identity: '',
+    timeoutMs,
+  });
   const milliseconds = Math.round(performance.now() - started);
   const judgement = reply instanceof TransportFailure ? silence(reply) : judge(call, reply);
   const secrets = secretsOf(call);

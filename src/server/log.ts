@@ -1,4 +1,5 @@
 import type { LoggerOptions } from 'pino';
+import { redact } from '../bank/redact.ts';
 import { currentRequestId, currentSecrets } from './current-request.ts';
 
 /**
@@ -63,10 +64,8 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
   };
 }
 
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text.slice(0, 20 * longestMessage);
-  // Longest first: one may begin like another.
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
-    if (secret !== '') clean = clean.replaceAll(secret, '[redacted]');
-  return clean.slice(0, longestMessage).replace(/\p{Cs}$/u, '');
-}
+/** Much more than is shown is looked at: what is taken out makes it shorter. */
+const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  redact(text, secrets, 20 * longestMessage)
+    .slice(0, longestMessage)
+    .replace(/\p{Cs}$/u, '');

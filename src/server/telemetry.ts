@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Drift } from '../bank/answer.ts';
 import type { CallReport } from '../bank/attempts.ts';
+import type { BreakerReason } from '../bank/breaker.ts';
 import type { AuditEntry } from '../payments/payment-record.ts';
 import type { HttpRefusal } from './http-policy.ts';
 import type { Shed } from './load.ts';
@@ -38,8 +39,14 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
   });
   const breakers = new Gauge({
     name: 'bankql_breaker_open',
-    help: '1 where calls of an operation are paused, because the bank did not answer them.',
+    help: '1 where calls of an operation are paused, because the bank did not answer them, or slowly.',
     labelNames: ['operation'],
+    registers,
+  });
+  const openings = new Counter({
+    name: 'bankql_breaker_opened_total',
+    help: 'How often calls of an operation were paused, by why: most of the bad calls failed, or were slow.',
+    labelNames: ['operation', 'reason'],
     registers,
   });
   const payments = new Counter({
@@ -104,9 +111,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       seen.add(name);
       logger.warn(drift, 'the bank drifts from the specification');
     },
-    onBreaker(operation: string, isOpen: boolean) {
+    onBreaker(operation: string, isOpen: boolean, reason: BreakerReason | null) {
       breakers.set({ operation }, isOpen ? 1 : 0);
-      logger.warn({ operation }, isOpen ? 'calls are paused' : 'calls go on');
+      if (reason !== null) openings.inc({ operation, reason });
+      logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
     },
     /** Where the gauge of unread bytes is read. */
     watchUnread(read: () => number) {

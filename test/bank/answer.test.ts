@@ -261,7 +261,7 @@ describe('two habits are taken for what they mean, and reported', () => {
   ])('an amount that is written as a string: %s', (text, fields) => {
     const drift: string[] = [];
     const json = parseAnswer(
-      { status: 200, headers: {}, body: Buffer.from(text) },
+      { status: 200, headers: {}, body: Buffer.from(text), milliseconds: 5 },
       details(getTransaction),
       ({ operation, field }) => drift.push(`${operation} ${field}`),
     );
@@ -300,6 +300,7 @@ describe('parseAnswer', () => {
     status: 200,
     headers: type === undefined ? {} : { 'content-type': type },
     body: Buffer.from(body),
+    milliseconds: 5,
   });
 
   it('reads JSON with exact amounts, with a content type or without', () => {

@@ -90,6 +90,26 @@ describe('what the bank says', () => {
     }
   });
 
+  // What is not shown in the end may be pages of white space, and a secret 25 times as long as what stands for it.
+  it.each<readonly [string, (text: string) => string]>([
+    ['as text', (text) => text],
+    ['as a message in JSON', (text) => JSON.stringify({ message: text })],
+    [
+      'as a message in JSON with escapes',
+      (text) => JSON.stringify({ message: text }).replace(/key-/g, '\\u006bey\\u002d'),
+    ],
+    ['as JSON that is broken', (text) => `{"message":${JSON.stringify(text)}`],
+  ])('does not give away a part of a credential that a cut goes through: %s', async (_, written) => {
+    const { subscriptionKey } = canaries;
+    for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {
+      const body = written(`no${' '.repeat(at - 2)}${subscriptionKey} ${'x'.repeat(100)}`);
+      const { error, report } = await says(403, body);
+      const shown = JSON.stringify([error.message, report]);
+      for (let length = 5; length <= subscriptionKey.length; length++)
+        expect(shown).not.toContain(subscriptionKey.slice(0, length));
+    }
+  });
+
   it('does not give away a credential that starts like another one', async () => {
     const credentials = {
       subscriptionKey: 'mobile-app',

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type BreakerOptions, createBreakers } from '../../src/bank/breaker.ts';
+import { type BreakerOptions, type BreakerReason, createBreakers } from '../../src/bank/breaker.ts';
 import type { BankOptions } from '../../src/bank/client.ts';
 import { Patience } from '../../src/bank/patience.ts';
 import { TransportFailure } from '../../src/bank/wire.ts';
@@ -28,20 +28,25 @@ const least = 20;
 const read = sampleCalls.getCustomer;
 const other = sampleCalls.getMessagesOwner;
 const change = sampleCalls.putCustomerID;
+const payment = sampleCalls.postMakeTransaction;
 
 /** A client with breakers, and what it said of them. */
 function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   const told: string[] = [];
+  const reasons: (BreakerReason | null)[] = [];
   const client = createTestClient(bank.url, {
     timeoutMs: 1000,
     connections: 64,
     connectionWaitMs: 2000,
     breakerThreshold: 0.5,
     breakerOpenMs: openMs,
-    onBreaker: (operation, isOpen) => told.push(`${operation} ${isOpen ? 'opens' : 'closes'}`),
+    onBreaker(operation, isOpen, reason) {
+      told.push(`${operation} ${isOpen ? 'opens' : 'closes'}`);
+      reasons.push(reason);
+    },
     ...options,
   });
-  return { client, told };
+  return { client, told, reasons };
 }
 
 type Client = ReturnType<typeof clientOf>['client'];
@@ -114,6 +119,73 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     expect(new Set(await open(sample, client))).toEqual(new Set([code]));
     expect(told).toEqual([`${sample.operation.id} opens`]);
     await expectPaused(bank, client, sample);
+  });
+});
+
+describe('a breaker opens where the bank answers slowly', () => {
+  const slowCallMs = 150;
+  const slowly = (sample: SampleCall) => later(slowCallMs + 20, reply(200, sample.reply));
+
+  it.each([
+    ['a read', read],
+    ['a write', change],
+  ])('(%s), and says so', async (_, sample) => {
+    await using bank = await startFaultyBank(slowly(sample));
+    const { client, reasons } = clientOf(bank, { slowCallMs, breakerOpenMs: 10_000 });
+    await using _client = client;
+    expect(new Set(await open(sample, client))).toEqual(new Set(['good']));
+    expect(reasons).toEqual(['slow']);
+    await expectPaused(bank, client, sample);
+    bank.behave(reply(200, other.reply));
+    expect(await ask(other, client)).toEqual(['good']);
+  });
+
+  it('and stays open where the one that tries is slow, until one is not', async () => {
+    await using bank = await startFaultyBank(slowly(read));
+    const { client, told, reasons } = clientOf(bank, { slowCallMs });
+    await using _client = client;
+    await open(read, client);
+    await delay(openMs + 20);
+    bank.requests.length = 0;
+    expect(await ask(read, client)).toEqual(['good']);
+    await expectPaused(bank, client);
+    expect(bank.requests).toHaveLength(1);
+    bank.behave(reply(200, read.reply));
+    await delay(openMs + 20);
+    expect(await ask(read, client)).toEqual(['good']);
+    expect(told).toEqual(['getCustomer opens', 'getCustomer opens', 'getCustomer closes']);
+    expect(reasons).toEqual(['slow', 'slow', null]);
+  });
+
+  it('also where it slowly refuses', async () => {
+    await using bank = await startFaultyBank(later(slowCallMs + 20, reply(404, '{}')));
+    const { client, reasons } = clientOf(bank, { slowCallMs });
+    await using _client = client;
+    await open(read, client);
+    expect(reasons).toEqual(['slow']);
+  });
+
+  it('but not where calls waited for a connection', async () => {
+    await using bank = await startFaultyBank(later(20, reply(200, read.reply)));
+    const { client, told } = clientOf(bank, { slowCallMs, connections: 2 });
+    await using _client = client;
+    const started = performance.now();
+    expect(new Set(await ask(read, client, 2 * least))).toEqual(new Set(['good']));
+    expect(performance.now() - started).toBeGreaterThan(2 * slowCallMs);
+    expect(told).toEqual([]);
+  });
+
+  it('to payments only where it takes as great a part of their own, longer deadline', async () => {
+    await using bank = await startFaultyBank(later(2 * slowCallMs, reply(200, '')));
+    for (const [paymentTimeoutMs, reasons] of [
+      [5000, []],
+      [1000, ['slow']],
+    ] as const) {
+      const client = clientOf(bank, { slowCallMs, timeoutMs: 1000, paymentTimeoutMs });
+      await using _client = client.client;
+      expect(new Set(await open(payment, client.client))).toEqual(new Set(['good']));
+      expect(client.reasons).toEqual(reasons);
+    }
   });
 });
 
@@ -362,15 +434,19 @@ describe('what a breaker judges by', () => {
   });
 
   const away = new TransportFailure('unavailable', true, 'away');
-  const answered = { status: 200, headers: {}, body: Buffer.alloc(0) };
+  const answered = { status: 200, headers: {}, body: Buffer.alloc(0), milliseconds: 5 };
   /** A breaker, and the clock in its hand. */
   function breaker(options: Partial<BreakerOptions> = {}) {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const told: boolean[] = [];
+    const reasons: (BreakerReason | null)[] = [];
     const breakerOf = createBreakers({
       threshold: 0.5,
       openMs,
-      onChange: (_, isOpen) => told.push(isOpen),
+      onChange(_, isOpen, reason) {
+        told.push(isOpen);
+        reasons.push(reason);
+      },
       ...options,
     });
     const tested = breakerOf(operations.getCustomer);
@@ -383,7 +459,7 @@ describe('what a breaker judges by', () => {
     const fail = (count: number) => {
       for (let call = 0; call < count; call++) begin()(away);
     };
-    return { told, begin, fail, isPaused: () => tested.admit() === null };
+    return { told, reasons, begin, fail, isPaused: () => tested.admit() === null };
   }
 
   it('is the last ten seconds', () => {
@@ -418,6 +494,23 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([]);
     fail(1);
     expect(told).toEqual([true]);
+  });
+
+  it('is what failed and what was slow together, and why it opens is what there was more of', () => {
+    for (const [failures, slow, reason] of [
+      [6, 4, 'failed'],
+      [4, 6, 'slow'],
+    ] as const) {
+      const { reasons, begin, fail } = breaker({
+        slowMs: { read: 100, write: 1000, payment: 1000 },
+      });
+      for (let call = 0; call < 10; call++) begin()({ ...answered, milliseconds: 99 });
+      fail(failures);
+      for (let call = 0; call < slow - 1; call++) begin()({ ...answered, milliseconds: 100 });
+      expect(reasons).toEqual([]);
+      begin()({ ...answered, milliseconds: 100 });
+      expect(reasons).toEqual([reason]);
+    }
   });
 
   it('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {

@@ -13,6 +13,7 @@ const json = (body: string, status = 200, type = 'application/json'): WireReply 
   status,
   headers: { 'content-type': type },
   body: Buffer.from(body),
+  milliseconds: 5,
 });
 
 /** Reads answers, and counts how many were read from their bytes. */

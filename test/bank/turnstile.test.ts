@@ -2,13 +2,21 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Turnstile } from '../../src/bank/turnstile.ts';
 
+/** No operation is held back. */
+const noBulkheads = { share: 1, quickMs: 1000 };
+
 /** A turnstile, and who was let in, to which place. */
 function turnstileOf(places: number) {
   let made = 0;
-  const turnstile = new Turnstile<number>(places, () => ++made);
+  const turnstile = new Turnstile<number>(places, () => ++made, noBulkheads);
   const inside: { readonly caller: string; readonly place: number }[] = [];
   const ask = (caller: string) =>
-    turnstile.enter({ caller, enter: (place) => void inside.push({ caller, place }) });
+    turnstile.enter({
+      caller,
+      operation: 'read',
+      suits: () => true,
+      enter: (place) => void inside.push({ caller, place }),
+    });
   return { turnstile, inside, ask, made: () => made };
 }
 
@@ -71,7 +79,7 @@ test('whatever happens, each place has one visitor at most, nobody waits while o
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), (places, steps) => {
       let made = 0;
-      const turnstile = new Turnstile<number>(places, () => ++made);
+      const turnstile = new Turnstile<number>(places, () => ++made, noBulkheads);
       const used = new Map<number, number>();
       const waits = new Map<number, ReturnType<typeof turnstile.enter>>();
       const asked: number[] = [];
@@ -85,7 +93,12 @@ test('whatever happens, each place has one visitor at most, nobody waits while o
             used.set(given, nth);
             waits.delete(nth);
           };
-          const wait = turnstile.enter({ caller: `caller ${who}`, enter });
+          const wait = turnstile.enter({
+            caller: `caller ${who}`,
+            operation: `operation ${nth % 2}`,
+            suits: () => true,
+            enter,
+          });
           if (wait !== null) waits.set(nth, wait);
         } else if (what === 'give up' && waiting !== undefined) {
           const wait = waits.get(waiting);

@@ -66,6 +66,13 @@ test.each<[string, Record<string, string>, string]>([
     { OPERATION_TIMEOUT_MS: '14999' },
     'at least BANK_TIMEOUT_MS (5000) and BANK_TRANSFER',
   ],
+  [
+    'BANK_SLOW_CALL_MS',
+    { BANK_TIMEOUT_MS: '1500', BANK_SLOW_CALL_MS: '1501' },
+    'at most BANK_TIMEOUT_MS (1500)',
+  ],
+  ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '0' }, 'above 0'],
+  ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '1.1' }, 'from 0 to 1'],
   ['BANK_BREAKER_THRESHOLD', { BANK_BREAKER_THRESHOLD: '1.1' }, 'from 0 to 1'],
   ['METRICS_PORT', { METRICS_PORT: 'x' }, 'METRICS_PORT=x '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],

@@ -66,11 +66,14 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   connectTimeoutMs: 500,
   connections: 64,
   connectionWaitMs: 250,
+  operationShare: 0.5,
+  connectionPerCaller: false,
   maxBodyBytes: 1024 * 1024,
   // One question is one call, unless the test is about something else.
   retryShare: 0,
   breakerThreshold: 0,
   breakerOpenMs: 10_000,
+  slowCallMs: 1600,
   publicCacheTtlMs: 0,
 };
 

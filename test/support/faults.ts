@@ -52,7 +52,6 @@ const connectionFaults: readonly Fault[] = [
     act: write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
     codes: broken,
   },
-  { what: 'says 100 Continue unasked', act: write('HTTP/1.1 100 Continue\r\n\r\n'), codes: broken },
   {
     what: 'names two lengths',
     act: write(`${head}Content-Length: 2\r\nContent-Length: 15\r\n\r\n{"branches":[]}`),
@@ -78,6 +77,12 @@ const slowFaults: readonly Fault[] = [
   {
     what: 'sends early hints without end',
     act: repeat('', 'HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n', 10),
+    codes: late,
+  },
+  { what: 'says 100 Continue, and no more', act: write('HTTP/1.1 100 Continue\r\n\r\n'), codes: late },
+  {
+    what: 'says 100 Continue without end',
+    act: repeat('', 'HTTP/1.1 100 Continue\r\n\r\n', 10),
     codes: late,
   },
   { what: 'is processing without end', act: repeat('', 'HTTP/1.1 102 Processing\r\n\r\n', 10), codes: late },
