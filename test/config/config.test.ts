@@ -72,7 +72,7 @@ test.each<[string, Record<string, string>, string]>([
     'at most BANK_TIMEOUT_MS (1500)',
   ],
   ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '0' }, 'above 0'],
-  ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '1.1' }, 'from 0 to 1'],
+  ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '1.1' }, 'above 0, up to 1'],
   ['BANK_BREAKER_THRESHOLD', { BANK_BREAKER_THRESHOLD: '1.1' }, 'from 0 to 1'],
   ['METRICS_PORT', { METRICS_PORT: 'x' }, 'METRICS_PORT=x '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
