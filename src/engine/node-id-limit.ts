@@ -32,7 +32,8 @@ export function createNodeIdCheck({
     for (const selected of collectFields(selection, type)) {
       const { idCount } = factsOf(selected.field);
       // Where arguments are wrong, the field itself says so.
-      if (idCount !== undefined) ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
+      if (idCount !== undefined)
+        ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
     if (ids > maxNodeIds)
       throw new Refusal(

@@ -21,7 +21,8 @@ const maxFailures = 1000;
 /** The operation's answer is larger than it may be: it ends the operation, and is the only error of its answer. */
 export class AnswerLimitError extends GraphQLError {
   constructor(message: string) {
-    super(`${message}; ask for less at a time.`, { extensions: { code: 'LIMIT_EXCEEDED' } });
+    // With a path nobody locates it again, which would be done for each field that is still under way.
+    super(`${message}; ask for less at a time.`, { path: [], extensions: { code: 'LIMIT_EXCEEDED' } });
   }
 }
 

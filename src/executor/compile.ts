@@ -1,5 +1,6 @@
 import {
   type FieldNode,
+  GraphQLError,
   type GraphQLField,
   type GraphQLFieldResolver,
   type GraphQLObjectType,
@@ -27,6 +28,8 @@ export interface OperationPlan {
   readonly fragments: GraphQLResolveInfo['fragments'];
   readonly hideSuggestions: boolean;
   readonly fields: readonly FieldPlan[];
+  /** Whether a name of the answer is `__proto__`, which sets the prototype of an object that has one. */
+  readonly namesPrototype: boolean;
   /** How many fields have been prepared, which number the arguments of an execution. */
   size: number;
 }
@@ -56,21 +59,30 @@ interface CompileOptions {
   /** The variables that decide its @skip and @include, and no others: a plan outlives its first request. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly hideSuggestions: boolean;
+  readonly namesPrototype: boolean;
 }
 
-/** Errors: an Error where the schema has no root type for the operation. */
+/** Errors: GraphQLError where a condition at the root is null; an Error where the schema has no root type for the operation. */
 export function compileOperation(options: CompileOptions): OperationPlan {
-  const { schema, operation, fragments, hideSuggestions } = options;
+  const { schema, operation, fragments, hideSuggestions, namesPrototype } = options;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
   const fields: FieldPlan[] = [];
-  const plan: OperationPlan = { schema, operation, fragments, hideSuggestions, fields, size: 0 };
+  const plan: OperationPlan = {
+    schema,
+    operation,
+    fragments,
+    hideSuggestions,
+    fields,
+    namesPrototype,
+    size: 0,
+  };
 
   const fieldsOf = (
     nodes: readonly Pick<FieldNode, 'selectionSet'>[],
     parentType: GraphQLObjectType,
   ): FieldPlan[] =>
-    collectFields({ ...options, fieldNodes: nodes }, parentType).map((selected) =>
+    collectFields({ ...options, fieldNodes: nodes }, parentType, true).map((selected) =>
       fieldOf(selected, parentType),
     );
 
@@ -78,7 +90,12 @@ export function compileOperation(options: CompileOptions): OperationPlan {
     const { resolve = null } = field;
     const isNonNull = isNonNullType(field.type);
     const typename = parentType.name;
-    const objectOf = memoised((objectType: GraphQLObjectType) => fieldsOf(nodes, objectType));
+    const known = memoised((objectType: GraphQLObjectType) => attempt(() => fieldsOf(nodes, objectType)));
+    const objectOf = (objectType: GraphQLObjectType) => {
+      const fields = known(objectType);
+      if (fields instanceof GraphQLError) throw fields;
+      return fields;
+    };
     const slot: Slot = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
       ...slot,
@@ -95,6 +112,16 @@ export function compileOperation(options: CompileOptions): OperationPlan {
 
   fields.push(...fieldsOf([operation], type));
   return plan;
+}
+
+/** The error itself, where it is one of GraphQL: it is the same each time, and takes long to make. */
+export function attempt<T>(make: () => T): T | GraphQLError {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
 }
 
 function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {

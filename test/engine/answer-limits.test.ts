@@ -27,7 +27,11 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
       ? { body: { id: 'T1', status: 'COMPLETED' } }
       : { body: { accounts: [{ id: 'to', label: 'L', owners: [] }], id: 'branch', name: 'put' } },
   );
-  const send = async (query: string, variables: object = {}, headers: Record<string, string> = credentials) => {
+  const send = async (
+    query: string,
+    variables: object = {},
+    headers: Record<string, string> = credentials,
+  ) => {
     const response = await facade.bankql.fetch(
       new Request('http://bankql.test/graphql', {
         method: 'POST',
@@ -130,7 +134,11 @@ describe('an answer that would be too large is one small error', () => {
 
 describe('what a mutation did is told where its answer is too large', () => {
   /** 26 × 26 × 26 branches, of each of which five values are asked. */
-  const explosion = nested(3, 'bank', times(5, (index) => `n${index}: name`));
+  const explosion = nested(
+    3,
+    'bank',
+    times(5, (index) => `n${index}: name`),
+  );
   const payment = (payload = 'trackId') => `paid: makeTransaction(input: $input) { ${payload} }`;
   const write = (payload = 'trackId') =>
     `put: putBranch(input: { branchId: "branch", branch: { acceptsDeposits: true, name: "put" } }) { ${payload} }`;
@@ -149,10 +157,7 @@ describe('what a mutation did is told where its answer is too large', () => {
 
   it('by the payload of a payment', async () => {
     await using branches = await startBranches();
-    const { result, status, text } = await ask(
-      branches,
-      payment(`trackId to { account { ${explosion} } }`),
-    );
+    const { result, status, text } = await ask(branches, payment(`trackId to { account { ${explosion} } }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(trackId).toMatch(/^[0-9a-f-]{36}$/);
     expect(result).toEqual(tooLarge(values, paid(trackId, 'DONE')));
@@ -163,11 +168,7 @@ describe('what a mutation did is told where its answer is too large', () => {
 
   it('by a field after the payment, which was done as well', async () => {
     await using branches = await startBranches();
-    const { result } = await ask(
-      branches,
-      payment(),
-      write(`branch { ${explosion} }`),
-    );
+    const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     const writes = [{ operation: 'putBranchID', trackId: expect.stringMatching(/^[0-9a-f-]{36}$/) }];
     expect(result).toEqual(tooLarge(values, { ...paid(trackId, 'DONE'), writes }));
@@ -179,11 +180,7 @@ describe('what a mutation did is told where its answer is too large', () => {
 
   it('by a field before the payment, which is then not made', async () => {
     await using branches = await startBranches();
-    const { result } = await ask(
-      branches,
-      write(`branch { ${explosion} }`),
-      payment(),
-    );
+    const { result } = await ask(branches, write(`branch { ${explosion} }`), payment());
     expect(result).toEqual(
       tooLarge(values, { writes: [{ operation: 'putBranchID', trackId: expect.any(String) }] }),
     );
@@ -197,11 +194,7 @@ describe('what a mutation did is told where its answer is too large', () => {
   ])('where the payment was answered with %s: %s', async (status, state) => {
     await using branches = await startBranches();
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', { status, body: {} });
-    const { result } = await ask(
-      branches,
-      payment(),
-      write(`branch { ${explosion} }`),
-    );
+    const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
     expect(result).toEqual(tooLarge(values, { ...paid(trackId, state), writes: [expect.anything()] }));
   });
@@ -218,7 +211,8 @@ describe('what a mutation did is told where its answer is too large', () => {
 });
 
 describe('errors', () => {
-  const account = (index: number) => encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner']));
+  const account = (index: number) =>
+    encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner']));
   /** Seven fields of an account that fail without a call. */
   const failing = times(7, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
 
@@ -264,8 +258,7 @@ describe('errors', () => {
     expect(status).toBe(400);
     expect(result.errors).toEqual([
       expect.objectContaining({
-        message:
-          'The operation holds an alias of 85000 characters, and one may have 128; use shorter names.',
+        message: 'The operation holds an alias of 85000 characters, and one may have 128; use shorter names.',
         extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
       }),
     ]);
@@ -279,24 +272,28 @@ describe('ids of nodes', () => {
   const customer = (index: number) => encodeGlobalId('Customer', `["BANK","C${index}"]`);
   const ids = (count: number) => Array.from({ length: count }, (_, index) => customer(index));
 
-  it.each(['literals', 'variables'])('are 100 in an operation, as %s: no call is made beyond', async (kind) => {
-    await using branches = await startBranches();
-    branches.bank.otherwise({ body: { email: 'e' } });
-    const written = kind === 'literals';
-    const list = written ? JSON.stringify(ids(60)) : '$ids';
-    const { result, status } = await branches.send(
-      `query${written ? '' : ' ($ids: [ID!]!)'} { a: nodes(ids: ${list}) { ... on Customer { email } } b: nodes(ids: ${list}) { ... on Customer { email } } }`,
-      written ? {} : { ids: ids(60) },
-    );
-    expect(result.errors).toEqual([
-      {
-        message: 'The operation asks for 120 nodes by their ids, and may ask for 100; ask for less at a time.',
-        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
-      },
-    ]);
-    expect(status).toBe(400);
-    expect(branches.bank.calls).toEqual([]);
-  });
+  it.each(['literals', 'variables'])(
+    'are 100 in an operation, as %s: no call is made beyond',
+    async (kind) => {
+      await using branches = await startBranches();
+      branches.bank.otherwise({ body: { email: 'e' } });
+      const written = kind === 'literals';
+      const list = written ? JSON.stringify(ids(60)) : '$ids';
+      const { result, status } = await branches.send(
+        `query${written ? '' : ' ($ids: [ID!]!)'} { a: nodes(ids: ${list}) { ... on Customer { email } } b: nodes(ids: ${list}) { ... on Customer { email } } }`,
+        written ? {} : { ids: ids(60) },
+      );
+      expect(result.errors).toEqual([
+        {
+          message:
+            'The operation asks for 120 nodes by their ids, and may ask for 100; ask for less at a time.',
+          extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+        },
+      ]);
+      expect(status).toBe(400);
+      expect(branches.bank.calls).toEqual([]);
+    },
+  );
 
   it('of 20 lists of 100 with 7 fields that fail are little work', async () => {
     await using branches = await startBranches();
