@@ -1,4 +1,4 @@
-import { type GraphQLObjectType, type GraphQLResolveInfo, type ResponsePath } from 'graphql';
+import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
 import { AnswerLimitError } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, Slot } from './complete.ts';
