@@ -83,12 +83,15 @@ export class AnswerBudget {
 
   #exceed(): AnswerLimitError {
     const { values, bytes } = this.#limits;
-    this.#exceeded ??=
+    if (this.#exceeded !== null) return this.#exceeded;
+    this.#exceeded =
       this.#values > values
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.#bytes > bytes
           ? answerTooLong(bytes)
           : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
+    // Whatever it was, nothing more is made.
+    this.#values = this.#bytes = this.#failures = Infinity;
     return this.#exceeded;
   }
 }

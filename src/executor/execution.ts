@@ -89,7 +89,11 @@ export function executeRoot(execution: Execution, fields: readonly FieldPlan[]):
 /** The fields of a mutation: each begins when the one before has ended. */
 export async function executeInTurn(execution: Execution, fields: readonly FieldPlan[]): Promise<Data> {
   const data = execution.newObject();
-  for (const field of fields) Object.assign(data, await executeRoot(execution, [field]));
+  for (const field of fields) {
+    // What is below a null goes on, and may have ended the execution: nothing more is begun then.
+    if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
+    Object.assign(data, await executeRoot(execution, [field]));
+  }
   return data;
 }
 
