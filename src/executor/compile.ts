@@ -6,7 +6,11 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  type GraphQLInputType,
   getArgumentValues,
+  getNullableType,
+  isInputObjectType,
+  isListType,
   isNonNullType,
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
@@ -41,7 +45,7 @@ export interface FieldPlan extends Slot {
   readonly constant: string | undefined;
   /** Null: the field is a property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
-  /** Whether the resolver takes `info`: it names it as its fourth parameter, or all of them by one (`...args`). */
+  /** Whether the resolver may look at `info`. */
   readonly takesInfo: boolean;
   /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -102,7 +106,7 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       name,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
       resolve,
-      takesInfo: resolve !== null && (resolve.length > 3 || resolve.length === 0),
+      takesInfo: resolve !== null && takesInfo(resolve),
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
       leaf: leafCompleterOf(field.type, slot),
@@ -112,6 +116,17 @@ export function compileOperation(options: CompileOptions): OperationPlan {
 
   fields.push(...fieldsOf([operation], type));
   return plan;
+}
+
+/**
+ * Whether a resolver may look at its fourth argument. Its length does not say so alone: it counts neither rest parameters
+ * nor any from the first with a default on.
+ */
+function takesInfo(resolve: GraphQLFieldResolver<unknown, unknown>): boolean {
+  if (resolve.length > 3 || resolve.length === 0) return true;
+  return /\.\.\.|\barguments\b|\[native code\]|^[^{]*[^=!<>]=[^=>]/.test(
+    Function.prototype.toString.call(resolve),
+  );
 }
 
 /** The error itself, where it is one of GraphQL: it is the same each time, and takes long to make. */
@@ -143,7 +158,9 @@ function argumentsWithoutVariables(
   // Without variables, these are defaults and literals, which validation has held against their types.
   if (node === undefined || (node.arguments ?? []).some(({ value }) => hasVariable(value))) return null;
   try {
-    return frozen(getArgumentValues(field, node));
+    const given = getArgumentValues(field, node);
+    for (const { name, type } of field.args) freeze(given[name], type);
+    return Object.freeze(given);
   } catch {
     // The same error comes back where the field is executed.
     return null;
@@ -158,8 +175,16 @@ const hasVariable = (value: object): boolean =>
     return typeof below === 'object' && below !== null && hasVariable(below);
   });
 
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const member of Object.values(value)) frozen(member);
-  return Object.freeze(value);
+/** Freezes the lists and input objects that coercion made; the values of enums and scalars belong to the schema. */
+function freeze(value: unknown, type: GraphQLInputType): void {
+  if (typeof value !== 'object' || value === null) return;
+  const nullable = getNullableType(type);
+  if (isListType(nullable) && Array.isArray(value)) {
+    for (const entry of value) freeze(entry, nullable.ofType);
+    Object.freeze(value);
+  } else if (isInputObjectType(nullable)) {
+    for (const field of Object.values(nullable.getFields()))
+      freeze(Reflect.get(value, field.name), field.type);
+    Object.freeze(value);
+  }
 }

@@ -143,12 +143,18 @@ function executeField(field: FieldPlan, source: unknown, above: Whole): unknown 
 
 /** What stands for a resolver, where a field has none. */
 function propertyOf(field: FieldPlan, source: unknown, above: Whole): unknown {
+  const { execution } = above;
+  const given = execution.argumentsOf(field);
   if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
   const property: unknown = (source as Data)[field.field.name];
   if (typeof property !== 'function') return property;
-  const { execution } = above;
-  const place = new Place(execution, above, field, field.name);
-  return property.call(source, execution.argumentsOf(field), execution.context, place);
+  return property.call(source, given, execution.context, new Place(execution, above, field, field.name));
+}
+
+/** Promises among these may be rejected: nobody waits for them any more. */
+export function ignoreRejections(values: Iterable<unknown>): void {
+  const ignore = () => {};
+  for (const value of values) if (isPromise(value)) value.then(ignore, ignore);
 }
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>

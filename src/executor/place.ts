@@ -2,7 +2,7 @@ import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphq
 import { AnswerLimitError } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, Slot } from './complete.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, ignoreRejections } from './execution.ts';
 import { locateError } from './locate-error.ts';
 import type { PreparedSelection } from './selection.ts';
 import { Whole } from './whole.ts';
@@ -160,7 +160,7 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
   getAsyncHelpers() {
     return {
       promiseAll: <T>(values: readonly (PromiseLike<T> | T)[]) => Promise.all(values),
-      track: () => {},
+      track: ignoreRejections,
     };
   }
 }

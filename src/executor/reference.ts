@@ -11,7 +11,7 @@ import {
   responsePathAsArray,
 } from 'graphql';
 import { type AnswerBudget, AnswerLimitError, boundErrors, maxErrors, nameBytes } from './answer-budget.ts';
-import { isPromise } from './execution.ts';
+import { ignoreRejections, isPromise } from './execution.ts';
 import { locateError } from './locate-error.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -65,7 +65,12 @@ function countedField(
   const spendOn = (value: unknown): unknown => {
     if (typeof value === 'string') budget.spendBytes(value.length);
     if (Array.isArray(value)) {
-      budget.spendValues(value.length);
+      try {
+        budget.spendValues(value.length);
+      } catch (error) {
+        ignoreRejections(value);
+        throw error;
+      }
       for (const entry of value) spendOn(entry);
     }
     return value;
