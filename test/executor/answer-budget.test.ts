@@ -126,6 +126,25 @@ it('a query whose client has left is worked for no longer', async () => {
   expect(resolved).toBeLessThan(200 * 81);
 });
 
+it('a long query lets others in between, though all that it waits for is there', async () => {
+  const asked = run('{ items(count: 300) { items { items { items { name } } } } }', {
+    values: 1_000_000,
+    bytes: 1_000_000_000,
+  });
+  let turns = 0;
+  let isOver = false;
+  void asked.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await turn();
+    turns++;
+  }
+  expect((await asked).errors).toBeUndefined();
+  // About 24,000 values, 5,000 in each turn.
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
 it('once exceeded, whatever is spent fails', () => {
   const budget = new AnswerBudget({ values: 10, bytes: 10 });
   expect(() => budget.spendBytes(11)).toThrow(/longer than 10 bytes/);
