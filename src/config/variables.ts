@@ -234,7 +234,7 @@ export const variables = {
   LIMIT_ALIASES: {
     ...count(30),
     section: 'limits',
-    description: 'how many aliases it may have, fragments put in, as for the next ones',
+    description: 'how many aliases it may have, of 128 characters at most; fragments put in, as for the next ones',
   },
   LIMIT_ROOT_FIELDS: { ...count(20), section: 'limits', description: 'how many fields at its root' },
   LIMIT_DIRECTIVES: { ...count(20), section: 'limits', description: 'how many directives' },

@@ -2,12 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { Payments } from '../payments/payments.ts';
-import {
-  type Context,
-  type Defaults,
-  Reader,
-  type StaleAnswer,
-} from '../schema/context.ts';
+import { type Context, type Defaults, Reader, type StaleAnswer } from '../schema/context.ts';
 import { AnswerLimitError } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/executor.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';

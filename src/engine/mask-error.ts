@@ -1,5 +1,6 @@
-import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { withPlaceOf } from '../executor/locate-error.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -11,32 +12,26 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   if (error instanceof Refusal) return error;
   const located = error instanceof GraphQLError ? error : null;
   const origin = originOf(error);
-  const place = {
-    nodes: located?.nodes,
-    source: located?.source,
-    positions: located?.positions,
-    path: located?.path,
-  };
+  const path = located?.path;
+  const placed = (masked: GraphQLError) => (located === null ? masked : withPlaceOf(masked, located));
   if (origin instanceof BankqlError) {
     const http = located?.path === undefined ? { http: { status: 400 } } : {};
-    return new GraphQLError(origin.message, { ...place, extensions: { ...origin.extensions, ...http } });
+    return placed(new GraphQLError(origin.message, { path, extensions: { ...origin.extensions, ...http } }));
   }
   if (origin instanceof GraphQLError) {
     const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
-    return new GraphQLError(bounded((located ?? origin).message), {
-      ...place,
-      extensions: { code, retryable: false },
-    });
+    const { message } = located ?? origin;
+    return placed(new GraphQLError(bounded(message), { path, extensions: { code, retryable: false } }));
   }
   unexpected(origin);
-  return internalError(place);
+  return placed(internalError(path));
 }
 
 /** What stands for an error of which nothing is told; where it has no path, it is the whole request's. */
-export function internalError(place: GraphQLErrorOptions = {}): GraphQLError {
-  const http = place.path === undefined ? { http: { status: 500 } } : {};
+export function internalError(path?: GraphQLError['path']): GraphQLError {
+  const http = path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
-    ...place,
+    path,
     extensions: { code: 'INTERNAL', retryable: false, ...http },
   });
 }

@@ -1,18 +1,17 @@
 import type { OperationDefinitionNode, SelectionSetNode } from 'graphql';
 import { argumentsOf, collectFields, type Selection } from '../executor/selection.ts';
 import { attempt, factsOf } from '../schema/field-facts.ts';
+import { maxNodeIds } from '../schema/node.ts';
 import { Refusal } from './refusal.ts';
 
 interface NodeIdCheckOptions extends Pick<Selection, 'schema' | 'fragments'> {
   readonly operation: OperationDefinitionNode;
 }
 
-/** How many ids the `nodes` fields of an operation may take: each costs an error where it is none, whatever limits there are. */
-const maxNodeIds = 100;
-
 /**
- * Refuses an operation whose fields take more ids than they may, before it runs. They are fields of the root; ids count
- * as literals and in variables, each as often as it is given. An operation without such fields is never looked at.
+ * Refuses an operation whose `nodes` fields take more ids together than they may, before it runs. They are fields of the
+ * root; ids count as literals and in variables, each as often as it is given. Where there is one such field, it says so
+ * itself. An operation without such fields is never looked at.
  * Errors: the answered function throws LIMIT_EXCEEDED.
  */
 export function createNodeIdCheck({
@@ -29,12 +28,15 @@ export function createNodeIdCheck({
   return (variableValues) => {
     const selection = { schema, fragments, variableValues, fieldNodes: [operation] };
     let ids = 0;
+    let lists = 0;
     for (const selected of collectFields(selection, type)) {
       const { idCount } = factsOf(selected.field);
+      if (idCount === undefined) continue;
+      lists++;
       // Where arguments are wrong, the field itself says so.
-      if (idCount !== undefined) ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
+      ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
-    if (ids > maxNodeIds)
+    if (lists > 1 && ids > maxNodeIds)
       throw new Refusal(
         'LIMIT_EXCEEDED',
         `The operation asks for ${ids} nodes by their ids, and may ask for ${maxNodeIds}; ask for less at a time.`,

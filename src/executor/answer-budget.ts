@@ -21,7 +21,8 @@ const maxFailures = 1000;
 /** The operation's answer is larger than it may be: it ends the operation, and is the only error of its answer. */
 export class AnswerLimitError extends GraphQLError {
   constructor(message: string) {
-    super(`${message}; ask for less at a time.`, { extensions: { code: 'LIMIT_EXCEEDED' } });
+    // With a path nobody locates it again, which would be done for each field that is still under way.
+    super(`${message}; ask for less at a time.`, { path: [], extensions: { code: 'LIMIT_EXCEEDED' } });
   }
 }
 
@@ -82,12 +83,15 @@ export class AnswerBudget {
 
   #exceed(): AnswerLimitError {
     const { values, bytes } = this.#limits;
-    this.#exceeded ??=
+    if (this.#exceeded !== null) return this.#exceeded;
+    this.#exceeded =
       this.#values > values
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.#bytes > bytes
           ? answerTooLong(bytes)
           : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
+    // Whatever it was, nothing more is made.
+    this.#values = this.#bytes = this.#failures = Infinity;
     return this.#exceeded;
   }
 }

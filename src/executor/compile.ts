@@ -1,11 +1,16 @@
 import {
   type FieldNode,
+  GraphQLError,
   type GraphQLField,
   type GraphQLFieldResolver,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  type GraphQLInputType,
   getArgumentValues,
+  getNullableType,
+  isInputObjectType,
+  isListType,
   isNonNullType,
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
@@ -27,6 +32,8 @@ export interface OperationPlan {
   readonly fragments: GraphQLResolveInfo['fragments'];
   readonly hideSuggestions: boolean;
   readonly fields: readonly FieldPlan[];
+  /** Whether a name of the answer is `__proto__`, which sets the prototype of an object that has one. */
+  readonly namesPrototype: boolean;
   /** How many fields have been prepared, which number the arguments of an execution. */
   size: number;
 }
@@ -38,7 +45,7 @@ export interface FieldPlan extends Slot {
   readonly constant: string | undefined;
   /** Null: the field is a property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
-  /** Whether the resolver takes `info`: it names it as its fourth parameter, or all of them by one (`...args`). */
+  /** Whether the resolver may look at `info`. */
   readonly takesInfo: boolean;
   /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
@@ -56,21 +63,30 @@ interface CompileOptions {
   /** The variables that decide its @skip and @include, and no others: a plan outlives its first request. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly hideSuggestions: boolean;
+  readonly namesPrototype: boolean;
 }
 
-/** Errors: an Error where the schema has no root type for the operation. */
+/** Errors: GraphQLError where a condition at the root is null; an Error where the schema has no root type for the operation. */
 export function compileOperation(options: CompileOptions): OperationPlan {
-  const { schema, operation, fragments, hideSuggestions } = options;
+  const { schema, operation, fragments, hideSuggestions, namesPrototype } = options;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
   const fields: FieldPlan[] = [];
-  const plan: OperationPlan = { schema, operation, fragments, hideSuggestions, fields, size: 0 };
+  const plan: OperationPlan = {
+    schema,
+    operation,
+    fragments,
+    hideSuggestions,
+    fields,
+    namesPrototype,
+    size: 0,
+  };
 
   const fieldsOf = (
     nodes: readonly Pick<FieldNode, 'selectionSet'>[],
     parentType: GraphQLObjectType,
   ): FieldPlan[] =>
-    collectFields({ ...options, fieldNodes: nodes }, parentType).map((selected) =>
+    collectFields({ ...options, fieldNodes: nodes }, parentType, true).map((selected) =>
       fieldOf(selected, parentType),
     );
 
@@ -78,14 +94,19 @@ export function compileOperation(options: CompileOptions): OperationPlan {
     const { resolve = null } = field;
     const isNonNull = isNonNullType(field.type);
     const typename = parentType.name;
-    const objectOf = memoised((objectType: GraphQLObjectType) => fieldsOf(nodes, objectType));
+    const known = memoised((objectType: GraphQLObjectType) => attempt(() => fieldsOf(nodes, objectType)));
+    const objectOf = (objectType: GraphQLObjectType) => {
+      const fields = known(objectType);
+      if (fields instanceof GraphQLError) throw fields;
+      return fields;
+    };
     const slot: Slot = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
       ...slot,
       name,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
       resolve,
-      takesInfo: resolve !== null && (resolve.length > 3 || resolve.length === 0),
+      takesInfo: resolve !== null && takesInfo(resolve),
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
       leaf: leafCompleterOf(field.type, slot),
@@ -95,6 +116,27 @@ export function compileOperation(options: CompileOptions): OperationPlan {
 
   fields.push(...fieldsOf([operation], type));
   return plan;
+}
+
+/**
+ * Whether a resolver may look at its fourth argument. Its length does not say so alone: it counts neither rest parameters
+ * nor any from the first with a default on.
+ */
+function takesInfo(resolve: GraphQLFieldResolver<unknown, unknown>): boolean {
+  if (resolve.length > 3 || resolve.length === 0) return true;
+  return /\.\.\.|\barguments\b|\[native code\]|^[^{]*[^=!<>]=[^=>]/.test(
+    Function.prototype.toString.call(resolve),
+  );
+}
+
+/** The error itself, where it is one of GraphQL: it is the same each time, and takes long to make. */
+export function attempt<T>(make: () => T): T | GraphQLError {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
 }
 
 function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
@@ -116,7 +158,9 @@ function argumentsWithoutVariables(
   // Without variables, these are defaults and literals, which validation has held against their types.
   if (node === undefined || (node.arguments ?? []).some(({ value }) => hasVariable(value))) return null;
   try {
-    return frozen(getArgumentValues(field, node));
+    const given = getArgumentValues(field, node);
+    for (const { name, type } of field.args) freeze(given[name], type);
+    return Object.freeze(given);
   } catch {
     // The same error comes back where the field is executed.
     return null;
@@ -131,8 +175,16 @@ const hasVariable = (value: object): boolean =>
     return typeof below === 'object' && below !== null && hasVariable(below);
   });
 
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const member of Object.values(value)) frozen(member);
-  return Object.freeze(value);
+/** Freezes the lists and input objects that coercion made; the values of enums and scalars belong to the schema. */
+function freeze(value: unknown, type: GraphQLInputType): void {
+  if (typeof value !== 'object' || value === null) return;
+  const nullable = getNullableType(type);
+  if (isListType(nullable) && Array.isArray(value)) {
+    for (const entry of value) freeze(entry, nullable.ofType);
+    Object.freeze(value);
+  } else if (isInputObjectType(nullable)) {
+    for (const field of Object.values(nullable.getFields()))
+      freeze(Reflect.get(value, field.name), field.type);
+    Object.freeze(value);
+  }
 }

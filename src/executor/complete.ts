@@ -19,7 +19,7 @@ import {
   isObjectType,
 } from 'graphql';
 import type { FieldPlan } from './compile.ts';
-import { executeFields, isPromise } from './execution.ts';
+import { executeFields, ignoreRejections, isPromise } from './execution.ts';
 import { Place } from './place.ts';
 
 /**
@@ -115,7 +115,7 @@ function abstract(type: GraphQLAbstractType, slot: Slot): Complete {
   const objects = new Map<string, Complete>();
   /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
   const objectNamed = (name: unknown, { schema }: GraphQLResolveInfo): Complete => {
-    const known = objects.get(String(name));
+    const known = typeof name === 'string' ? objects.get(name) : undefined;
     if (known !== undefined) return known;
     const named = typeof name === 'string' ? schema.getType(name) : undefined;
     if (!isObjectType(named) || !schema.isSubType(type, named)) {
@@ -166,22 +166,28 @@ function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
       );
     const { budget } = place.execution;
     const isCounted = Array.isArray(value);
-    if (isCounted) budget.spendValues(value.length);
     const completed: unknown[] = [];
     let missing = 0;
     let bytes = 0;
-    for (const item of value as Iterable<unknown>) {
-      if (!isCounted) budget.spendValues(1);
-      const done = completeItem(item, place, completed.length);
-      if (done instanceof Place) {
-        completed.push(done.members);
-        missing++;
-      } else {
-        if (typeof done === 'string') bytes += done.length;
-        completed.push(done);
+    try {
+      if (isCounted) budget.spendValues(value.length);
+      for (const item of value as Iterable<unknown>) {
+        if (!isCounted) budget.spendValues(1);
+        const done = completeItem(item, place, completed.length);
+        if (done instanceof Place) {
+          completed.push(done.members);
+          missing++;
+        } else {
+          if (typeof done === 'string') bytes += done.length;
+          completed.push(done);
+        }
       }
+      budget.spendBytes(bytes);
+    } catch (error) {
+      // There is no list: what its entries still come to is nobody's failure.
+      ignoreRejections(value as Iterable<unknown>);
+      throw error;
     }
-    budget.spendBytes(bytes);
     return place.hold(completed, missing);
   };
 }

@@ -1,6 +1,6 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
 import { type AnswerBudget, nameBytes } from './answer-budget.ts';
-import type { FieldPlan, OperationPlan } from './compile.ts';
+import { attempt, type FieldPlan, type OperationPlan } from './compile.ts';
 import type { ExecuteOptions } from './executor.ts';
 import { Place } from './place.ts';
 import { Turns } from './turns.ts';
@@ -27,7 +27,7 @@ export class Execution {
   /** The root fields that are being executed. */
   root: Root | null = null;
   readonly #options: ExecuteOptions;
-  readonly #arguments: (Readonly<Record<string, unknown>> | undefined)[] = [];
+  readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
     this.plan = plan;
@@ -35,6 +35,11 @@ export class Execution {
     this.variableValues = variableValues;
     this.budget = budget;
     this.#options = options;
+  }
+
+  /** An object of the answer, in which every name is a member. */
+  newObject(): Data {
+    return this.plan.namesPrototype ? Object.create(null) : {};
   }
 
   /** Records the error of a field or entry that is null for it. Errors: AnswerLimitError. */
@@ -60,11 +65,15 @@ export class Execution {
   argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
     if (field.arguments !== null) return field.arguments;
     const known = this.#arguments[field.index];
+    if (known instanceof GraphQLError) throw known;
     if (known !== undefined) return known;
     const node = field.nodes[0] as FieldNode;
     const { hideSuggestions } = this.plan;
-    const given = getArgumentValues(field.field, node, this.variableValues, undefined, hideSuggestions);
+    const given = attempt(() =>
+      getArgumentValues(field.field, node, this.variableValues, undefined, hideSuggestions),
+    );
     this.#arguments[field.index] = given;
+    if (given instanceof GraphQLError) throw given;
     return given;
   }
 }
@@ -79,16 +88,21 @@ export function executeRoot(execution: Execution, fields: readonly FieldPlan[]):
 
 /** The fields of a mutation: each begins when the one before has ended. */
 export async function executeInTurn(execution: Execution, fields: readonly FieldPlan[]): Promise<Data> {
-  const data: Data = {};
-  for (const field of fields) Object.assign(data, await executeRoot(execution, [field]));
+  const data = execution.newObject();
+  for (const field of fields) {
+    // What is below a null goes on, and may have ended the execution: nothing more is begun then.
+    if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
+    Object.assign(data, await executeRoot(execution, [field]));
+  }
   return data;
 }
 
 /** The selected fields of an object; what holds it, where some are on their way. Errors: where null may not be. */
 export function executeFields(fields: readonly FieldPlan[], source: unknown, above: Whole): Data | Whole {
-  const { budget } = above.execution;
+  const { execution } = above;
+  const { budget } = execution;
   budget.spendValues(fields.length);
-  const data: Data = {};
+  const data = execution.newObject();
   let missing = 0;
   let bytes = 0;
   for (const field of fields) {
@@ -106,7 +120,6 @@ export function executeFields(fields: readonly FieldPlan[], source: unknown, abo
   budget.spendBytes(bytes);
   return above.hold(data, missing);
 }
-
 
 /** The value of one field, or its place where it is on its way; null where it failed. Errors: where null may not be. */
 function executeField(field: FieldPlan, source: unknown, above: Whole): unknown {
@@ -130,12 +143,18 @@ function executeField(field: FieldPlan, source: unknown, above: Whole): unknown 
 
 /** What stands for a resolver, where a field has none. */
 function propertyOf(field: FieldPlan, source: unknown, above: Whole): unknown {
+  const { execution } = above;
+  const given = execution.argumentsOf(field);
   if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
   const property: unknown = (source as Data)[field.field.name];
   if (typeof property !== 'function') return property;
-  const { execution } = above;
-  const place = new Place(execution, above, field, field.name);
-  return property.call(source, execution.argumentsOf(field), execution.context, place);
+  return property.call(source, given, execution.context, new Place(execution, above, field, field.name));
+}
+
+/** Promises among these may be rejected: nobody waits for them any more. */
+export function ignoreRejections(values: Iterable<unknown>): void {
+  const ignore = () => {};
+  for (const value of values) if (isPromise(value)) value.then(ignore, ignore);
 }
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>

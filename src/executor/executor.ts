@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   Kind,
@@ -8,7 +9,7 @@ import {
   visit,
 } from 'graphql';
 import { AnswerBudget, type AnswerLimits, unlimited } from './answer-budget.ts';
-import { compileOperation, type OperationPlan } from './compile.ts';
+import { attempt, compileOperation, type OperationPlan } from './compile.ts';
 import { Execution } from './execution.ts';
 import { executeByReference } from './reference.ts';
 import { run } from './run.ts';
@@ -59,15 +60,14 @@ export const mostPlans = 2;
 
 /**
  * Prepares an operation to be run again and again; each combination of what @skip and @include decide has a plan of its
- * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream, or a name that would set
- * an object's prototype. The answers are the same.
+ * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream. The answers are the same.
  */
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
-  const { conditions, isPlain } = surveyOf(document);
+  const { conditions, isPlain, namesPrototype } = surveyOf(document);
   const isInterpreted = options.isInterpreted === true || operation.operation === 'subscription' || !isPlain;
   const fragments = fragmentsOf(document);
-  const plans = new Map<string, OperationPlan>();
+  const plans = new Map<string, OperationPlan | GraphQLError>();
 
   const interpret = (contextValue: unknown, variableValues: Variables['raw'], budget: AnswerBudget) => {
     const operationName = operation.name?.value ?? null;
@@ -83,27 +83,43 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
       if (isInterpreted) return interpret(context, variables.raw, budget);
       const { coerced } = variables.values;
       const decided = conditions.map((name) => coerced[name]);
-      // A null where a condition is needed: graphql's own executor says what is wrong.
-      if (!decided.every((value) => typeof value === 'boolean')) return interpret(context, variables.raw, budget);
       const key = decided.join();
       let plan = plans.get(key);
       if (plan === undefined) {
         const entries = conditions.map((name) => [name, coerced[name]] as const);
         const variableValues = { coerced: Object.fromEntries(entries), sources: {} };
-        plan = compileOperation({ schema, operation, fragments, variableValues, hideSuggestions });
+        plan = attempt(() =>
+          compileOperation({
+            schema,
+            operation,
+            fragments,
+            variableValues,
+            hideSuggestions,
+            namesPrototype,
+          }),
+        );
         const [oldest] = plans.keys();
         if (plans.size === mostPlans && oldest !== undefined) plans.delete(oldest);
         plans.set(key, plan);
       }
+      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
       return run(new Execution({ plan, context, variableValues: variables.values, budget, options }));
     },
   };
 }
 
-/** The variables that decide what is left out, and whether a plan can do all that the document holds. */
-function surveyOf(document: DocumentNode): { readonly conditions: string[]; readonly isPlain: boolean } {
+interface Survey {
+  /** The variables that decide what is left out. */
+  readonly conditions: string[];
+  /** Whether a plan can do all that the document holds. */
+  readonly isPlain: boolean;
+  readonly namesPrototype: boolean;
+}
+
+function surveyOf(document: DocumentNode): Survey {
   const conditions = new Set<string>();
   let isPlain = true;
+  let namesPrototype = false;
   visit(document, {
     Directive({ name, arguments: given }) {
       if (name.value === 'defer' || name.value === 'stream') isPlain = false;
@@ -111,8 +127,8 @@ function surveyOf(document: DocumentNode): { readonly conditions: string[]; read
       for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
     },
     Field({ alias }) {
-      if (alias?.value === '__proto__') isPlain = false;
+      if (alias?.value === '__proto__') namesPrototype = true;
     },
   });
-  return { conditions: [...conditions], isPlain };
+  return { conditions: [...conditions], isPlain, namesPrototype };
 }

@@ -1,13 +1,9 @@
-import {
-  type GraphQLObjectType,
-  type GraphQLResolveInfo,
-  locatedError,
-  type ResponsePath,
-} from 'graphql';
+import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
 import { AnswerLimitError } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, Slot } from './complete.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, ignoreRejections } from './execution.ts';
+import { locateError } from './locate-error.ts';
 import type { PreparedSelection } from './selection.ts';
 import { Whole } from './whole.ts';
 
@@ -93,7 +89,7 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
     if (!this.execution.budget.showsErrors) return raw;
     const keys: (string | number)[] = [];
     for (let place: Place | undefined = this; place !== undefined; place = place.prev) keys.push(place.key);
-    return locatedError(raw, this.slot.nodes, keys.reverse());
+    return locateError(raw, this.slot.nodes, keys.reverse());
   }
 
   #record(error: unknown): void {
@@ -164,7 +160,7 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
   getAsyncHelpers() {
     return {
       promiseAll: <T>(values: readonly (PromiseLike<T> | T)[]) => Promise.all(values),
-      track: () => {},
+      track: ignoreRejections,
     };
   }
 }

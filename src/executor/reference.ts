@@ -6,10 +6,13 @@ import {
   type GraphQLCompositeType,
   type GraphQLField,
   GraphQLError,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
+  responsePathAsArray,
 } from 'graphql';
 import { type AnswerBudget, AnswerLimitError, boundErrors, maxErrors, nameBytes } from './answer-budget.ts';
-import { isPromise } from './execution.ts';
+import { ignoreRejections, isPromise } from './execution.ts';
+import { locateError } from './locate-error.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -62,27 +65,38 @@ function countedField(
   const spendOn = (value: unknown): unknown => {
     if (typeof value === 'string') budget.spendBytes(value.length);
     if (Array.isArray(value)) {
-      budget.spendValues(value.length);
+      try {
+        budget.spendValues(value.length);
+      } catch (error) {
+        ignoreRejections(value);
+        throw error;
+      }
       for (const entry of value) spendOn(entry);
     }
     return value;
   };
-  const fail = (error: unknown): never => {
+  const fail = (error: unknown, { fieldNodes, path }: GraphQLResolveInfo): never => {
     try {
-      if (!(error instanceof AnswerLimitError)) budget.countFailure();
-    } finally {
-      if (budget.exceeded !== null) onExceeded(budget.exceeded);
+      if (error instanceof AnswerLimitError) throw error;
+      budget.countFailure();
+    } catch (limit) {
+      if (limit instanceof AnswerLimitError) onExceeded(limit);
+      throw limit;
     }
-    throw error;
+    throw locateError(error, fieldNodes, responsePathAsArray(path));
   };
   const countedResolve: typeof resolve = (source, given, context, info) => {
     try {
       budget.spendValues(1);
       budget.spendBytes(String(info.path.key).length + nameBytes);
       const value = resolve(source, given, context, info);
-      return isPromise(value) ? Promise.resolve(value).then(spendOn).catch(fail) : spendOn(value);
+      return isPromise(value)
+        ? Promise.resolve(value)
+            .then(spendOn)
+            .catch((error) => fail(error, info))
+        : spendOn(value);
     } catch (error) {
-      return fail(error);
+      return fail(error, info);
     }
   };
   return Object.create(field, { resolve: { value: countedResolve } });

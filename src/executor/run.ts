@@ -18,7 +18,10 @@ export function run(execution: Execution): ExecutionResult | Promise<ExecutionRe
       execution.record(error);
       return answer(null);
     } catch (limit) {
-      return { errors: [limit instanceof GraphQLError ? limit : new GraphQLError(String(limit))], data: null };
+      return {
+        errors: [limit instanceof GraphQLError ? limit : new GraphQLError(String(limit))],
+        data: null,
+      };
     }
   };
   try {

@@ -3,8 +3,10 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
+  GraphQLIncludeDirective,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
+  GraphQLSkipDirective,
   getArgumentValues,
   isAbstractType,
   type SelectionNode,
@@ -53,8 +55,15 @@ export function selectedFields(selection: Selection, type: GraphQLObjectType): r
   return selection.prepared?.fieldsOf(type) ?? collectFields(selection, type);
 }
 
-/** The same, where nothing is prepared. */
-export function collectFields(selection: Selection, type: GraphQLObjectType): SelectedField[] {
+/**
+ * The same, where nothing is prepared.
+ * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
+ */
+export function collectFields(
+  selection: Selection,
+  type: GraphQLObjectType,
+  isStrict = false,
+): SelectedField[] {
   const nodes = new Map<string, FieldNode[]>();
   const seen = new Set<string>();
 
@@ -65,7 +74,7 @@ export function collectFields(selection: Selection, type: GraphQLObjectType): Se
   };
   const collect = (selections: readonly SelectionNode[]) => {
     for (const node of selections) {
-      if (!isIncluded(node, selection)) continue;
+      if (!isIncluded(node, selection, isStrict)) continue;
       if (node.kind === 'Field') {
         const name = node.alias?.value ?? node.name.value;
         const same = nodes.get(name);
@@ -105,16 +114,19 @@ export function selectionBelow(field: SelectedField, selection: Selection): Sele
   return { schema, fragments, variableValues, fieldNodes: field.nodes };
 }
 
-function isIncluded(node: SelectionNode, { variableValues }: Selection): boolean {
-  for (const directive of node.directives ?? []) {
-    const name = directive.name.value;
-    if (name !== 'skip' && name !== 'include') continue;
+function isIncluded(node: SelectionNode, { variableValues }: Selection, isStrict: boolean): boolean {
+  if (node.directives === undefined || node.directives.length === 0) return true;
+  for (const definition of [GraphQLSkipDirective, GraphQLIncludeDirective]) {
+    const directive = node.directives.find(({ name }) => name.value === definition.name);
+    if (directive === undefined) continue;
     const value = directive.arguments?.[0]?.value;
     const condition =
       value?.kind === 'Variable'
         ? variableValues.coerced[value.name.value]
         : value?.kind === 'BooleanValue' && value.value;
-    if (condition === (name === 'skip')) return false;
+    // It says what is wrong with a null.
+    if (isStrict && typeof condition !== 'boolean') getArgumentValues(definition, directive, variableValues);
+    if (condition === (definition === GraphQLSkipDirective)) return false;
   }
   return true;
 }

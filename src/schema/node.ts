@@ -1,3 +1,4 @@
+import { badUserInput } from '../bank/error.ts';
 import type { Selection } from '../executor/selection.ts';
 import { accountLink } from './account.ts';
 import { bankLink } from './bank.ts';
@@ -73,6 +74,9 @@ builder.queryField('node', (t) =>
   }),
 );
 
+/** How many ids `nodes` takes, and all `nodes` of an operation together: each costs an error where it is none. */
+export const maxNodeIds = 100;
+
 builder.queryField('nodes', (t) =>
   t.field({
     type: [builder.nodeInterfaceRef()],
@@ -82,8 +86,11 @@ builder.queryField('nodes', (t) =>
     extensions: facts({
       idCount: ({ ids }: { ids: readonly string[] }) => ids.length,
       plan: (_root: object, { ids }: { ids: readonly string[] }, planning: Planning) =>
-        ids.flatMap((id) => attempt(() => leadTo(id, planning)) ?? []),
+        ids.length > maxNodeIds ? null : ids.flatMap((id) => attempt(() => leadTo(id, planning)) ?? []),
     }),
-    resolve: (_root, { ids }, context, info) => ids.map((id) => nodeOf(id, context, info)),
+    resolve: (_root, { ids }, context, info) => {
+      if (ids.length > maxNodeIds) throw badUserInput(`Ask for at most ${maxNodeIds} nodes at a time.`);
+      return ids.map((id) => nodeOf(id, context, info));
+    },
   }),
 );

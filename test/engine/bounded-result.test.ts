@@ -1,0 +1,37 @@
+import { GraphQLError } from 'graphql';
+import { expect, it } from 'vitest';
+import { BoundedResult } from '../../src/engine/bounded-result.ts';
+import { internalError } from '../../src/engine/mask-error.ts';
+import { httpAnswerOf } from '../../src/server/http-answer.ts';
+
+/** What is answered where a result cannot be sent as it is. */
+
+const seen: unknown[] = [];
+const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
+  new BoundedResult({ data }, maxBytes, (error) => {
+    seen.push(error);
+    return { errors: [error instanceof GraphQLError ? error : internalError()], data: null };
+  });
+
+it('a result of which no JSON can be made is INTERNAL, and no exception', () => {
+  const ring: Record<string, unknown> = {};
+  ring.ring = ring;
+  for (const broken of [ring, { n: 1n }]) {
+    const { status, body } = httpAnswerOf(resultOf(broken), 'application/json');
+    expect(status).toBe(500);
+    expect(JSON.parse(body)).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: 'INTERNAL', retryable: false } })],
+      data: null,
+    });
+    expect(seen.at(-1)).toBeInstanceOf(TypeError);
+  }
+});
+
+it('its JSON may have so many bytes in UTF-8, and none more', () => {
+  // {"data":{"t":"…"}} is 17 bytes without its text.
+  const body = (text: string) => JSON.parse(httpAnswerOf(resultOf({ t: text }), 'application/json').body);
+  expect(body('a'.repeat(83)).data).toEqual({ t: 'a'.repeat(83) });
+  expect(body('a'.repeat(84))).toMatchObject({ data: null, errors: [{}] });
+  expect(body('α'.repeat(41)).data).toEqual({ t: 'α'.repeat(41) });
+  expect(body('α'.repeat(42))).toMatchObject({ data: null, errors: [{}] });
+});

@@ -1,0 +1,163 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { getOperationAST, parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
+import { prepareOperation } from '../../src/executor/executor.ts';
+import { locateError } from '../../src/executor/locate-error.ts';
+import { schemaOf } from '../support/both-executors.ts';
+
+/** What an execution spends, and how it ends where that is too much. */
+
+let resolved = 0;
+const schema = schemaOf(
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String texts: [String] fails: [Int] }
+   type Mutation { first: Item second: Int }
+   type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
+  {
+    'Query.items': (_source, { count }) => Array.from({ length: count }, () => ({})),
+    'Query.late': (_source, { count }) => Array.from({ length: count }, async () => turn({})),
+    'Query.text': (_source, { length }) => 'x'.repeat(length),
+    'Query.texts': () => ['x'.repeat(50), turn('y'.repeat(50))],
+    'Query.fails': () => Array.from({ length: 1001 }, (_, index) => new Error(`${index}`)),
+    'Mutation.first': () => ({}),
+    'Mutation.second': () => {
+      resolved++;
+      return 2;
+    },
+    'Item.name': () => {
+      resolved++;
+      return 'name';
+    },
+    'Item.items': async () => [{}, {}, {}],
+    'Item.never': () => new Promise(() => {}),
+    'Item.must': () => {
+      throw new Error('must');
+    },
+    'Item.mustLate': async () => {
+      await turn();
+      throw new Error('must');
+    },
+  },
+);
+
+const run = async (
+  text: string,
+  limits: { values?: number; bytes?: number } = {},
+  more: { isInterpreted?: boolean; isAbandoned?: () => boolean } = {},
+) => {
+  resolved = 0;
+  const document = parse(text);
+  const operation = getOperationAST(document);
+  if (!operation) throw new Error('there is no operation');
+  const { isInterpreted = false, ...options } = more;
+  const prepared = prepareOperation({ schema, document, operation, isInterpreted });
+  const answerLimits = { values: 1000, bytes: 10_000, ...limits };
+  return prepared.execute(
+    undefined,
+    { raw: {}, values: { coerced: {}, sources: {} } },
+    { answerLimits, ...options },
+  );
+};
+
+const ended = { data: null, errors: [expect.any(AnswerLimitError)] };
+
+describe.each([
+  ['compiled', false],
+  ['by graphql’s own executor', true],
+])('%s', (_how, isInterpreted) => {
+  it('a value for each field and each entry: as many as may be are answered', async () => {
+    const query = '{ items(count: 4) { name } }';
+    expect((await run(query, { values: 9 }, { isInterpreted })).errors).toBeUndefined();
+    expect(await run(query, { values: 8 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('a list is counted before anything of its entries is resolved', async () => {
+    expect(await run('{ items(count: 5000) { name } }', {}, { isInterpreted })).toEqual(ended);
+    expect(resolved).toBe(0);
+  });
+
+  it('texts and names are counted', async () => {
+    expect((await run('{ text(length: 92) }', { bytes: 100 }, { isInterpreted })).errors).toBeUndefined();
+    expect(await run('{ text(length: 93) }', { bytes: 100 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('the execution ends though something never comes', async () => {
+    const query =
+      '{ items(count: 1) { never { name } items { items { items { items { items { items { name } } } } } } } }';
+    expect(await run(query, {}, { isInterpreted })).toEqual(ended);
+  });
+
+  it('after a limit no further field of a mutation is begun', async () => {
+    const query =
+      'mutation { first { items { items { items { items { items { items { name } } } } } } } second }';
+    expect(await run(query, {}, { isInterpreted })).toEqual(ended);
+    expect(resolved).toBeLessThan(1000);
+    expect((await run('mutation { first { name } second }', {}, { isInterpreted })).data).toEqual({
+      first: { name: 'name' },
+      second: 2,
+    });
+  });
+
+  it('a thousand failures end it', async () => {
+    expect(await run('{ fails }', { values: 10_000 }, { isInterpreted })).toMatchObject(
+      isInterpreted ? { errors: { length: 101 } } : ended,
+    );
+  });
+});
+
+it('texts of entries are counted, those that come late too', async () => {
+  expect(await run('{ texts }', { bytes: 108 })).toEqual(ended);
+  expect((await run('{ texts }', { bytes: 109 })).errors).toBeUndefined();
+});
+
+it('entries that fail where null may not be count once, with the list that they take along', async () => {
+  const result = await run('{ items(count: 200) { mustLate } }');
+  expect(result.data).toEqual({ items: null });
+  expect(result.errors).toHaveLength(1);
+});
+
+it('a query whose client has left is worked for no longer', async () => {
+  const query = '{ late(count: 200) { items { items { items { items { name } } } } } }';
+  const limits = { values: 1_000_000, bytes: 1_000_000_000 };
+  expect((await run(query, limits)).errors).toBeUndefined();
+  expect(resolved).toBe(200 * 81);
+  const left = await run(query, limits, { isAbandoned: () => true });
+  expect(left).toMatchObject({ data: null, errors: [{ message: 'The client has left.' }] });
+  expect(resolved).toBeLessThan(200 * 81);
+});
+
+it('a long query lets others in between, though all that it waits for is there', async () => {
+  const asked = run('{ items(count: 300) { items { items { items { name } } } } }', {
+    values: 1_000_000,
+    bytes: 1_000_000_000,
+  });
+  let turns = 0;
+  let isOver = false;
+  void asked.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await turn();
+    turns++;
+  }
+  expect((await asked).errors).toBeUndefined();
+  // About 24,000 values, 5,000 in each turn.
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+it('once exceeded, whatever is spent fails', () => {
+  const budget = new AnswerBudget({ values: 10, bytes: 10 });
+  expect(() => budget.spendBytes(11)).toThrow(/longer than 10 bytes/);
+  for (const spend of [() => budget.spendValues(1), () => budget.spendBytes(0), () => budget.countFailure()])
+    expect(spend).toThrow(/longer than 10 bytes/);
+});
+
+it('an error that cannot be read is located all the same', () => {
+  const unreadable = Object.defineProperty(new Error('hidden'), 'message', {
+    get() {
+      throw new Error('message');
+    },
+  });
+  const { message, path } = locateError(unreadable, [], ['a', 0]);
+  expect({ message, path }).toEqual({ message: 'What was thrown cannot be read.', path: ['a', 0] });
+});

@@ -1,0 +1,136 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { isEnumType } from 'graphql';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answerOf, prepare, schemaOf, told } from '../support/both-executors.ts';
+
+/** Where a plan once did something else than graphql's own executor. */
+
+describe('a list that fails as a whole leaves no rejection behind', () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  beforeAll(() => void process.on('unhandledRejection', note));
+  afterAll(() => void process.off('unhandledRejection', note));
+  beforeEach(() => void unhandled.splice(0));
+
+  const late = async () => {
+    await turn();
+    throw new Error('late');
+  };
+  const schema = schemaOf('type Query { array: [Int!] set: [Int!] }', {
+    'Query.array': () => [null, late()],
+    'Query.set': () => new Set([null, late()]),
+  });
+
+  it.each(['array', 'set'])('of its later entries: %s', async (field) => {
+    const { run } = prepare(schema, `{ ${field} }`);
+    expect((await run()).errors).toHaveLength(1);
+    for (let more = 0; more < 5; more++) await turn();
+    expect(unhandled).toEqual([]);
+  });
+
+  it('where it is over the budget of the answer', async () => {
+    const { runWithin } = prepare(schema, '{ array }');
+    expect(await runWithin({ values: 2, bytes: 1000 })).toMatchObject({ data: null });
+    for (let more = 0; more < 5; more++) await turn();
+    expect(unhandled).toEqual([]);
+  });
+});
+
+it.each([
+  ['nodes that are none', Object.assign(new Error('thrown'), { nodes: [null] })],
+  [
+    'a message that throws',
+    Object.defineProperty(new Error(), 'message', {
+      get() {
+        throw new Error('hidden');
+      },
+    }),
+  ],
+])('an error with %s is an error of its field, at once or late', async (_what, thrown) => {
+  const schema = schemaOf('type Query { now: Int late: Int other: Int }', {
+    'Query.now': () => {
+      throw thrown;
+    },
+    'Query.late': async () => {
+      await turn();
+      throw thrown;
+    },
+    'Query.other': () => 1,
+  });
+  const { data, errors } = await prepare(schema, '{ now late other }').run();
+  expect(data).toEqual({ now: null, late: null, other: 1 });
+  expect(errors?.map(({ path }) => path)).toEqual([['now'], ['late']]);
+});
+
+it('a resolver is told `info` however it takes it', async () => {
+  const asked: unknown[] = [];
+  const schema = schemaOf('type Query { rest: Int preset: Int bound: Int all: Int }', {
+    'Query.rest': (_source, _args, ...rest) => asked.push(Reflect.get(Object(rest[1]), 'fieldName')),
+    'Query.preset': (_source, _args, _context = {}, ...rest) =>
+      asked.push(Reflect.get(Object(rest[0]), 'fieldName')),
+    'Query.bound': function (_source, _args) {
+      // biome-ignore lint/complexity/noArguments: that is what is tested
+      return asked.push(Reflect.get(Object(arguments[3]), 'fieldName'));
+    },
+  });
+  await prepare(schema, '{ rest preset bound }').run();
+  expect(asked).toEqual(['rest', 'preset', 'bound']);
+});
+
+it('the type of an abstract value has a name each time', async () => {
+  const names: unknown[] = [
+    'Item',
+    {
+      toString: () => 'Item',
+    },
+  ];
+  const schema = schemaOf(
+    'interface Named { name: String } type Item implements Named { name: String } type Query { named: [Named] }',
+    {
+      'Query.named': () => [{}, {}],
+    },
+  );
+  const named = schema.getType('Named');
+  let asked = 0;
+  Object.assign(Object(named), { resolveType: () => names[asked++ % 2] });
+  const { data, errors } = await prepare(schema, '{ named { name } }').run();
+  expect(data).toEqual({ named: [{ name: null }, null] });
+  expect(errors).toHaveLength(1);
+});
+
+it('the arguments of a field without a resolver are checked', async () => {
+  const schema = schemaOf('type Query { item: Item } type Item { name(n: Int!): String }', {
+    'Query.item': () => ({ name: 'name' }),
+  });
+  const { data, errors } = await answerOf(schema, 'query ($n: Int = 1) { item { name(n: $n) } }', {
+    n: null,
+  });
+  expect(data).toEqual({ item: { name: null } });
+  expect(errors).toHaveLength(1);
+});
+
+it('an operation is compiled beside one that has conditions of its own', async () => {
+  const schema = schemaOf('type Query { name: String }', { 'Query.name': () => 'name' });
+  const text = 'query A { name } query B($x: Boolean!) { name @skip(if: $x) }';
+  const { isInterpreted, run, reference } = prepare(schema, text, 'A');
+  expect(isInterpreted).toBe(false);
+  expect(told(await run())).toEqual(told(await reference()));
+});
+
+it('the internal values of an enum are not frozen', async () => {
+  const internal = { times: 0 };
+  const schema = schemaOf(
+    'enum Choice { A } input In { choice: Choice } type Query { a(in: In): Int b(choice: Choice): Int }',
+    {
+      'Query.a': (_source, args) => ++Reflect.get(args, 'in').choice.times,
+      'Query.b': (_source, args) => ++Reflect.get(args, 'choice').times,
+    },
+  );
+  const choice = schema.getType('Choice');
+  if (!isEnumType(choice)) throw new Error('no enum');
+  const [value] = choice.getValues();
+  Object.assign(Object(value), { value: internal });
+  const { data, errors } = await prepare(schema, '{ a(in: { choice: A }) b(choice: A) }').run();
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({ a: 1, b: 2 });
+});
