@@ -5,17 +5,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { startProcess } from '../support/process.ts';
+import { searchAccepted } from './accepted-search.ts';
 import { pinApart } from './cores.ts';
 import type { Attack } from './hostile-attacker.ts';
 import { createSender, type Hostile, hostileRequests } from './hostile-requests.ts';
 import { startOutageBank } from './outage-bank.ts';
 
 /**
- * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N]`: bankql on a core of its own, where there is
+ * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: bankql on a core of its own, where there is
  * taskset; the bank, which answers at once, the attacker and the good caller on another. How long each hostile request
  * takes to be refused, and what a good caller (`--rate` reads a second) feels of `--attacks` of them a second; also,
- * without a verdict, of one after the other without a pause. Exit code 1 where a refusal takes too long, one is answered
- * otherwise, or the good caller waits too long; 3 where that cannot be told, since the machine has other things
+ * without a verdict, of one after the other without a pause. Then, for four times `--seconds`, a search for the dearest
+ * requests that are accepted (accepted-search.ts); `--seed` gives the same random choices again. Exit code 1 where a refusal takes too long, one is answered
+ * otherwise, the good caller waits too long, or an accepted request is too dear; 3 where that cannot be told, since the machine has other things
  * to do.
  */
 const { values } = parseArgs({
@@ -23,14 +25,16 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '15' },
     rate: { type: 'string', default: '50' },
     attacks: { type: 'string', default: '500' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
 const seconds = Number(values.seconds);
 const rate = Number(values.rate);
 const attacks = Number(values.attacks);
+const seed = Number(values.seed);
 const say = (line: string) => process.stdout.write(`${line}\n`);
-if (!(seconds > 0) || !(rate > 0) || !(attacks > 0)) {
-  say('Give --seconds, --rate and --attacks as numbers above 0.');
+if (!(seconds > 0) || !(rate > 0) || !(attacks > 0) || !Number.isInteger(seed)) {
+  say('Give --seconds, --rate and --attacks as numbers above 0, --seed as a whole one.');
   process.exit(2);
 }
 
@@ -159,8 +163,10 @@ const isQuiet = !(Math.max(alone.others, measured.others) > mostOfOthers);
 if (isQuiet && measured.times > mostTimes)
   failures.push(`the good caller: p99 is ${measured.times.toFixed(1)} times what it is alone`);
 if (measured.refused > 0) failures.push(`the good caller: ${measured.refused} not answered`);
-for (const failure of failures) say(`failed: ${failure}`);
 await Promise.all([mallory.close(), alice.close()]);
+await bankql.stop();
+failures.push(...(await searchAccepted({ seconds: 4 * seconds, seed, say })));
+for (const failure of failures) say(`failed: ${failure}`);
 process.off('SIGINT', end).off('SIGTERM', end);
 const verdict = failures.length > 0 ? 'failed' : isQuiet ? 'good' : 'none, the machine is not quiet enough';
 say(`verdict: ${verdict}`);
