@@ -112,15 +112,24 @@ export function createBankClient(options: BankOptions): BankClient {
   }
 
   function fetchedOf(call: PreparedCall, outcome: Outcome): Fetched {
-    if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
-    const { answer, isWhole, drifts } = keptAnswers.of(call.name, outcome, () => answerOf(call, outcome));
+    const reply = successOf(call, outcome);
+    const kept = keptAnswers.find(call.name, reply);
+    const read = kept ?? answerOf(call, reply);
+    if (kept === null) keptAnswers.note(call.name, reply, read);
+    const { answer, isWhole, drifts } = read;
     for (const drift of drifts) onDrift?.(drift);
-    return { answer, isWhole, trackId: call.trackId, bytes: outcome.body.length };
+    return { answer, isWhole, trackId: call.trackId, bytes: reply.body.length };
   }
 
-  /** Errors: BankqlError, where it is no success or not read. */
+  /** Errors: BankqlError, where no whole answer came or it is no success. */
+  function successOf(call: PreparedCall, outcome: Outcome): WireReply {
+    if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
+    if (outcome.status < 200 || outcome.status > 299) throw refusalOf(call, outcome);
+    return outcome;
+  }
+
+  /** Errors: BANK_BAD_RESPONSE, where it is not read. */
   function answerOf<T extends Operation>(call: PreparedCall<T>, reply: WireReply) {
-    if (reply.status < 200 || reply.status > 299) throw refusalOf(call, reply);
     const details = { ...detailsOf(call), status: reply.status };
     const drifts: Drift[] = [];
     const note = (drift: Drift) => void drifts.push(drift);
@@ -159,7 +168,7 @@ export function createBankClient(options: BankOptions): BankClient {
       const reply = await send(call).catch((error: unknown) => {
         throw error instanceof TransportFailure ? failureOf(call, error) : error;
       });
-      const { answer, drifts } = answerOf(call, reply);
+      const { answer, drifts } = answerOf(call, successOf(call, reply));
       for (const drift of drifts) onDrift?.(drift);
       return { answer, trackId: call.trackId };
     },

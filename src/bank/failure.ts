@@ -60,32 +60,44 @@ export function refusalOf(call: PreparedCall, reply: WireReply): BankqlError {
 const unknownOutcome = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
+/** Of answers whose text was looked at: an attempt is reported and becomes an error, and both show it. */
+const messages = new WeakMap<WireReply, string>();
+
 /**
  * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
  * with none of `secrets` in it, since a bank may echo the request.
  */
 export function bankText(reply: WireReply, secrets: readonly string[]): string {
-  let text = reply.body.toString('utf8');
-  try {
-    const json: unknown = JSON.parse(text);
-    if (typeof json === 'string') text = json;
-    else if (typeof json === 'object' && json !== null) {
-      const messages = Object.entries(json).filter(
-        ([key, value]) =>
-          /^(message|error|detail|error_description|title)$/i.test(key) && typeof value === 'string',
-      );
-      text = messages.map(([, value]) => value).join(' ');
-    }
-  } catch {
-    // Not JSON: markup is of no use to anybody; plain text is.
-    if (text.trimStart().startsWith('<')) return '';
+  let message = messages.get(reply);
+  if (message === undefined) {
+    message = messageOf(reply.body.toString('utf8'));
+    messages.set(reply, message);
   }
   // Much more than could be shown is not looked at.
-  return redact(text, secrets, 20 * longestText)
+  return redact(message, secrets, 20 * longestText)
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
     .slice(0, longestText)
     .replace(/\p{Cs}$/u, '');
+}
+
+function messageOf(text: string): string {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // Not JSON: markup is of no use to anybody; plain text is.
+    return text.trimStart().startsWith('<') ? '' : text;
+  }
+  if (typeof json === 'string') return json;
+  if (typeof json !== 'object' || json === null) return text;
+  return Object.entries(json)
+    .filter(
+      ([key, value]) =>
+        /^(message|error|detail|error_description|title)$/i.test(key) && typeof value === 'string',
+    )
+    .map(([, value]) => value)
+    .join(' ');
 }
 
 function retryAfter(reply: WireReply): number {

@@ -26,8 +26,8 @@ export abstract class Passenger<T> implements Waiter {
   abstract onAnswer(answer: T): void;
   /** Why there is no answer: what the call that they started failed with, or TransportFailure where they gave up. */
   abstract onFailure(error: unknown): void;
-  /** The call that they joined failed. Errors are shared with nobody: they may ask alone, as themselves. */
-  abstract onJoinedFailure(): void;
+  /** The call that they joined failed. It runs in the context of their own request, in which they may ask again. */
+  abstract onJoinedFailure(error: unknown): void;
 
   /** Whether another started what they wait for. */
   get joined(): boolean {
@@ -49,7 +49,7 @@ export abstract class Passenger<T> implements Waiter {
 
   fail(error: unknown): void {
     if (this.#asThemselves === null) this.onFailure(error);
-    else this.#asThemselves(() => this.onJoinedFailure());
+    else this.#asThemselves(() => this.onJoinedFailure(error));
   }
 
   giveUp(failure: TransportFailure): void {

@@ -43,18 +43,20 @@ export function createKeptAnswers(maxBytes: number) {
       return kept.calculatedSize;
     },
 
-    /** What was made of the same bytes before, or what `read` makes of them. Errors: those of `read`. */
-    of(name: string, reply: WireReply, read: () => ReadAnswer): ReadAnswer {
+    /** What was made of the same bytes before; null where nothing is kept of them. */
+    find(name: string, reply: WireReply): ReadAnswer | null {
       const before = kept.get(name);
-      const isSame = before !== undefined && isOf(before, reply);
-      if (isSame && before.read !== null) return before.read;
-      const made = read();
-      if (!made.isWhole || reply.body.length > longestBody) return made;
-      if (isSame) kept.set(name, { ...before, read: made, patience: 0 });
-      else if (before === undefined) kept.set(name, keptOf(reply, 0));
+      return before !== undefined && before.read !== null && isOf(before, reply) ? before.read : null;
+    },
+
+    /** What was made of an answer of which `find` gave nothing; it is kept where the same bytes come again. */
+    note(name: string, reply: WireReply, read: ReadAnswer): void {
+      if (!read.isWhole || reply.body.length > longestBody) return;
+      const before = kept.get(name);
+      if (before === undefined) kept.set(name, keptOf(reply, 0));
+      else if (isOf(before, reply)) kept.set(name, { ...before, read, patience: 0 });
       else if (before.passedOver++ >= before.patience)
         kept.set(name, keptOf(reply, Math.min(2 * before.patience + 1, mostPatience)));
-      return made;
     },
   };
 }

@@ -46,7 +46,8 @@ const away: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BANK_UNAVAILABLE', 'BA
 
 /**
  * Reads that are shared. The same caller (all three credentials, byte for byte) who asks the same again while the
- * answer is under way gets that answer. Public data, for which no caller is sent, is shared by all who have the same
+ * answer is under way gets that answer, or is told that the bank is away; where the call fails otherwise, they ask again
+ * on their own within the time that they have left. Public data, for which no caller is sent, is shared by all who have the same
  * subscription key, and kept for a while; while the bank is away, for ten minutes more.
  */
 export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: SharingOptions, fetch: Fetch) {
@@ -86,7 +87,13 @@ export function createSharing({ publicCacheTtlMs, timeoutMs, onShared }: Sharing
       this.#resolve(fetched);
     }
 
-    onJoinedFailure(): void {
+    /** That the bank is away is true for all. What it says of a request may hold for that alone: they ask themselves. */
+    onJoinedFailure(error: unknown): void {
+      if (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE') {
+        onShared?.(this.call.operation.id, 'joined');
+        this.onFailure(error);
+        return;
+      }
       const { call, deadline, patience } = this;
       read(call, patience.until(deadline), true).then(this.#resolve, (error) => this.onFailure(error));
     }

@@ -43,7 +43,6 @@ export interface Transport {
  */
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
-  const isPerIdentity = options.connectionPerCaller;
   const waits = new Deadlines();
   const deadlines = new Deadlines();
   const opened: Connection[] = [];
@@ -51,6 +50,7 @@ export function createTransport(options: TransportOptions): Transport {
   let isClosed = false;
 
   function lineOf(isKept: boolean): Line {
+    const isPerIdentity = isKept && options.connectionPerCaller;
     const connect = () => {
       const connection = new Connection({ origin, connector, isKept, isPerIdentity });
       opened.push(connection);

@@ -10,24 +10,18 @@ import { getOtherAccounts, type OtherAccountQuery, postOtherAccounts } from '../
 import { getProduct, type ProductQuery, postProducts } from '../contract/product.ts';
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest } from '../contract/transaction-request.ts';
+import {
+  type BankIds,
+  inBank,
+  inCustomer,
+  inProduct,
+  inTransaction,
+  inView,
+  type ViewIds,
+} from './rest-ids.ts';
 
-export interface BankIds {
-  readonly bankId: string;
-}
-export interface CustomerIds extends BankIds {
-  readonly customerId: string;
-}
-export interface ProductIds extends BankIds {
-  readonly productId: string;
-}
-/** An account as seen through one of its views. */
-export interface ViewIds extends BankIds {
-  readonly accountId: string;
-  readonly viewId: string;
-}
-export interface TransactionIds extends ViewIds {
-  readonly transactionId: string;
-}
+export type { BankIds, CustomerIds, ProductIds, TransactionIds, ViewIds } from './rest-ids.ts';
+
 /** `{scope}` of getAccountsScope. */
 export type Scope = 'permissions' | 'views';
 
@@ -55,13 +49,6 @@ interface Query<Body> {
   readonly query: Body;
 }
 const query = <Body>(key: Query<Body>) => key.query;
-
-const inBank = ({ bankId }: BankIds) => ({ BANK_ID: bankId });
-const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
-  BANK_ID: bankId,
-  ACCOUNT_ID: accountId,
-  VIEW_ID: viewId,
-});
 
 /**
  * Every read of the bank, for one GraphQL operation: a record is asked for once, however often it is named, and all that
@@ -97,27 +84,24 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
   });
 
   return {
-    customer: loader(getCustomer, (key: CustomerIds) => ({ ...inBank(key), CUSTOMER_ID: key.customerId })),
+    customer: loader(getCustomer, inCustomer),
     accountsScope: loader(getAccountsScope, (key: ViewIds & { readonly scope: Scope }) => ({
       ...inView(key),
       scope: key.scope,
     })),
-    otherAccounts: loader(getOtherAccounts, (key: ViewIds) => inView(key)),
+    otherAccounts: loader(getOtherAccounts, inView),
     postOtherAccounts: loader(
       postOtherAccounts,
       (key: ViewIds & Query<OtherAccountQuery>) => inView(key),
       query,
     ),
-    transaction: loader(getTransaction, (key: TransactionIds) => ({
-      ...inView(key),
-      TRANSACTION_ID: key.transactionId,
-    })),
-    transactionsRequest: loader(getTransactionsRequest, (key: ViewIds) => inView(key)),
-    branches: loader(getBranches, (key: BankIds) => inBank(key)),
+    transaction: loader(getTransaction, inTransaction),
+    transactionsRequest: loader(getTransactionsRequest, inView),
+    branches: loader(getBranches, inBank),
     postBranches: loader(postBranches, (key: BankIds & Query<BranchQuery>) => inBank(key), query),
-    product: loader(getProduct, (key: ProductIds) => ({ ...inBank(key), PRODUCT_ID: key.productId })),
+    product: loader(getProduct, inProduct),
     postProducts: loader(postProducts, (key: BankIds & Query<ProductQuery>) => inBank(key), query),
-    messagesOwner: loader(getMessagesOwner, (key: BankIds) => inBank(key)),
+    messagesOwner: loader(getMessagesOwner, inBank),
     postMetadata: loader(postMetadata, (_key: Query<MetadataQuery>) => ({}), query),
   };
 }

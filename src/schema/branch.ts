@@ -10,6 +10,7 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { inBranch } from '../loaders/rest-ids.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
@@ -253,13 +254,14 @@ builder.mutationField('putBranch', (t) =>
     args: { input: t.arg({ type: PutBranchInput, required: true, description: 'What to put, and where.' }) },
     ...writing(
       putBranchID,
-      ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => ({
-        ids: { BANK_ID: bankIdOr(defaults, input.bankId), BRANCH_ID: checkId('branchId', input.branchId) },
-        body: branchBody(input.branch),
-      }),
-      ({ ids: { BANK_ID: bankId, BRANCH_ID: branchId } }, record) => ({
-        branch: { bankId, branchId, index: 0, query: null, record },
-      }),
+      ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => {
+        const branch = {
+          bankId: bankIdOr(defaults, input.bankId),
+          branchId: checkId('branchId', input.branchId),
+        };
+        return { branch, ids: inBranch(branch), body: branchBody(input.branch) };
+      },
+      ({ branch }, record) => ({ branch: { ...branch, index: 0, query: null, record } }),
     ),
   }),
 );

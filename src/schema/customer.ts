@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkBankId, checkId } from '../bank/path.ts';
 import { type Customer, type CustomerBody, putCustomerID } from '../contract/customer.ts';
 import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
+import { inCustomer } from '../loaders/rest-ids.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
@@ -178,16 +179,14 @@ builder.mutationField('putCustomer', (t) =>
     },
     ...writing(
       putCustomerID,
-      ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => ({
-        ids: {
-          BANK_ID: bankIdOr(defaults, input.bankId),
-          CUSTOMER_ID: checkId('customerId', input.customerId),
-        },
-        body: customerBody(input.customer),
-      }),
-      ({ ids: { BANK_ID: bankId, CUSTOMER_ID: customerId } }, record) => ({
-        customer: { bankId, customerId, record },
-      }),
+      ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => {
+        const customer = {
+          bankId: bankIdOr(defaults, input.bankId),
+          customerId: checkId('customerId', input.customerId),
+        };
+        return { customer, ids: inCustomer(customer), body: customerBody(input.customer) };
+      },
+      ({ customer }, record) => ({ customer: { ...customer, record } }),
     ),
   }),
 );

@@ -1,5 +1,6 @@
 import { checkId } from '../bank/path.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
+import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
@@ -64,10 +65,10 @@ builder.mutationField('putCustomerMessage', (t) =>
     ...writing(
       putCustomerMessage,
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
-        ids: {
-          BANK_ID: bankIdOr(defaults, input.bankId),
-          CUSTOMER_ID: checkId('customerId', input.customerId),
-        },
+        ids: inCustomer({
+          bankId: bankIdOr(defaults, input.bankId),
+          customerId: checkId('customerId', input.customerId),
+        }),
         body: {
           message: input.message,
           from_department: input.fromDepartment,

@@ -10,6 +10,7 @@ import {
   putProduct,
 } from '../contract/product.ts';
 import type { BankIds } from '../loaders/loaders.ts';
+import { inBank } from '../loaders/rest-ids.ts';
 import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
@@ -188,9 +189,9 @@ builder.mutationField('putProduct', (t) =>
       putProduct,
       ({ input }: { input: typeof PutProductInput.$inferInput }, defaults) => {
         const bankId = bankIdOr(defaults, input.bankId);
-        return { ids: { BANK_ID: bankId }, body: productBody(input.product, bankId) };
+        return { bankId, ids: inBank({ bankId }), body: productBody(input.product, bankId) };
       },
-      ({ ids: { BANK_ID: bankId }, body }, record) => ({
+      ({ bankId, body }, record) => ({
         product: { bankId, productId: idOf(record ?? {}) ?? body.id ?? null, index: 0, query: null, record },
       }),
     ),

@@ -1,6 +1,7 @@
 import { checkId } from '../bank/path.ts';
 import { type AccountBody, putAccountID } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import { inAccount } from '../loaders/rest-ids.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
@@ -78,18 +79,19 @@ builder.mutationField('putAccount', (t) =>
     args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
     ...writing(
       putAccountID,
-      ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => ({
-        ids: {
-          BANK_ID: bankIdOr(defaults, input.bankId),
-          ACCOUNT_ID: checkId('accountId', input.accountId),
-        },
-        body: accountBody(input.account),
-        // REST does not receive it, but a wrong one is refused before anything is written.
-        viewId: viewIdOr(defaults, input.viewId),
-      }),
-      ({ ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, viewId }) => ({
-        account: { bankId, accountId, viewId },
-      }),
+      ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => {
+        const account = {
+          bankId: bankIdOr(defaults, input.bankId),
+          accountId: checkId('accountId', input.accountId),
+        };
+        return {
+          ids: inAccount(account),
+          body: accountBody(input.account),
+          // REST does not receive the view, but a wrong one is refused before anything is written.
+          account: { ...account, viewId: viewIdOr(defaults, input.viewId) },
+        };
+      },
+      ({ account }) => ({ account }),
     ),
   }),
 );

@@ -3,6 +3,7 @@ import { sound } from '../bank/answer.ts';
 import { checkBankId, checkId } from '../bank/path.ts';
 import { putTransactions, type Transaction, type TransactionBody } from '../contract/transaction.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
+import { inTransaction } from '../loaders/rest-ids.ts';
 import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
@@ -181,25 +182,20 @@ builder.mutationField('putTransactionMetadata', (t) =>
     },
     ...writing(
       putTransactions,
-      ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => ({
-        ids: {
-          BANK_ID: bankIdOr(defaults, input.bankId),
-          ACCOUNT_ID: checkId('accountId', input.accountId),
-          VIEW_ID: viewIdOr(defaults, input.viewId),
-          TRANSACTION_ID: checkId('transactionId', input.transactionId),
-          TYPE: checkId('metadataType', input.metadataType),
-        },
-        body: transactionBody(input.transaction),
-      }),
-      ({ ids }, record) => ({
-        transaction: {
-          bankId: ids.BANK_ID,
-          accountId: ids.ACCOUNT_ID,
-          viewId: ids.VIEW_ID,
-          transactionId: ids.TRANSACTION_ID,
-          record,
-        },
-      }),
+      ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
+        const transaction = {
+          bankId: bankIdOr(defaults, input.bankId),
+          accountId: checkId('accountId', input.accountId),
+          viewId: viewIdOr(defaults, input.viewId),
+          transactionId: checkId('transactionId', input.transactionId),
+        };
+        return {
+          transaction,
+          ids: { ...inTransaction(transaction), TYPE: checkId('metadataType', input.metadataType) },
+          body: transactionBody(input.transaction),
+        };
+      },
+      ({ transaction }, record) => ({ transaction: { ...transaction, record } }),
     ),
   }),
 );

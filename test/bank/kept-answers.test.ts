@@ -20,11 +20,14 @@ const json = (body: string, status = 200, type = 'application/json'): WireReply 
 function reading(maxBytes = 1_000_000) {
   const kept = createKeptAnswers(maxBytes);
   let count = 0;
-  const readAs = (isWhole: boolean) => (name: string, reply: WireReply) =>
-    kept.of(name, reply, (): ReadAnswer => {
-      count++;
-      return { answer: reply.body.toString(), isWhole, drifts: [] };
-    });
+  const readAs = (isWhole: boolean) => (name: string, reply: WireReply) => {
+    const known = kept.find(name, reply);
+    if (known !== null) return known;
+    count++;
+    const read: ReadAnswer = { answer: reply.body.toString(), isWhole, drifts: [] };
+    kept.note(name, reply, read);
+    return read;
+  };
   return { kept, read: readAs(true), readBroken: readAs(false), count: () => count };
 }
 

@@ -157,7 +157,41 @@ describe('private reads', () => {
     expect(reports[0]).toMatchObject({ reason: 'timeout' });
   });
 
-  test('share no error: who joined asks alone', async () => {
+  test.each([
+    ['no connection', 'reset'],
+    ['503', { status: 503, body: {} }],
+  ] as const)('that join a call share its failure where the bank is away: %s', async (_, reply) => {
+    const client = clientWith();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return reply;
+    });
+    const asked = [1, 2, 3].map(() =>
+      client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code),
+    );
+    await arrived(1);
+    resolve();
+    expect(await Promise.all(asked)).toEqual(Array(3).fill('BANK_UNAVAILABLE'));
+    expect(bank.calls).toHaveLength(1);
+    expect(shared).toEqual(['getCustomer joined', 'getCustomer joined']);
+  });
+
+  test('that join a call which found no connection wait for one themselves', async () => {
+    const client = clientWith({ connections: 1, connectionWaitMs: 50 });
+    const release = held({ body: {} });
+    const busy = client.read(getCustomer, ofCustomer(alice, 'busy'));
+    await arrived(1);
+    const first = client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code);
+    const second = client.read(getCustomer, ofCustomer(alice));
+    expect(await first).toBe('OVERLOADED');
+    release();
+    expect((await second).answer).toEqual({});
+    await busy;
+    expect(bank.calls).toHaveLength(2);
+  });
+
+  test('share no refusal: who joined asks alone', async () => {
     const client = clientWith();
     const { promise, resolve } = Promise.withResolvers<void>();
     bank.otherwise(async () => {
