@@ -73,6 +73,10 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
     status: null,
     message: null,
     settledBy: null,
+    bankText: null,
+    requestId: null,
+    replica: null,
+    history: [],
   };
 }
 
@@ -82,13 +86,13 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
  */
 export type AuditEntry = Omit<
   PaymentRecord,
-  'answer' | 'fingerprint' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
+  'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
 > & {
   readonly state: PaymentRecord['state'] | 'NOT_SENT';
 };
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { answer, fingerprint, leaseUntil, message, settledBy, ...entry } = record;
+  const { answer, fingerprint, history, leaseUntil, message, settledBy, ...entry } = record;
   return { ...entry, state };
 }
 

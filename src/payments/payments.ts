@@ -163,7 +163,7 @@ export function createPayments({ bank, store, leaseMs, now = Date.now, audit }: 
     if (status >= 200 && status < 300) {
       const answer = answerText(call, reply);
       if (answer !== undefined) {
-        await conclude({ state: 'DONE', answer, code: null, status, message: null });
+        await conclude({ state: 'DONE', answer, code: null, status, message: null, bankText: null });
         return { trackId: record.trackId, replayed: false, answer: readAnswer(operation, answer) };
       }
     } else if (rejected.has(status)) {
@@ -257,6 +257,7 @@ const failed = (
   code: error.code,
   status,
   message: error.message,
+  bankText: null,
 });
 
 const outcomeUnknown = (record: PaymentRecord, idempotencyKey: string, status: number | null) =>

@@ -112,8 +112,12 @@ test('while the state store is down payments are refused and reads go on', async
     finish: down,
     reopen: down,
     find: down,
-    list: down,
+    search: down,
     settle: down,
+    status: down,
+    acceptLoss: down,
+    secret: '',
+    loss: null,
     close: async () => {},
   };
   await using other = createTestBankql({ bankUrl: bank.url, store });
