@@ -5,6 +5,7 @@ import { openStore } from '../payments/open-store.ts';
 import { createPayments } from '../payments/payments.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { parseRedisUrl } from '../payments/redis-address.ts';
+import { currentRequestId } from '../server/current-request.ts';
 import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
@@ -17,7 +18,7 @@ import type { Terminal } from './terminal.ts';
 const leaseMarginMs = 10_000;
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
-export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
+export async function serveBankql({ environment, write, replica }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const logger = pino(logOptions(config.logLevel, secrets), standardOutput(false));
@@ -51,8 +52,11 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit: telemetry.onPayment,
+    requestId: () => currentRequestId() ?? null,
+    replica,
+    rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = limitPayments(unlimited, bank, rateLimiter);
+  const payments = limitPayments(unlimited, rateLimiter);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
