@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { failCurrentRequest, lastWords, rejectionOf } from './commands/crash.ts';
 import { StartError } from './config/start-error.ts';
@@ -11,6 +12,7 @@ const [, , command = 'serve', ...args] = process.argv;
 const terminal = {
   environment: process.env,
   args,
+  replica: `${hostname()}:${process.pid}`,
   write: (text: string) => void process.stdout.write(text),
   writeError: (text: string) => void process.stderr.write(text),
 };

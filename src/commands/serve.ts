@@ -7,6 +7,7 @@ import { createPayments } from '../payments/payments.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { parseRedisUrl } from '../payments/redis-address.ts';
 import { callerKeyByToken } from '../server/bearer-token.ts';
+import { currentRequestId } from '../server/current-request.ts';
 import { listen } from '../server/listen.ts';
 import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
@@ -20,7 +21,7 @@ import type { Terminal } from './terminal.ts';
 const leaseMarginMs = 10_000;
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
-export async function serveBankql({ environment, write }: Terminal): Promise<() => Promise<void>> {
+export async function serveBankql({ environment, write, replica }: Terminal): Promise<() => Promise<void>> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const logger = pino(logOptions(config.logLevel, secrets), standardOutput(false));
@@ -54,8 +55,11 @@ export async function serveBankql({ environment, write }: Terminal): Promise<() 
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit: telemetry.onPayment,
+    requestId: () => currentRequestId() ?? null,
+    replica,
+    rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = limitPayments(unlimited, bank, rateLimiter);
+  const payments = limitPayments(unlimited, rateLimiter);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,

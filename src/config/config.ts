@@ -49,6 +49,8 @@ export interface Config {
     /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
     readonly faults: string | undefined;
   };
+  /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
+  readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
   /** Where payments are kept; see OpenStoreOptions in payments/open-store.ts. */
   readonly state: {
     readonly url: string;
@@ -134,6 +136,7 @@ function configOf(values: Values): Config {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     introspection: values.INTROSPECTION ?? bank === null,
     logLevel: values.LOG_LEVEL,
+    paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     state: {
       // Where it could not be said, contradictions() has.
       url: stateUrlOf(values) ?? 'memory:',

@@ -160,6 +160,19 @@ export const rateLimit: Pick<Format<{ calls: number; seconds: number }>, 'schema
   }),
 };
 
+/** Statuses of a refusal, separated by commas or white space. */
+export const refusalStatuses: Pick<Format<ReadonlySet<number>>, 'schema'> = {
+  schema: z.string().transform((list, context) => {
+    const given = wordsOf(list);
+    if (given.length > 0 && given.every((status) => /^4\d\d$/.test(status)))
+      return new Set(given.map(Number));
+    context.addIssue(
+      'give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.',
+    );
+    return z.NEVER;
+  }),
+};
+
 const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
 
 /** Origins as browsers send them, separated by commas or white space. */

@@ -15,6 +15,7 @@ import {
   origins,
   port,
   rateLimit,
+  refusalStatuses,
   share,
   signatureAlgorithms,
   subscriptionKey,
@@ -141,6 +142,12 @@ export const variables = {
     ...wholeNumber(0, 0, 10),
     section: 'payments',
     description: 'how many replicas of a Redis have to confirm a payment before it is sent',
+  },
+  BANK_PAYMENT_REJECTED_STATUSES: {
+    ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
+    section: 'payments',
+    description:
+      'the statuses with which the bank refuses a payment; any other failure leaves open whether it was executed ([which](payments.md#what-the-banks-answer-means))',
   },
   IDEMPOTENCY_TTL_DAYS: {
     ...wholeNumber(30, 1, 3650),

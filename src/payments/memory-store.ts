@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { beginEvent, finishEvent, leaseEndEvent, settleEvent } from './payment-history.ts';
+import { applyQuery, statusOf } from './payment-query.ts';
 import { leaseEnded, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 
 const purgeEveryMs = 60_000;
@@ -43,15 +46,29 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
     const entry = entries.get(id);
     if (entry === undefined || outlived(entry.record, now)) return undefined;
     if (entry.record.state !== 'PENDING' || entry.record.leaseUntil > now) return entry;
-    return change(entry, { ...leaseEnded, updatedAt: now }, entry.awaited);
+    const history = [...entry.record.history, leaseEndEvent(now)];
+    return change(entry, { ...leaseEnded, history, updatedAt: now }, entry.awaited);
   }
 
+  const all = (now: number) => [...entries.keys()].flatMap((id) => current(id, now)?.record ?? []);
+
   return {
+    secret: randomBytes(32).toString('hex'),
+    // What is kept in memory is lost with the process, and nothing of it is left to miss it.
+    loss: null,
+    async acceptLoss() {},
+
+    async status(now) {
+      assertOpen();
+      return statusOf(all(now));
+    },
+
     async begin(record, now) {
       assertOpen();
       purge(now);
       const found = current(record.id, now);
-      if (found === undefined) entries.set(record.id, { record: { ...record }, awaited: true });
+      if (found === undefined)
+        entries.set(record.id, { record: { ...record, history: [beginEvent(record)] }, awaited: true });
       return found?.record ?? null;
     },
 
@@ -59,8 +76,9 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
       assertOpen();
       const entry = entries.get(id);
       if (entry?.record.trackId !== trackId || !entry.awaited) return false;
-      const { state, answer, code, status, message } = outcome;
-      change(entry, { state, answer, code, status, message, updatedAt: now }, false);
+      const { state, answer, code, status, message, bankText } = outcome;
+      const history = [...entry.record.history, finishEvent(outcome, now)];
+      change(entry, { state, answer, code, status, message, bankText, history, updatedAt: now }, false);
       return true;
     },
 
@@ -76,12 +94,9 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
       return current(id, now)?.record ?? null;
     },
 
-    async list(state, now) {
+    async search(query, now) {
       assertOpen();
-      return [...entries.keys()]
-        .flatMap((id) => current(id, now)?.record ?? [])
-        .filter((record) => record.state === state)
-        .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+      return applyQuery(all(now), query);
     },
 
     async settle(id, state, settledBy, now) {
@@ -89,7 +104,8 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
       const entry = current(id, now);
       if (entry?.record.state !== 'UNKNOWN' || entry.record.settledBy !== null) return false;
       // OUTCOME_UNKNOWN and its message hold no more, and would be replayed.
-      change(entry, { state, code: null, message: null, settledBy, updatedAt: now }, false);
+      const history = [...entry.record.history, settleEvent(state, settledBy, now)];
+      change(entry, { state, code: null, message: null, settledBy, history, updatedAt: now }, false);
       return true;
     },
 

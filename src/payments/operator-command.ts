@@ -76,7 +76,7 @@ function readList(args: string[]) {
     throw misused(`--state is unknown, pending, done or rejected, not ${values.state}.`);
 
   return async (store: PaymentStore, now: number) => {
-    const records = await store.list(state, now);
+    const records = await store.search({ states: [state] }, now);
     if (values.json === true) return paymentJson(records);
     return records.length === 0 ? `No payment is ${state}.\n` : paymentTable(records, now);
   };
@@ -116,8 +116,7 @@ function readSettle(args: string[]) {
 
 /** The one UNKNOWN payment whose id begins so. Errors: CommandError. */
 async function findUnknown(store: PaymentStore, prefix: string, now: number): Promise<PaymentRecord> {
-  const begins = ({ id }: PaymentRecord) => id.startsWith(prefix);
-  const [record, ...others] = (await store.list('UNKNOWN', now)).filter(begins);
+  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix }, now);
   if (others.length > 0) {
     throw new CommandError(
       `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
@@ -125,7 +124,7 @@ async function findUnknown(store: PaymentStore, prefix: string, now: number): Pr
   }
   if (record !== undefined) return record;
   for (const state of ['PENDING', 'DONE', 'REJECTED'] as const) {
-    const found = (await store.list(state, now)).find(begins);
+    const found = (await store.search({ states: [state], idPrefix: prefix }, now))[0];
     if (found === undefined) continue;
     throw new CommandError(
       `${found.id} is ${state}: only an UNKNOWN payment is settled. Nothing was written.`,

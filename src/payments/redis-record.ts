@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { PaymentRecord } from './store.ts';
 import { storedRecord } from './stored-record.ts';
 
-/** Fields and values as a Redis hash takes them: text, and nothing for null. */
-export function recordFields(record: Partial<PaymentRecord>): string[] {
+/** Fields and values as a Redis hash takes them: text, and nothing for null; the history is the store's to write. */
+export function recordFields({ history: _, ...record }: Partial<PaymentRecord>): string[] {
   return Object.entries(record).flatMap(([field, value]) => (value === null ? [] : [field, String(value)]));
 }
 
@@ -18,6 +18,10 @@ const absent = {
   status: null,
   message: null,
   settledBy: null,
+  bankText: null,
+  requestId: null,
+  replica: null,
+  history: '',
 };
 const numbers: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil', 'status']);
 const hash = z.array(z.string()).nullable();

@@ -72,11 +72,17 @@ local function move(key, id, from, to, score)
   redis.call('HSET', key, 'state', to, 'updatedAt', now)
 end
 
+-- Appends a line to the record's history.
+local function tell(key, event)
+  redis.call('HSET', key, 'history', (redis.call('HGET', key, 'history') or '') .. '\\n' .. event)
+end
+
 local function endLease(key, id)
   local state, leaseUntil, createdAt = unpack(redis.call('HMGET', key, 'state', 'leaseUntil', 'createdAt'))
   if state ~= 'PENDING' or tonumber(leaseUntil) > tonumber(now) then return end
   move(key, id, 'PENDING', '${leaseEnded.state}', createdAt)
   redis.call('HSET', key, 'code', '${leaseEnded.code}', 'message', '${leaseEnded.message}')
+  tell(key, '{"state":"${leaseEnded.state}","at":' .. now .. '}')
 end
 
 -- The record as it is now; false where there is none, or where it has outlived the retention.
@@ -94,7 +100,7 @@ function script(lines: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 
-/** KEYS: the record. ARGV: its id, its leaseUntil, then its fields and their values. */
+/** KEYS: the record. ARGV: its id, its leaseUntil, the event, then its fields and their values. */
 const begin = script(`
 local id, leaseUntil = ARGV[4], ARGV[5]
 local found = current(id)
@@ -108,17 +114,18 @@ for _, state in ipairs({ 'DONE', 'REJECTED' }) do
   redis.call('ZREM', index[state], id)
 end
 redis.call('DEL', record)
-redis.call('HSET', record, 'awaited', '1', unpack(ARGV, 6))
+redis.call('HSET', record, 'awaited', '1', 'history', ARGV[6], unpack(ARGV, 7))
 return false`);
 
-/** KEYS: the record. ARGV: its id, the Track-ID, the state, then the fields that are not null and their values. */
+/** KEYS: the record. ARGV: its id, the Track-ID, the state, the event, then the fields that are not null and their values. */
 const finish = script(`
 local id, trackId, to = ARGV[4], ARGV[5], ARGV[6]
 local from, begunBy, awaited, createdAt = unpack(redis.call('HMGET', record, 'state', 'trackId', 'awaited', 'createdAt'))
 if begunBy ~= trackId or awaited ~= '1' then return 0 end
 move(record, id, from, to, to == 'UNKNOWN' and createdAt or now)
-redis.call('HDEL', record, 'answer', 'code', 'status', 'message')
-redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 7))
+redis.call('HDEL', record, 'answer', 'code', 'status', 'message', 'bankText')
+redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 8))
+tell(record, ARGV[7])
 if to ~= 'UNKNOWN' then redis.call('PEXPIRE', record, ARGV[3]) end
 return 1`);
 
@@ -140,7 +147,7 @@ local ended = redis.call('ZRANGEBYSCORE', index.PENDING, '-inf', now)
 for _, id in ipairs(ended) do endLease('${recordPrefix}' .. id, id) end
 return redis.call('ZRANGE', index[ARGV[4]], 0, -1)`);
 
-/** KEYS: the record. ARGV: its id, the state, who settled it. */
+/** KEYS: the record. ARGV: its id, the state, who settled it, the event. */
 const settle = script(`
 local id, to, settledBy = ARGV[4], ARGV[5], ARGV[6]
 endLease(record, id)
@@ -149,6 +156,7 @@ if state ~= 'UNKNOWN' or settled then return 0 end
 move(record, id, 'UNKNOWN', to, now)
 redis.call('HDEL', record, 'code', 'message')
 redis.call('HSET', record, 'awaited', '0', 'settledBy', settledBy)
+tell(record, ARGV[7])
 redis.call('PEXPIRE', record, ARGV[3])
 return 1`);
 

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { RedisAddress } from './redis-address.ts';
 import { openCalls } from './redis-calls.ts';
 import type { RedisServer } from './redis-connection.ts';
 import { parseRecord, recordFields } from './redis-record.ts';
 import { recordKey, runScript, type Script, type ScriptInput, scripts } from './redis-scripts.ts';
+import { beginEvent, finishEvent, settleEvent } from './payment-history.ts';
+import { applyQuery, statusOf } from './payment-query.ts';
+import { historyLine } from './stored-record.ts';
 import { createTakeBack } from './redis-take-back.ts';
-import type { PaymentRecord, PaymentStore } from './store.ts';
+import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 
 export interface RedisStoreOptions {
   /** The server, and a database of bankql's own. */
@@ -71,17 +75,36 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     return inTime(changed);
   }
 
-  async function store(asked: RedisServer, record: PaymentRecord, now: number) {
-    const args = [String(record.leaseUntil), ...recordFields(record)];
+  async function storeRecord(asked: RedisServer, record: PaymentRecord, now: number) {
+    const args = [String(record.leaseUntil), historyLine(beginEvent(record)), ...recordFields(record)];
     const existing = parseRecord(await runScript(asked, scripts.begin, { id: record.id, now, args }));
     if (existing === null) await asked.replicated();
     return existing;
   }
 
-  return {
+  async function listState(state: PaymentState, now: number): Promise<PaymentRecord[]> {
+    const ids = await ask(scripts.list, { now, args: [state] }, z.array(z.string()).parse);
+    const records: PaymentRecord[] = [];
+    for (let n = 0; n < ids.length; n += page) {
+      const { link } = server();
+      const reads = ids
+        .slice(n, n + page)
+        .map((id) => link.send(['HGETALL', recordKey(id)]).then(parseRecord));
+      records.push(...(await inTime(Promise.all(reads))).filter((record) => record !== null));
+    }
+    const outlivedBefore = state === 'DONE' || state === 'REJECTED' ? now - retentionMs : 0;
+    return records.filter((record) => record.state === state && record.updatedAt >= outlivedBefore);
+  }
+
+  const store: PaymentStore = {
+    // Until the store has one of its own.
+    secret: createHash('sha256').update(address.host).digest('hex'),
+    loss: null,
+    async acceptLoss() {},
+    status: async (now) => statusOf(await store.search({}, now)),
     async begin(record, now) {
       const asked = server();
-      const begun = store(asked, record, now);
+      const begun = storeRecord(asked, record, now);
       try {
         return await inTime(begun);
       } catch (error) {
@@ -89,27 +112,24 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
         throw error;
       }
     },
-    finish(id, trackId, { state, ...outcome }, now) {
-      return change(scripts.finish, { id, now, args: [trackId, state, ...recordFields(outcome)] });
+    finish(id, trackId, outcome, now) {
+      const { state, ...fields } = outcome;
+      const event = historyLine(finishEvent(outcome, now));
+      return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
     reopen: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
     find: (id, now) => ask(scripts.find, { id, now, args: [] }, parseRecord),
-    async list(state, now) {
-      const ids = await ask(scripts.list, { now, args: [state] }, z.array(z.string()).parse);
+    async search(query, now) {
+      const states = query.states ?? (['PENDING', 'UNKNOWN', 'DONE', 'REJECTED'] as const);
       const records: PaymentRecord[] = [];
-      for (let n = 0; n < ids.length; n += page) {
-        const { link } = server();
-        const reads = ids
-          .slice(n, n + page)
-          .map((id) => link.send(['HGETALL', recordKey(id)]).then(parseRecord));
-        records.push(...(await inTime(Promise.all(reads))).filter((record) => record !== null));
-      }
-      const outlivedBefore = state === 'DONE' || state === 'REJECTED' ? now - retentionMs : 0;
-      return records
-        .filter((record) => record.state === state && record.updatedAt >= outlivedBefore)
-        .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+      for (const state of states) records.push(...(await listState(state, now)));
+      return applyQuery(records, query);
     },
-    settle: (id, state, settledBy, now) => change(scripts.settle, { id, now, args: [state, settledBy] }),
+    settle(id, state, settledBy, now) {
+      const event = historyLine(settleEvent(state, settledBy, now));
+      return change(scripts.settle, { id, now, args: [state, settledBy, event] });
+    },
     close,
   };
+  return store;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PaymentOutcome, PaymentRecord, PaymentState } from './store.ts';
+import type { PaymentOutcome, PaymentRecord } from './store.ts';
 
 /** What sqlite-store.ts and its thread, sqlite-worker.ts, say to each other. */
 
@@ -22,7 +22,7 @@ export type StoreCall =
     }
   | { readonly method: 'reopen'; readonly id: string; readonly trackId: string }
   | { readonly method: 'find'; readonly id: string; readonly now: number }
-  | { readonly method: 'list'; readonly state: PaymentState; readonly now: number }
+  | { readonly method: 'list'; readonly now: number }
   | {
       readonly method: 'settle';
       readonly id: string;

@@ -13,26 +13,27 @@ export const schema = `
     operation TEXT NOT NULL, bankId TEXT NOT NULL, accountId TEXT NOT NULL,
     toBankId TEXT, toAccountId TEXT, currency TEXT, amount TEXT,
     trackId TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, leaseUntil INTEGER NOT NULL,
-    answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT, awaited INTEGER NOT NULL DEFAULT 1
+    answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT,
+    bankText TEXT, requestId TEXT, replica TEXT, sealedKey TEXT, history TEXT NOT NULL, awaited INTEGER NOT NULL DEFAULT 1
   ) STRICT;
   CREATE INDEX paymentByState ON payment (state, updatedAt);
   PRAGMA user_version = ${schemaVersion};`;
 
 const outlived = `state IN ('DONE', 'REJECTED') AND updatedAt < $before`;
 const endLease = `UPDATE payment SET state = '${leaseEnded.state}', code = '${leaseEnded.code}',
-  message = '${leaseEnded.message}', updatedAt = $now WHERE state = 'PENDING' AND leaseUntil <= $now`;
+  message = '${leaseEnded.message}', updatedAt = $now,
+  history = history || char(10) || $event WHERE state = 'PENDING' AND leaseUntil <= $now`;
 
 export function prepareStatements(database: DatabaseSync) {
   return {
     insert:
       database.prepare(`INSERT INTO payment (id, caller, fingerprint, state, operation, bankId, accountId,
-      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy)
+      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy, bankText, requestId, replica, sealedKey, history)
       VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $toBankId, $toAccountId, $currency, $amount, $trackId,
-      $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy)`),
+      $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy,
+      $bankText, $requestId, $replica, $sealedKey, $history)`),
     read: database.prepare('SELECT * FROM payment WHERE id = $id'),
-    list: database.prepare(
-      `SELECT * FROM payment WHERE state = $state AND NOT (${outlived}) ORDER BY createdAt, id`,
-    ),
+    list: database.prepare(`SELECT * FROM payment WHERE NOT (${outlived})`),
     endLease: database.prepare(`${endLease} AND id = $id`),
     endLeases: database.prepare(endLease),
     forget: database.prepare(`DELETE FROM payment WHERE id = $id AND ${outlived}`),
@@ -41,11 +42,13 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     finish:
       database.prepare(`UPDATE payment SET state = $state, answer = $answer, code = $code, status = $status,
-      message = $message, updatedAt = $now, awaited = 0 WHERE id = $id AND trackId = $trackId AND awaited = 1`),
+      message = $message, bankText = $bankText, updatedAt = $now, awaited = 0,
+      history = history || char(10) || $event WHERE id = $id AND trackId = $trackId AND awaited = 1`),
     reopen: database.prepare(
       `DELETE FROM payment WHERE id = $id AND trackId = $trackId AND state = 'PENDING'`,
     ),
     settle: database.prepare(`UPDATE payment SET state = $state, code = NULL, message = NULL,
-      settledBy = $settledBy, updatedAt = $now, awaited = 0 WHERE id = $id AND state = 'UNKNOWN' AND settledBy IS NULL`),
+      settledBy = $settledBy, updatedAt = $now, awaited = 0,
+      history = history || char(10) || $event WHERE id = $id AND state = 'UNKNOWN' AND settledBy IS NULL`),
   };
 }

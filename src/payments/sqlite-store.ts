@@ -1,4 +1,5 @@
 import { resolve as absolute } from 'node:path';
+import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import {
@@ -9,6 +10,7 @@ import {
   workerAnswer,
 } from './sqlite-protocol.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
+import { applyQuery, statusOf } from './payment-query.ts';
 import { storedRecord } from './stored-record.ts';
 
 export interface SqliteStoreOptions {
@@ -128,7 +130,13 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
     reopen: (id, trackId) => ask({ method: 'reopen', id, trackId }, z.boolean()),
     find: (id, now) => ask({ method: 'find', id, now }, found),
-    list: (state, now) => ask({ method: 'list', state, now }, z.array(storedRecord)),
+    search: async (query, now) =>
+      applyQuery(await ask({ method: 'list', now }, z.array(storedRecord)), query),
+    // Until the store has one of its own.
+    secret: createHash('sha256').update(path).digest('hex'),
+    loss: null,
+    async acceptLoss() {},
+    status: async (now) => statusOf(await store.search({}, now)),
     settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
     close() {
       closing ??= end();

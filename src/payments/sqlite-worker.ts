@@ -1,4 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { beginEvent, finishEvent, leaseEndEvent, settleEvent } from './payment-history.ts';
+import { historyLine } from './stored-record.ts';
 import { inodeOf, isBusy, type OpenFile, openFile } from './sqlite-file.ts';
 import type { StoreCall, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-protocol.ts';
 
@@ -18,7 +20,7 @@ let purgedAt = Number.NEGATIVE_INFINITY;
 
 function run({ statements }: OpenFile, call: StoreCall): unknown {
   const current = (id: string, now: number) => {
-    statements.endLease.run({ id, now });
+    statements.endLease.run({ id, now, event: historyLine(leaseEndEvent(now)) });
     statements.forget.run({ id, before: now - retentionMs });
     return statements.read.get({ id }) ?? null;
   };
@@ -33,25 +35,27 @@ function run({ statements }: OpenFile, call: StoreCall): unknown {
         purgedAt = call.now;
       }
       const found = current(call.record.id, call.now);
-      if (found === null) statements.insert.run({ ...call.record });
+      if (found === null)
+        statements.insert.run({ ...call.record, history: historyLine(beginEvent(call.record)) });
       return found;
     }
     case 'finish': {
-      const { state, answer, code, status, message } = call.outcome;
-      const { id, trackId, now } = call;
-      return statements.finish.run({ id, trackId, state, answer, code, status, message, now }).changes === 1;
+      const { id, trackId, now, outcome } = call;
+      const event = historyLine(finishEvent(outcome, now));
+      return statements.finish.run({ id, trackId, ...outcome, now, event }).changes === 1;
     }
     case 'reopen':
       return statements.reopen.run({ id: call.id, trackId: call.trackId }).changes === 1;
     case 'find':
       return current(call.id, call.now);
     case 'list':
-      statements.endLeases.run({ now: call.now });
-      return statements.list.all({ state: call.state, before: call.now - retentionMs });
+      statements.endLeases.run({ now: call.now, event: historyLine(leaseEndEvent(call.now)) });
+      return statements.list.all({ before: call.now - retentionMs });
     case 'settle': {
       const { id, state, settledBy, now } = call;
-      statements.endLease.run({ id, now });
-      return statements.settle.run({ id, state, settledBy, now }).changes === 1;
+      statements.endLease.run({ id, now, event: historyLine(leaseEndEvent(now)) });
+      const event = historyLine(settleEvent(state, settledBy, now));
+      return statements.settle.run({ id, state, settledBy, now, event }).changes === 1;
     }
   }
 }

@@ -15,13 +15,30 @@ export interface PaymentOutcome {
   readonly status: number | null;
   /** The error's message, which holds no secret; null where it succeeded. */
   readonly message: string | null;
+  /** What the bank said, bounded and without credentials, for the operator; null where it said nothing. */
+  readonly bankText: string | null;
 }
 
-/** What is kept of one payment: no credential, and no idempotency key in the clear. */
+/** One change of a payment's state, for its story. What is not known is absent. */
+export interface PaymentEvent {
+  readonly state: PaymentState;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Which process wrote it; absent where a lease ended, which whoever looks first notices. */
+  readonly replica?: string | undefined;
+  /** The X-Request-Id of the request that made the change. */
+  readonly requestId?: string | undefined;
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly bankText?: string | undefined;
+  readonly settledBy?: string | undefined;
+}
+
+/** What is kept of one payment: no credential, and no idempotency key in the clear. Every text is bounded. */
 export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
   readonly id: string;
-  /** SHA-256, in hex, of the caller alone, so that an operator can group payments. */
+  /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
   readonly caller: string;
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
   readonly fingerprint: string;
@@ -46,6 +63,43 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly leaseUntil: number;
   /** Who settled an UNKNOWN record, and why; null where nobody did. */
   readonly settledBy: string | null;
+  /** The X-Request-Id of the request that sent the payment; null where there was none. */
+  readonly requestId: string | null;
+  /** Which process sent it: its host and process id; null where it is not known. */
+  readonly replica: string | null;
+  /** The idempotency key, which only the caller with the same subscription key can open (sealed-key.ts); null in older records. */
+  readonly sealedKey: string | null;
+  /** Every change of its state, oldest first. The store appends to it. */
+  readonly history: readonly PaymentEvent[];
+}
+
+/** Which records are searched for. All that is given has to hold. */
+export interface PaymentQuery {
+  /** Any state where it is left out. */
+  readonly states?: readonly PaymentState[] | undefined;
+  /** How the record's id begins. */
+  readonly idPrefix?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly trackId?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** The account that pays or is paid. */
+  readonly accountId?: string | undefined;
+  /** When it began, in milliseconds since 1970: from `since` on, and before `until`. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Newest first; oldest first where it is left out. */
+  readonly newestFirst?: boolean | undefined;
+  /** How many at most; all where it is left out. */
+  readonly limit?: number | undefined;
+}
+
+/** What a store holds, for the start, the metrics and the operator. */
+export interface StoreStatus {
+  readonly records: number;
+  readonly pending: number;
+  readonly unknown: number;
+  /** When the newest record began, in milliseconds since 1970; null where there is none. */
+  readonly newestAt: number | null;
 }
 
 /** What becomes of a record that is still PENDING when its lease ends; the same words in every store. */
@@ -57,6 +111,16 @@ export const leaseEnded = {
 
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
 export interface PaymentStore {
+  /** The store's secret, made with it: callers are hashed under it. Hexadecimal. */
+  readonly secret: string;
+  /**
+   * Why payments are refused although the store answers: it holds fewer records than were written to it. Null where
+   * it holds all. While it is not null, `begin` fails with StoreUnavailable.
+   */
+  readonly loss: string | null;
+  /** An operator's word that lost records are to be gone on without; `loss` is null from then on. */
+  acceptLoss(acceptedBy: string, now: number): Promise<void>;
+  status(now: number): Promise<StoreStatus>;
   /**
    * Stores the record, durably, unless there is one with its id.
    * Shape: null where it was stored; else the record that was there. A PENDING one whose lease has ended is
@@ -75,8 +139,8 @@ export interface PaymentStore {
   reopen(id: string, trackId: string): Promise<boolean>;
   /** The record with this id, treated as `begin` treats it; null where there is none. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
-  /** All records in this state, oldest first. */
-  list(state: PaymentState, now: number): Promise<PaymentRecord[]>;
+  /** The records that a query asks for. By state, by caller, and by id, it is answered from an index. */
+  search(query: PaymentQuery, now: number): Promise<PaymentRecord[]>;
   /**
    * An operator's word on an UNKNOWN record: DONE or REJECTED; its code and message go, which held no more.
    * Shape: true where it was UNKNOWN and unsettled.

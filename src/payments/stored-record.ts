@@ -1,5 +1,25 @@
 import { z } from 'zod';
-import type { PaymentRecord } from './store.ts';
+import type { PaymentEvent, PaymentRecord } from './store.ts';
+
+const event: z.ZodType<PaymentEvent> = z.object({
+  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
+  at: z.number(),
+  replica: z.string().optional(),
+  requestId: z.string().optional(),
+  status: z.number().optional(),
+  code: z.string().optional(),
+  bankText: z.string().optional(),
+  settledBy: z.string().optional(),
+});
+
+/** A history is kept as text, a line of JSON for each event: appending one is joining texts, in every store. */
+export const historyLine = (entry: PaymentEvent): string => JSON.stringify(entry);
+
+const history = z
+  .string()
+  .transform((lines) =>
+    z.array(event).parse(lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))),
+  );
 
 /** A payment's record as a store reads it back; what a store keeps beside it falls away. */
 export const storedRecord: z.ZodType<PaymentRecord> = z.object({
@@ -23,4 +43,9 @@ export const storedRecord: z.ZodType<PaymentRecord> = z.object({
   status: z.number().nullable(),
   message: z.string().nullable(),
   settledBy: z.string().nullable(),
+  bankText: z.string().nullable(),
+  requestId: z.string().nullable(),
+  replica: z.string().nullable(),
+  sealedKey: z.string().nullable().default(null),
+  history,
 });

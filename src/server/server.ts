@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ErrorCode, errorCodes } from '../bank/error.ts';
+import { type ErrorCode, errorCodes, requestSentNothing } from '../bank/error.ts';
 import type { Answer } from './answer.ts';
 import { UnreadBytes } from './connection.ts';
 import { callerKeyByHeaders } from './credentials.ts';
@@ -80,9 +80,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       if (typeof entered === 'string') {
         options.onShed?.(entered);
         headers.push('Retry-After', '1');
-        refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
-          retryAfter: 1,
-        });
+        const message = `bankql has too much to do. ${requestSentNothing}`;
+        refuse(response, 503, headers, message, 'OVERLOADED', { retryAfter: 1 });
         return;
       }
       response.once('close', entered);

@@ -133,7 +133,8 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       rates.inc({ refused: what, budget });
     },
     onPayment(entry: AuditEntry) {
-      payments.inc({ operation: entry.operation, state: entry.state });
+      // What the log repeats happened once.
+      if (entry.event === undefined) payments.inc({ operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };

@@ -86,6 +86,11 @@ test.each<[string, Record<string, string>, string]>([
   ['BANK_SUBSCRIPTION_KEY', { ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
   ['STATE_ALLOW_VOLATILE', { STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
   ['STATE_WAIT_REPLICAS', { STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],
+  ...['abc', '399', '500', '4000', '400;409', ','].map((text): [string, Record<string, string>, string] => [
+    'BANK_PAYMENT_REJECTED_STATUSES',
+    { BANK_PAYMENT_REJECTED_STATUSES: text },
+    'from 400 to 499',
+  ]),
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
   ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
@@ -99,6 +104,13 @@ test.each<[string, Record<string, string>, string]>([
     expect(read).toThrow(part);
   },
 );
+
+test('the statuses with which a bank refuses payments are those that are named, or bankql knows', () => {
+  expect(readConfig({}).paymentRejectedStatuses).toBeUndefined();
+  expect(readConfig({ BANK_PAYMENT_REJECTED_STATUSES: '400, 409 422' }).paymentRejectedStatuses).toEqual(
+    new Set([400, 409, 422]),
+  );
+});
 
 test('a password in an address is not repeated', () => {
   expect(() => readConfig({ BANK_BASE_URL: 'https://me:secret@bank.example' })).toThrow(

@@ -138,7 +138,8 @@ async function readRecords(stateUrl: string): Promise<PaymentRecord[]> {
   try {
     const records: PaymentRecord[] = [];
     // One after the other: the first list is what ends the leases.
-    for (const state of states) records.push(...(await store.list(state, Date.now() + 3_600_000)));
+    for (const state of states)
+      records.push(...(await store.search({ states: [state] }, Date.now() + 3_600_000)));
     return records;
   } finally {
     await store.close();

@@ -6,7 +6,7 @@ import { runOperatorCommand } from '../../src/payments/operator-command.ts';
 import { createSqliteStore } from '../../src/payments/sqlite-store.ts';
 import type { PaymentRecord, PaymentStore } from '../../src/payments/store.ts';
 import { runProcess } from '../support/process.ts';
-import { done, lease, pending, rejected, retentionMs, start, unknown } from './store-conformance.ts';
+import { done, lease, pending, rejected, retentionMs, start, unknown, stored } from './store-conformance.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -116,7 +116,7 @@ describe('list', () => {
 
   it('gives whole records as JSON', async () => {
     const { output } = await run('list', '--json', '--state', 'done');
-    expect(JSON.parse(output)).toEqual([pending({ id: ids.done, ...done })]);
+    expect(JSON.parse(output)).toEqual([stored({ id: ids.done, ...done })]);
   });
 
   it('says when there is none', async () => {

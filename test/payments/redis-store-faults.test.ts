@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRedisStore, type RedisStoreOptions } from '../../src/payments/redis-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { durable, freePort, hasRedis, startRedis, type TestRedis } from '../support/redis.ts';
-import { done, lease, pending, retentionMs, start, unknown } from './store-conformance.ts';
+import { done, lease, pending, retentionMs, start, unknown, stored } from './store-conformance.ts';
 
 const { id, trackId } = pending();
 const again = pending({ trackId: 'attempt-2' });
@@ -52,7 +52,11 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     it('before a payment makes the store unavailable in time, and is used again when it is back', async () => {
       const store = await open();
       await redis.kill();
-      const calls = [store.begin(pending(), start), store.find(id, start), store.list('DONE', start)];
+      const calls = [
+        store.begin(pending(), start),
+        store.find(id, start),
+        store.search({ states: ['DONE'] }, start),
+      ];
       for (const { took } of await Promise.all(calls.map(failure))) expect(took).toBeLessThan(600);
       const { message } = await failure(store.begin(pending(), start));
       expect(message).toContain(`${redis.url}/0 is not available: `);
@@ -68,9 +72,9 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await failure(store.finish(id, trackId, done, start));
       await redis.restart();
       await answers(store).toBeNull();
-      expect(await store.begin(again, start)).toEqual(pending());
+      expect(await store.begin(again, start)).toEqual(stored());
       expect(await store.finish(id, trackId, done, start)).toBe(true);
-      expect(await store.find(id, start)).toEqual(pending(done));
+      expect(await store.find(id, start)).toEqual(stored(done));
     });
 
     it('while payments begin stores each of them or nothing', async () => {
@@ -84,7 +88,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await redis.restart();
       await answers(store).toBeNull();
       // Those that failed are taken back before anything else.
-      const kept = new Set((await store.list('PENDING', start)).map((record) => record.id));
+      const kept = new Set((await store.search({ states: ['PENDING'] }, start)).map((record) => record.id));
       expect([...kept].sort()).toEqual(ids.filter((_, n) => results[n]?.status === 'fulfilled').sort());
     });
 
@@ -121,7 +125,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       redis.resume();
       await answers(store).toBeNull();
       await expect
-        .poll(async () => (await store.list('PENDING', start)).map((record) => record.id))
+        .poll(async () => (await store.search({ states: ['PENDING'] }, start)).map((record) => record.id))
         .toEqual(['before']);
       expect(await store.begin(again, start)).toBeNull();
     });
@@ -204,7 +208,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await redis.kill();
       await redis.restart(durable);
       await answers(store).toBeNull();
-      expect(await store.begin(again, start)).toEqual(pending());
+      expect(await store.begin(again, start)).toEqual(stored());
     });
 
     it('and has, is refused until bankql is started again, so that no payment is sent twice', async () => {
@@ -243,9 +247,9 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(pending(), start)).toBeNull();
       expect(await store.finish(id, trackId, unknown, start)).toBe(true);
       expect(await store.settle(id, 'DONE', 'ops', start)).toBe(true);
-      expect(await store.list('DONE', start)).toHaveLength(1);
+      expect(await store.search({ states: ['DONE'] }, start)).toHaveLength(1);
       await store.begin(pending({ id: 'b' }), start);
-      expect(await store.list('UNKNOWN', start + lease)).toHaveLength(1);
+      expect(await store.search({ states: ['UNKNOWN'] }, start + lease)).toHaveLength(1);
       await store.begin(pending({ id: 'c' }), start + 2 * retentionMs);
       expect(await store.reopen('c', trackId)).toBe(true);
       await redis.kill();
@@ -294,7 +298,9 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
         failure(store.begin(pending({ id: `p-${n}` }), start)),
       );
       for (const { took } of await Promise.all(begins)) expect(took).toBeLessThan(600);
-      await expect.poll(() => store.list('PENDING', start).catch(() => 'not yet')).toEqual([]);
+      await expect
+        .poll(() => store.search({ states: ['PENDING'] }, start).catch(() => 'not yet'))
+        .toEqual([]);
     });
   });
 
@@ -308,7 +314,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       .toMatchObject({ message: expect.stringContaining('it is a replica') });
     await redis.command('REPLICAOF', 'NO', 'ONE');
     await answers(store).toBeNull();
-    expect(await store.begin(again, start)).toEqual(pending());
+    expect(await store.begin(again, start)).toEqual(stored());
   });
 
   it('a begin whose answer came too late is taken back', async () => {
@@ -343,6 +349,6 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await refusal({ create: false })).toContain('it holds no payments of bankql');
     expect(await redis.command('DBSIZE')).toBe(0);
     await open();
-    expect(await (await open({ create: false })).list('UNKNOWN', start)).toEqual([]);
+    expect(await (await open({ create: false })).search({ states: ['UNKNOWN'] }, start)).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import {
   rejected,
   retentionMs,
   start,
+  stored,
 } from './store-conformance.ts';
 
 describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)', () => {
@@ -50,7 +51,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await first.begin(pending(), start);
     await first.close();
     const second = await open();
-    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(pending());
+    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
     expect(await second.finish(id, trackId, done, start)).toBe(true);
   });
 
@@ -73,7 +74,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       .toContain('cluster_state:ok');
     const store = await open({ address: node.address });
     await store.begin(pending(), start);
-    expect(await store.list('UNKNOWN', start + lease)).toMatchObject([{ id }]);
+    expect(await store.search({ states: ['UNKNOWN'] }, start + lease)).toMatchObject([{ id }]);
     expect(await store.settle(id, 'DONE', 'ops', start + lease)).toBe(true);
   });
 
@@ -92,10 +93,10 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await store.begin(pending(), start);
     await store.finish(id, trackId, done, start);
     await expect.poll(() => redis.command('EXISTS', key)).toBe(0);
-    expect(await store.list('DONE', start)).toEqual([]);
+    expect(await store.search({ states: ['DONE'] }, start)).toEqual([]);
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toBeNull();
     expect(await redis.command('PTTL', key)).toBe(-1);
-    expect(await store.list('PENDING', start)).toEqual([pending({ trackId: 'attempt-2' })]);
+    expect(await store.search({ states: ['PENDING'] }, start)).toEqual([stored({ trackId: 'attempt-2' })]);
   });
 
   it('never lets a PENDING or UNKNOWN record expire, until it is settled', async () => {
@@ -112,14 +113,14 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const store = await open();
     const ids = Array.from({ length: 450 }, (_, n) => `p-${String(n).padStart(3, '0')}`);
     await Promise.all(ids.map((other) => store.begin(pending({ id: other }), start)));
-    expect((await store.list('PENDING', start)).map((record) => record.id)).toEqual(ids);
+    expect((await store.search({ states: ['PENDING'] }, start)).map((record) => record.id)).toEqual(ids);
   });
 
   it('runs where the server has forgotten its scripts', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await redis.command('SCRIPT', 'FLUSH');
-    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(pending());
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
   });
 
   it('stores nothing where the server has no memory left, and still writes how payments ended', async () => {
@@ -133,6 +134,6 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     } finally {
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
     }
-    expect(await store.list('PENDING', start)).toEqual([]);
+    expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
   });
 });

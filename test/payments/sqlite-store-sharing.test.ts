@@ -9,7 +9,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { createSqliteStore } from '../../src/payments/sqlite-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
-import { done, pending, retentionMs, start } from './store-conformance.ts';
+import { done, pending, retentionMs, start, stored } from './store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
 const opened: PaymentStore[] = [];
@@ -163,7 +163,7 @@ describe("another process's lock", () => {
     await setTimeout(600);
     release();
     expect((await settled).map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
-    expect(await store.list('PENDING', start)).toEqual([]);
+    expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
   });
 });
 
@@ -190,7 +190,7 @@ describe('a call that fails', () => {
     for (const result of results) {
       if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable);
     }
-    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(pending());
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
     expect(await store.finish(pending().id, 'attempt-1', done, start)).toBe(true);
   });
 
@@ -202,7 +202,7 @@ describe('a call that fails', () => {
     await expect(store.find('p-0', start)).rejects.toThrow('it is closed');
     expect(await Promise.all(begins)).toEqual(Array(50).fill(null));
     await closed;
-    expect(await (await open(path)).list('PENDING', start)).toHaveLength(50);
+    expect(await (await open(path)).search({ states: ['PENDING'] }, start)).toHaveLength(50);
   });
 
   it('is one too many for a thread that does not answer', async () => {

@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSqliteStore } from '../../src/payments/sqlite-store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
-import { describePaymentStore, done, pending, retentionMs, start } from './store-conformance.ts';
+import { describePaymentStore, done, pending, retentionMs, start, stored } from './store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-store-'));
 const opened: PaymentStore[] = [];
@@ -54,8 +54,8 @@ describe('the file', () => {
     await first.close();
 
     const second = await open(path);
-    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(pending());
-    expect(await second.find('b', start)).toEqual(pending({ id: 'b', ...done }));
+    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
+    expect(await second.find('b', start)).toEqual(stored({ id: 'b', ...done }));
     expect(await second.finish(pending().id, 'attempt-1', done, start)).toBe(true);
   });
 
@@ -103,7 +103,7 @@ describe('the file', () => {
     expect(count()).toBe(100);
     await store.begin(pending({ id: 'c', leaseUntil: later + 120_000 }), later + 60_000);
     expect(count()).toBe(0);
-    expect(await store.list('PENDING', later)).toHaveLength(3);
+    expect(await store.search({ states: ['PENDING'] }, later)).toHaveLength(3);
   });
 });
 
@@ -188,7 +188,7 @@ describe('a file that changes under the running store', () => {
     expect(existsSync(path)).toBe(false);
     rmSync(dirname(path), { recursive: true });
     renameSync(`${dirname(path)}-away`, dirname(path));
-    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(pending());
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
   });
 
   it('is opened anew where another store has taken its place', async () => {
@@ -203,7 +203,7 @@ describe('a file that changes under the running store', () => {
     expect(await store.find(pending().id, start)).toBeNull();
     expect(await store.begin(pending(), start)).toBeNull();
     await store.close();
-    expect(await (await open(path)).find(pending().id, start)).toEqual(pending());
+    expect(await (await open(path)).find(pending().id, start)).toEqual(stored());
   });
 
   it('is refused where it is empty or broken', async () => {

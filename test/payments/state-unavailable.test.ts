@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/open-store.ts';
+import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { type Act, reply } from '../support/faulty-bank.ts';
 import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
@@ -83,8 +84,10 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const trackId = bank.of('between')[0]?.trackId;
     expect(told).toMatchObject({ code: 'DONE', replayed: false, trackId });
     bank.decide = accept;
-    expect((await pay(bankql.url, transfer('between'))).code).toBe('STATE_UNAVAILABLE');
+    // The process that sent it knows, whatever became of the store.
+    expect(await pay(bankql.url, transfer('between'))).toEqual({ ...told, replayed: true });
     await giveBack();
+    expect((await payToTheEnd(bankql.url, 'after-between')).code).toBe('DONE');
     expect(await payToTheEnd(bankql.url, 'between')).toEqual({ ...told, replayed: true });
     expect(bank.of('between')).toHaveLength(1);
   });
@@ -95,11 +98,44 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     expect(told).toMatchObject({ code: 'BANK_REJECTED', status: 422, trackId: bank.of('no')[0]?.trackId });
     bank.decide = accept;
     await giveBack();
+    expect((await payToTheEnd(bankql.url, 'after-no')).code).toBe('DONE');
     expect(await payToTheEnd(bankql.url, 'no')).toMatchObject({
       code: 'BANK_REJECTED',
       trackId: told.trackId,
     });
     expect(bank.of('no')).toHaveLength(1);
+  });
+
+  test('a process that is told to end before it could record an answer leaves it in the log', async () => {
+    await using other = await startProcess({ BANK_BASE_URL: bank.url, STATE_URL: state.url });
+    const giveBack = takeAwayBeforeTheAnswer(accept);
+    const told = await pay(other.url, transfer('logged'));
+    expect(told).toMatchObject({ code: 'DONE', replayed: false });
+    const began = performance.now();
+    expect(await other.stop('SIGTERM')).toBe(0);
+    expect(performance.now() - began).toBeLessThan(8000);
+    await giveBack();
+    bank.decide = accept;
+
+    const ends = other
+      .output()
+      .split('\n')
+      .flatMap((line) => parseUnwrittenEnd(line) ?? []);
+    expect(ends).toMatchObject([{ trackId: told.trackId, outcome: { state: 'DONE', status: 201 } }]);
+    for (const secret of Object.values(credentials)) expect(other.output()).not.toContain(secret);
+    const store = await openStore(state.url, { retentionMs: 86_400_000 });
+    const [end] = ends;
+    // A store that was held up may have had the record's end on its way already.
+    const before = await store.find(end?.id ?? '', Date.now());
+    expect(await writeEnd(store, end ?? expect.unreachable())).toBe(before?.state !== 'DONE');
+    expect(await store.find(end?.id ?? '', Date.now())).toMatchObject({
+      state: 'DONE',
+      replica: expect.stringMatching(/:\d+$/),
+    });
+    await store.close();
+    expect((await payToTheEnd(bankql.url, 'after-logged')).code).toBe('DONE');
+    expect(await payToTheEnd(bankql.url, 'logged')).toEqual({ ...told, replayed: true });
+    expect(bank.of('logged')).toHaveLength(1);
   });
 
   test('a process that ends before it could record an answer leaves an unknown outcome, never a second request', async () => {

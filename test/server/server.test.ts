@@ -89,7 +89,14 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
   const fail = () => Promise.reject(new Error('the secret of the inside'));
   await using other = createTestBankql({
     bankUrl: bank.url,
-    payments: { pay: fail, find: fail, idle: async () => {} },
+    payments: {
+      pay: fail,
+      isKnown: fail,
+      find: fail,
+      search: fail,
+      unwrittenEnds: () => 0,
+      idle: async () => {},
+    },
   });
   const result = await other.ask('{ payment(idempotencyKey: "k") { state } bank { bankId } }');
   expect(result.data).toEqual({ payment: null, bank: { bankId: 'BANK' } });
@@ -112,15 +119,24 @@ test('while the state store is down payments are refused and reads go on', async
     finish: down,
     reopen: down,
     find: down,
-    list: down,
+    search: down,
     settle: down,
+    status: down,
+    acceptLoss: down,
+    secret: '',
+    loss: null,
     close: async () => {},
   };
   await using other = createTestBankql({ bankUrl: bank.url, store });
   const result = await other.ask(
     'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
   );
-  expect(result.errors?.[0]?.extensions).toEqual({ code: 'STATE_UNAVAILABLE', retryable: true });
+  expect(result.errors?.[0]?.extensions).toEqual({
+    code: 'STATE_UNAVAILABLE',
+    idempotencyKey: 'k',
+    retryAfter: 2,
+    retryable: true,
+  });
   expect(bank.calls).toEqual([]);
   const read = await other.ask('{ bank { branches { totalCount } } payment(idempotencyKey: "k") { state } }');
   expect(read.data).toEqual({ bank: { branches: { totalCount: 0 } }, payment: null });

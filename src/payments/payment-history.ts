@@ -1,0 +1,25 @@
+import type { PaymentEvent, PaymentOutcome, PaymentRecord } from './store.ts';
+
+/** What a store appends to a record's history: what is null is left out. */
+
+export const beginEvent = ({ createdAt, replica, requestId }: PaymentRecord): PaymentEvent =>
+  withoutNulls({ state: 'PENDING', at: createdAt, replica, requestId });
+
+/** Of the attempt that sent it: its replica and request are those of the record's beginning. */
+export const finishEvent = ({ state, status, code, bankText }: PaymentOutcome, at: number): PaymentEvent =>
+  withoutNulls({ state, at, status, code, bankText });
+
+export const leaseEndEvent = (at: number): PaymentEvent => ({ state: 'UNKNOWN', at });
+
+export const settleEvent = (state: PaymentEvent['state'], settledBy: string, at: number): PaymentEvent => ({
+  state,
+  at,
+  settledBy,
+});
+
+type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
+
+function withoutNulls(event: Nullable<PaymentEvent>): PaymentEvent {
+  const entries = Object.entries(event).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as unknown as PaymentEvent;
+}

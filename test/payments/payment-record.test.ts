@@ -1,0 +1,74 @@
+import { createHash, createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
+import { hashCaller } from '../../src/payments/payment-record.ts';
+import { createPayments } from '../../src/payments/payments.ts';
+import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+const pay = (key: string) =>
+  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+
+describe("a caller's hash", () => {
+  it('is the older one, keyed with the secret, so that older records can be carried over', () => {
+    const older = createHash('sha256').update('["provider","caller"]').digest('hex');
+    expect(hashCaller('secret', 'provider', 'caller')).toBe(
+      createHmac('sha256', 'secret').update(older).digest('hex'),
+    );
+  });
+
+  it('tells callers and stores apart', () => {
+    const hashes = [
+      hashCaller('s', 'a', 'b'),
+      hashCaller('s', 'a', 'c'),
+      hashCaller('s', 'ab', ''),
+      hashCaller('t', 'a', 'b'),
+    ];
+    expect(new Set(hashes).size).toBe(4);
+  });
+});
+
+it('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
+  await using bank = await startRecordingBank();
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const options = testOptions({ bankUrl: bank.url });
+  let requestId: string | null = 'request-1';
+  const payments = createPayments({
+    bank: options.bank,
+    store,
+    leaseMs: 10_000,
+    audit: (entry) => void options.audit.push(entry),
+    requestId: () => requestId,
+    replica: 'host:7',
+  });
+  await using bankql = createTestBankql({ bankUrl: bank.url, payments });
+  bank.otherwise({ status: 422, body: { message: `no money, ${credentials['Auth-ID']}` } });
+  await bankql.ask(pay('key'));
+  requestId = null;
+  bank.otherwise({ status: 500, body: { message: 'disk full' } });
+  await bankql.ask(pay('other'));
+
+  const caller = hashCaller(store.secret, credentials['Auth-Provider-Name'], credentials['Auth-ID']);
+  const [refused, unknown] = await store.search({ caller }, Date.now());
+  expect(refused).toMatchObject({
+    state: 'REJECTED',
+    status: 422,
+    requestId: 'request-1',
+    replica: 'host:7',
+    bankText: 'no money, [redacted]',
+  });
+  expect(refused?.history).toMatchObject([
+    { state: 'PENDING', requestId: 'request-1', replica: 'host:7' },
+    { state: 'REJECTED', status: 422, code: 'BANK_REJECTED', bankText: 'no money, [redacted]' },
+  ]);
+  // What is for the operator is not for the client: it stands in the record, and not in the error's message.
+  expect(unknown).toMatchObject({ state: 'UNKNOWN', requestId: null, bankText: 'disk full' });
+  expect(unknown?.message).not.toContain('disk full');
+  expect(JSON.stringify([refused, unknown, options.audit])).not.toMatch(/the-caller|the-provider|"key"/);
+  expect(options.audit.find(({ state }) => state === 'REJECTED')).toMatchObject({
+    requestId: 'request-1',
+    replica: 'host:7',
+    bankText: 'no money, [redacted]',
+    caller,
+  });
+});
