@@ -25,11 +25,11 @@ export function searchSql(query: PaymentQuery, before: number): Search {
   if (caller !== undefined) ask('caller = $caller', { caller });
   if (states !== undefined) {
     const names = states.map((_, n) => `$state${n}`);
-    // Few records have the same id, caller, request or Track-ID; many have the same state. The plus keeps SQLite, which
-    // does not know that, from its index.
-    const column = [idPrefix, trackId, requestId, caller].some((given) => given !== undefined)
-      ? '+state'
-      : 'state';
+    // Few records have the same id, caller, request or Track-ID, or are not finished; many are. The plus keeps SQLite,
+    // which does not know that, from the states' index.
+    const fewer = [idPrefix, trackId, requestId, caller].some((given) => given !== undefined);
+    const many = states.some((state) => state === 'DONE' || state === 'REJECTED');
+    const column = fewer || many ? '+state' : 'state';
     ask(
       `${column} IN (${names.join(', ')})`,
       Object.fromEntries(states.map((state, n) => [`state${n}`, state])),

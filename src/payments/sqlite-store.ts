@@ -38,8 +38,8 @@ const status = z.object({
   newestAt: z.number().nullable(),
 });
 
-/** Starting a thread and making a file may take longer than a call does. */
-const startTimeoutMs = 10_000;
+/** Upgrading an older file rewrites all of its records; a lock is waited for no longer than for a call. */
+const startTimeoutMs = 600_000;
 
 /** Reading many records may take longer than a payment waits. */
 const searchFactor = 20;
@@ -53,6 +53,9 @@ const maxUnanswered = 1_000;
  * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each
  * commit). The file has to be on a local disk. A worker thread holds it, so that a lock of another process
  * delays payments and nothing else; a worker that died is replaced at the next call.
+ *
+ * It refuses payments where it holds less than its high-water mark says (witness.ts); what is old enough to be forgotten
+ * is decided by a time on which the processes agree (sqlite-clock.ts).
  *
  * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
  * disk failed, or the commit took longer than the timeout and the `reopen` that follows it failed too. Then a

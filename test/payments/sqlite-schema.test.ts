@@ -155,6 +155,7 @@ describe('a search', () => {
     ['a Track-ID', { trackId: 't', states: ['DONE'] }, 'paymentByTrackId (trackId=?)'],
     ['a request id', { requestId: 'r', states: ['DONE'] }, 'paymentByRequestId (requestId=?)'],
     ['a state', { states: ['UNKNOWN'] }, 'paymentByState (state=?)'],
+    ['a state of many', { states: ['DONE'], newestFirst: true, limit: 5 }, 'paymentByTime'],
     [
       'a time',
       { since: 1, until: 2, newestFirst: true, limit: 5 },
