@@ -57,6 +57,7 @@ export interface Config {
     readonly retentionMs: number;
     readonly allowVolatile: boolean;
     readonly waitReplicas: number;
+    readonly witness: string | undefined;
   };
 }
 
@@ -143,6 +144,7 @@ function configOf(values: Values): Config {
       retentionMs: values.IDEMPOTENCY_TTL_DAYS * day,
       allowVolatile: values.STATE_ALLOW_VOLATILE,
       waitReplicas: values.STATE_WAIT_REPLICAS,
+      witness: values.STATE_WITNESS,
     },
     sandbox: {
       port: values.SANDBOX_PORT,

@@ -131,7 +131,13 @@ export const variables = {
     ),
     section: 'payments',
     description:
-      'where records of payments are kept: `sqlite:PATH`, `redis://…`, `rediss://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+      'where records of payments are kept: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+  },
+  STATE_WITNESS: {
+    ...optional(anyText),
+    section: 'payments',
+    description:
+      'a file, on another disk than the records, that knows how many payments were begun: a store that lost some is noticed ([how](payments.md#a-store-that-lost-records))',
   },
   STATE_ALLOW_VOLATILE: {
     ...flag(false),

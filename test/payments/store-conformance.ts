@@ -5,6 +5,8 @@ import {
   type PaymentStore,
   StoreUnavailable,
 } from '../../src/payments/store.ts';
+import { describeHistory } from './store-history-conformance.ts';
+import { describeSearch } from './store-search-conformance.ts';
 
 /** The retention of every store that the suite opens, and the time at which its tests begin. */
 export const retentionMs = 30 * 24 * 60 * 60 * 1000;
@@ -330,6 +332,19 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       });
     });
 
+    describeHistory(() => store);
+    describeSearch(() => store);
+
+    it('has a secret, and no loss; to accept none changes nothing', async () => {
+      expect(store.secret).toMatch(/^[0-9a-f]{64}$/);
+      expect(store.loss).toBeNull();
+      await begin();
+      await store.acceptLoss('Ada: for no reason', start);
+      expect(store.loss).toBeNull();
+      expect(await find()).toEqual(stored());
+      expect(await begin({ id: 'b' })).toBeNull();
+    });
+
     it('finds nothing in an empty store', async () => {
       expect(await find()).toBeNull();
       expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
@@ -345,6 +360,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       await expect(store.reopen(id, trackId)).rejects.toThrow(StoreUnavailable);
       await expect(find()).rejects.toThrow(StoreUnavailable);
       await expect(store.search({ states: ['DONE'] }, start)).rejects.toThrow(StoreUnavailable);
+      await expect(store.status(start)).rejects.toThrow(StoreUnavailable);
       await expect(store.settle(id, 'DONE', 'ops', start)).rejects.toThrow(StoreUnavailable);
     });
   });
