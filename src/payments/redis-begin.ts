@@ -37,8 +37,8 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
   }
 
   async function storeRecord(asked: RedisServer, record: PaymentRecord, now: number) {
-    const { createdAt, updatedAt, leaseUntil, ...fields } = record;
-    const args = [createdAt, updatedAt, leaseUntil].map(String);
+    const { caller, createdAt, updatedAt, leaseUntil, ...fields } = record;
+    const args = [caller, createdAt, updatedAt, leaseUntil].map(String);
     args.push(timelessLine(beginEvent(record)), ...recordFields(fields));
     const reply = await runScript(asked, scripts.begin, { id: record.id, now, args }).catch(
       (error: Error) => {

@@ -82,42 +82,40 @@ end
 local function moved(time) return text(time + shift) end
 local outlivedBefore = text(now - ARGV[3])
 
--- Appends an event, which is JSON without its time, to the record's history.
-local function tell(key, event, at)
-  local line = '{"at":' .. at .. ',' .. string.sub(event, 2)
-  redis.call('HSET', key, 'history', (redis.call('HMGET', key, 'history')[1] or '') .. '\\n' .. line)
+-- A line of a record's history: an event, which is JSON without its time, and the time.
+local function line(event, at)
+  return '\\n{"at":' .. at .. ',' .. string.sub(event, 2)
 end
 
 local function callerIndex(caller, state)
   return '${callerPrefix}' .. caller .. (open[state] and ':open' or ':finished')
 end
 
-local function move(key, id, from, to, score)
-  local caller, createdAt = unpack(redis.call('HMGET', key, 'caller', 'createdAt'))
+local function move(key, id, from, to, event)
+  local caller, createdAt, history = unpack(redis.call('HMGET', key, 'caller', 'createdAt', 'history'))
   redis.call('ZREM', index[from], id)
-  redis.call('ZADD', index[to], text(math.max(score, createdAt)), id)
-  redis.call('HSET', key, 'state', to, 'updatedAt', now)
+  redis.call('ZADD', index[to], open[to] and createdAt or text(math.max(now, createdAt)), id)
+  redis.call('HSET', key, 'state', to, 'updatedAt', now, 'history', (history or '') .. line(event, now))
+  if open[to] then return end
   redis.call('ZREM', callerIndex(caller, from), id)
   redis.call('ZADD', callerIndex(caller, to), createdAt, id)
-  if open[to] then return end
-  redis.call('PEXPIRE', key, ARGV[3])
   redis.call('PEXPIRE', callerIndex(caller, to), ARGV[3])
+  redis.call('PEXPIRE', key, ARGV[3])
 end
 
 local function endLease(key, id)
-  local state, leaseUntil, createdAt = unpack(redis.call('HMGET', key, 'state', 'leaseUntil', 'createdAt'))
+  local state, leaseUntil = unpack(redis.call('HMGET', key, 'state', 'leaseUntil'))
   if state ~= 'PENDING' or tonumber(leaseUntil) > tonumber(now) then return false end
-  move(key, id, 'PENDING', '${leaseEnded.state}', createdAt)
+  move(key, id, 'PENDING', '${leaseEnded.state}', '{"state":"${leaseEnded.state}"}')
   redis.call('HSET', key, 'code', '${leaseEnded.code}', 'message', '${leaseEnded.message}')
-  tell(key, '{"state":"${leaseEnded.state}"}', now)
   return true
 end
 
 -- The record as it is now; false where there is none, or where it has outlived the retention.
 local function current(id)
-  endLease(record, id)
   local state, updatedAt = unpack(redis.call('HMGET', record, 'state', 'updatedAt'))
   if not state or (not open[state] and tonumber(updatedAt) < tonumber(outlivedBefore)) then return false end
+  endLease(record, id)
   return redis.call('HGETALL', record)
 end
 

@@ -6,13 +6,14 @@ import { script } from './redis-script.ts';
 export const maxEntries = 100;
 
 /**
- * KEYS: the record. ARGV: its id, its createdAt, updatedAt and leaseUntil, the event, then its other fields and their
- * values. Answers with the record that was there, or with numbers: how many payments were ever begun, when the newest
- * was, and of the indexes how many entries were removed, how many were due, and how many there are.
+ * KEYS: the record. ARGV: its id, its caller, createdAt, updatedAt and leaseUntil, the event, then its other fields and
+ * their values. Answers with the record that was there, or with numbers: how many payments were ever begun, when the
+ * newest was, and of the indexes how many entries were removed, how many were due, and how many there are.
  */
 const begin = script(`
-local id, createdAt, updatedAt, leaseUntil = ARGV[5], moved(ARGV[6]), moved(ARGV[7]), moved(ARGV[8])
-local began, newestAt, loss, caller = unpack(redis.call('HMGET', meta, 'began', 'newestAt', 'loss'))
+local id, caller = ARGV[5], ARGV[6]
+local createdAt, updatedAt, leaseUntil = moved(ARGV[7]), moved(ARGV[8]), moved(ARGV[9])
+local began, newestAt, loss = unpack(redis.call('HMGET', meta, 'began', 'newestAt', 'loss'))
 if loss then return redis.error_reply('LOSS ' .. loss) end
 if not began then return redis.error_reply('LOST it has lost its records') end
 local found = current(id)
@@ -22,48 +23,40 @@ if found then return found end
 redis.call('ZADD', index.PENDING, text(math.max(leaseUntil, createdAt)), id)
 -- Records expire by themselves; what points to them does not.
 local removed, due, total = 0, 0, 0
-for state, key in pairs(index) do
-  if not open[state] then
-    local gone = redis.call('ZRANGEBYSCORE', key, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})
-    if #gone > 0 then
-      due = due + redis.call('ZCOUNT', key, '-inf', '(' .. outlivedBefore)
-      removed = removed + redis.call('ZREM', key, unpack(gone))
-    end
-    redis.call('ZREM', key, id)
+for _, key in ipairs({ index.DONE, index.REJECTED }) do
+  local gone = redis.call('ZRANGEBYSCORE', key, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})
+  if #gone > 0 then
+    due = due + redis.call('ZCOUNT', key, '-inf', '(' .. outlivedBefore)
+    removed = removed + redis.call('ZREM', key, unpack(gone))
   end
 end
 if removed > 0 then
   total = removed
   for _, key in pairs(index) do total = total + redis.call('ZCARD', key) end
 end
+local finished = callerIndex(caller, 'DONE')
+for _, other in ipairs(redis.call('ZRANGEBYSCORE', finished, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})) do
+  if redis.call('EXISTS', recordKey(other)) == 0 then redis.call('ZREM', finished, other) end
+end
+redis.call('ZADD', callerIndex(caller, 'PENDING'), createdAt, id)
 
 began = text(began + 1)
 newestAt = text(math.max(newestAt or createdAt, createdAt))
 redis.call('HSET', meta, 'began', began, 'newestAt', newestAt)
 redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began, 'newestAt', newestAt)
 redis.call('DEL', record)
-redis.call('HSET', record, 'awaited', '1', 'version', '2', 'createdAt', createdAt, 'updatedAt', updatedAt,
-  'leaseUntil', leaseUntil, unpack(ARGV, 10))
-tell(record, ARGV[9], createdAt)
-
-caller = redis.call('HMGET', record, 'caller')[1]
-local finished = callerIndex(caller, 'DONE')
-for _, other in ipairs(redis.call('ZRANGEBYSCORE', finished, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})) do
-  if redis.call('EXISTS', recordKey(other)) == 0 then redis.call('ZREM', finished, other) end
-end
-redis.call('ZREM', finished, id)
-redis.call('ZADD', callerIndex(caller, 'PENDING'), createdAt, id)
+redis.call('HSET', record, 'awaited', '1', 'version', '2', 'caller', caller, 'createdAt', createdAt,
+  'updatedAt', updatedAt, 'leaseUntil', leaseUntil, 'history', line(ARGV[10], createdAt), unpack(ARGV, 11))
 return { tonumber(began), tonumber(newestAt), removed, due, total }`);
 
 /** KEYS: the record. ARGV: its id, the Track-ID, the state, the event, then the fields that are not null and their values. */
 const finish = script(`
 local id, trackId, to = ARGV[5], ARGV[6], ARGV[7]
-local from, begunBy, awaited, createdAt = unpack(redis.call('HMGET', record, 'state', 'trackId', 'awaited', 'createdAt'))
+local from, begunBy, awaited = unpack(redis.call('HMGET', record, 'state', 'trackId', 'awaited'))
 if begunBy ~= trackId or awaited ~= '1' then return 0 end
-move(record, id, from, to, to == 'UNKNOWN' and createdAt or now)
+move(record, id, from, to, ARGV[8])
 redis.call('HDEL', record, 'answer', 'code', 'status', 'message', 'bankText')
 redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 9))
-tell(record, ARGV[8], now)
 return 1`);
 
 /** KEYS: the record. ARGV: its id, the Track-ID. */
@@ -85,10 +78,9 @@ local id, to, settledBy = ARGV[5], ARGV[6], ARGV[7]
 endLease(record, id)
 local state, settled = unpack(redis.call('HMGET', record, 'state', 'settledBy'))
 if state ~= 'UNKNOWN' or settled then return 0 end
-move(record, id, 'UNKNOWN', to, now)
+move(record, id, 'UNKNOWN', to, ARGV[8])
 redis.call('HDEL', record, 'code', 'message')
 redis.call('HSET', record, 'awaited', '0', 'settledBy', settledBy)
-tell(record, ARGV[8], now)
 return 1`);
 
 /** Ends some of the leases that are over. Answers with their number: where it is 0, none is left. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { finishEvent, settleEvent } from './payment-history.ts';
-import type { RedisAddress, SentinelAddress } from './redis-address.ts';
+import { type RedisAddress, type SentinelAddress, shownAddress } from './redis-address.ts';
 import { createBegin } from './redis-begin.ts';
 import { openCalls } from './redis-calls.ts';
 import type { RedisServer } from './redis-connection.ts';
@@ -62,7 +62,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   let secret = '';
   let loss: string | null = null;
 
-  function setLoss(found: string | null): void {
+  function setLoss(reason: string | null): void {
+    const found = reason && `The payment store ${shownAddress(options.address)} refuses payments: ${reason}.`;
     if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
     if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
     loss = found;

@@ -99,8 +99,9 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await before.close();
       await redis.command('DEL', key);
       const store = await open();
-      expect(store.loss).toMatch(/^it has lost records: its own mark knows of 1 payment until 2026-01-15/);
-      expect(await refusal(store)).toContain(`is not available: ${store.loss}`);
+      const reason = 'it has lost records: its own mark knows of 1 payment until 2026-01-15T00:00:00.000Z';
+      expect(store.loss).toContain(`The payment store ${redis.url}/0 refuses payments: ${reason}`);
+      expect(await refusal(store)).toContain(`is not available: ${reason}`);
       expect(await store.find('a', start)).toMatchObject({ state: 'PENDING' });
       expect(await store.search({ states: ['PENDING'] }, start)).toHaveLength(1);
       expect(await store.finish('a', trackId, done, start)).toBe(true);
@@ -200,7 +201,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await begin(store, 'a');
     await redis.command('HSET', '{bankql}:meta', 'loss', 'it is so');
     expect(await store.status(start)).toEqual({ records: 1, pending: 1, unknown: 0, newestAt: start });
-    expect(store.loss).toBe('it is so');
+    expect(store.loss).toBe(`The payment store ${redis.url}/0 refuses payments: it is so.`);
     await redis.command('HDEL', '{bankql}:meta', 'loss');
     await store.status(start);
     expect(store.loss).toBeNull();

@@ -107,11 +107,10 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
         ['settled', 'REJECTED'],
       ]),
     );
-    expect(
-      found
-        .flatMap(({ history }) => history.map(({ state }) => state))
-        .sort(),
-    ).toEqual(['DONE', 'REJECTED']);
+    expect(found.flatMap(({ history }) => history.map(({ state }) => state)).sort()).toEqual([
+      'DONE',
+      'REJECTED',
+    ]);
     expect(await redis.command('KEYS', `*${caller}*`)).toEqual([]);
   });
 
