@@ -8,6 +8,8 @@ import type { PaymentQuery, PaymentRecord } from './store.ts';
 /** How a search asks Redis. */
 export interface RedisReader {
   run<T>(script: Script, args: readonly string[], read: (answer: unknown) => T): Promise<T>;
+  /** PaymentStore.find. */
+  find(id: string): Promise<PaymentRecord | null>;
   /** The records with these ids, those that are gone left out. */
   records(ids: readonly string[]): Promise<PaymentRecord[]>;
 }
@@ -27,6 +29,9 @@ interface IndexPage {
 /** How many records are read at once. */
 const minPageSize = 20;
 const pageSize = 200;
+
+/** No other id begins like a whole one. */
+const wholeId = /^[0-9a-f]{64}$/;
 
 const pageReply = z.tuple([z.coerce.number(), z.array(z.string())]);
 
@@ -60,11 +65,15 @@ export async function* readIndex(
 }
 
 /**
- * The records that a query asks for: from the caller's indexes where it names a caller, else from the states'.
+ * The records that a query asks for: by its id, from the caller's indexes where it names a caller, else from the states'.
  * Not one step: each record is as it was when it was read.
  */
 export async function searchRecords(reader: RedisReader, query: PaymentQuery): Promise<PaymentRecord[]> {
   const { idPrefix = '', since, newestFirst = false, limit } = query;
+  if (wholeId.test(idPrefix)) {
+    const record = await reader.find(idPrefix);
+    return applyQuery(record === null ? [] : [record], query);
+  }
   const size = Math.min(pageSize, Math.max(minPageSize, limit ?? pageSize));
   while ((await reader.run(scripts.endLeases, [], z.number().parse)) > 0);
   const found = new Map<string, PaymentRecord>();

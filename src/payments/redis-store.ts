@@ -101,6 +101,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
 
   const readerAt = (now: number): RedisReader => ({
     run: (script, args, parse) => ask(script, { now, args }, parse),
+    find: (id) => ask(scripts.find, { id, now, args: [] }, read),
     async records(ids) {
       const { link } = server();
       const replies = ids.map((id) => link.send(['HGETALL', recordKey(id)]).then(read));
@@ -149,7 +150,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
     reopen: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
-    find: (id, now) => ask(scripts.find, { id, now, args: [] }, read),
+    find: (id, now) => readerAt(now).find(id),
     search: (query, now) => searchRecords(readerAt(now), query),
     settle(id, state, settledBy, now) {
       const event = timelessLine(settleEvent(state, settledBy, now));

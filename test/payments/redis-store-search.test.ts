@@ -94,6 +94,18 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(await store.search({ idPrefix: 'p-44' }, start))).toEqual(same.slice(-10));
   });
 
+  it('finds a whole id without reading any other record', async () => {
+    const id = '0123456789abcdef'.repeat(4);
+    await Promise.all(Array.from({ length: 30 }, (_, n) => begin(`p-${n}`, n)));
+    await begin(id, 0);
+    const before = await recordsRead();
+    expect(ids(await store.search({ idPrefix: id }, start))).toEqual([id]);
+    expect(await store.search({ idPrefix: id, states: ['DONE'] }, start)).toEqual([]);
+    expect((await recordsRead()) - before).toBe(2);
+    await store.finish(id, trackId, done, start);
+    expect(await store.search({ idPrefix: id }, start + retentionMs + 1)).toEqual([]);
+  });
+
   it('ends more leases than one call ends', async () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => begin(`p-${n}`, n)));
     const later = start + 20_000_000;
