@@ -1,5 +1,6 @@
 import { createMemoryStore } from './memory-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from './redis-address.ts';
+import type { StoreClock } from './redis-script.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { PaymentStore } from './store.ts';
 import type { OnStoreEvent } from './store-event.ts';
@@ -18,6 +19,8 @@ export interface OpenStoreOptions {
   /** A file, away from the store, that holds its high-water mark as well; see witness.ts. Not for `memory:`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
+  /** For Redis alone: whose clock counts; the server's, unless a test brings its own. */
+  readonly clock?: StoreClock;
 }
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */

@@ -6,13 +6,16 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { durable, freePort, hasRedis, startRedis, startSentinel, type TestRedis } from '../support/redis.ts';
 import { done, lease, pending, retentionMs } from './store-conformance.ts';
 
+/** Who asks, as a URL says it. */
+const [me, nobody, broken] = ['me:p%40ss', ':p%40ss', 'me:p%'];
+
 it.each([
   [
     'redis+sentinel://a/pay',
     { sentinels: [{ host: 'a', port: 26379 }], primaryName: 'pay', database: 0, tls: false },
   ],
   [
-    'rediss+sentinel://me:p%40ss@a:1,[::1]:2,c/pay-1/3',
+    `rediss+sentinel://${me}@a:1,[::1]:2,c/pay-1/3`,
     {
       sentinels: [
         { host: 'a', port: 1 },
@@ -26,7 +29,7 @@ it.each([
       password: 'p@ss',
     },
   ],
-  ['redis+sentinel://:p@a/pay', { username: undefined, password: 'p' }],
+  [`redis+sentinel://${nobody}@a/pay`, { username: undefined, password: 'p@ss' }],
 ])('reads %s', (url, parts) => {
   expect(parseSentinelUrl(url)).toMatchObject(parts);
 });
@@ -39,7 +42,7 @@ it.each([
   'redis+sentinel://a:99999/pay',
   'redis+sentinel://a/pay/x',
   'redis+sentinel://a/pay?x=1',
-  'redis+sentinel://a:p%@b/pay',
+  `redis+sentinel://${broken}@b/pay`,
   'sentinel://a/pay',
 ])('refuses %s, and names what is allowed', async (url) => {
   expect(parseSentinelUrl(url)).toBeNull();
@@ -47,7 +50,7 @@ it.each([
 });
 
 it('does not show who asks', () => {
-  const address = parseSentinelUrl('rediss+sentinel://me:s3cr@a:1,[::1]/pay/2') ?? expect.fail();
+  const address = parseSentinelUrl(`rediss+sentinel://${me}@a:1,[::1]/pay/2`) ?? expect.fail();
   expect(shownAddress(address)).toBe('rediss+sentinel://a:1,[::1]:26379/pay/2');
 });
 
@@ -201,11 +204,11 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await primary.command('CONFIG', 'SET', 'requirepass', 'p@ss');
     for (const { address } of [sentinel, guarded]) {
       const hosts = `127.0.0.1:${await freePort()},127.0.0.1:${address.port}`;
-      const store = await open({ url: `redis+sentinel://:p%40ss@${hosts}/payments/2` });
+      const store = await open({ url: `redis+sentinel://${nobody}@${hosts}/payments/2` });
       expect(await begin(store, `p-${address.port}`, 'attempt-1')).toBeNull();
     }
     expect(
-      await (await open({ url: `redis://:p%40ss@127.0.0.1:${primary.address.port}/2` })).status(0),
+      await (await open({ url: `redis://${nobody}@127.0.0.1:${primary.address.port}/2` })).status(0),
     ).toMatchObject({
       records: 2,
     });
