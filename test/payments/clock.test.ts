@@ -19,7 +19,7 @@ const stores: readonly { name: string; open: () => Promise<PaymentStore> }[] = [
     async open() {
       const state = await start();
       onTestFinished(() => state[Symbol.asyncDispose]());
-      return openStore(state.url, { retentionMs });
+      return openStore(state.url, { retentionMs, clock: 'caller' });
     },
   })),
 ];

@@ -145,7 +145,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     await bankql.stop('SIGKILL');
     await giveBack();
     bank.decide = accept;
-    const store = await openStore(state.url, { retentionMs: 86_400_000 });
+    const store = await openStore(state.url, { retentionMs: 86_400_000, clock: 'caller' });
     await using next = createTestBankql({ bankUrl: bank.url, store });
     await using later = createTestBankql({ bankUrl: bank.url, store, now: () => Date.now() + 60_000 });
     const left = await pay(next, transfer('lost'));
