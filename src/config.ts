@@ -50,6 +50,7 @@ export interface Config {
     readonly retentionMs: number;
     readonly allowVolatile: boolean;
     readonly waitReplicas: number;
+    readonly witness: string | undefined;
   };
 }
 
@@ -202,6 +203,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       retentionMs: integer('IDEMPOTENCY_TTL_DAYS', 30, 1, 3650) * day,
       allowVolatile: flag('STATE_ALLOW_VOLATILE', false),
       waitReplicas: integer('STATE_WAIT_REPLICAS', 0, 0, 10),
+      witness: value('STATE_WITNESS'),
     },
     sandbox: {
       port: integer('SANDBOX_PORT', 4010, 0, 65535),

@@ -2,6 +2,10 @@ import { createMemoryStore } from './memory-store.ts';
 import { parseRedisUrl } from './redis-address.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { PaymentStore } from './store.ts';
+import type { OnStoreEvent } from './store-event.ts';
+import { checkWitness } from './witness.ts';
+
+export type { OnStoreEvent, StoreEvent } from './store-event.ts';
 
 export interface OpenStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
@@ -11,6 +15,9 @@ export interface OpenStoreOptions {
   readonly waitReplicas?: number;
   /** Whether the store is made where there is none; by default it is. */
   readonly create?: boolean;
+  /** A file, away from the store, that holds its high-water mark as well; see witness.ts. Not for `memory:`. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
 }
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
@@ -26,12 +33,13 @@ const allowed =
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, create = true } = options;
+  const { retentionMs, create = true, witness, onEvent } = options;
   if (url === 'memory:') return createMemoryStore({ retentionMs });
+  if (witness !== undefined) await checkWitness(witness);
   const path = /^sqlite:(.+)$/s.exec(url)?.[1];
   // `sqlite://state.db` would name a file of the root folder, and `sqlite::memory:` one called ":memory:".
   if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) {
-    return createSqliteStore({ path, create, retentionMs, timeoutMs });
+    return createSqliteStore({ path, create, retentionMs, timeoutMs, witness, onEvent });
   }
   const address = parseRedisUrl(url);
   if (address !== null) {

@@ -10,6 +10,7 @@ import {
   workerAnswer,
 } from './sqlite-protocol.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
+import type { OnStoreEvent } from './store-event.ts';
 import { applyQuery, statusOf } from './payment-query.ts';
 import { storedRecord } from './stored-record.ts';
 
@@ -22,6 +23,9 @@ export interface SqliteStoreOptions {
   readonly retentionMs: number;
   /** How long a call may take, the wait for its turn and for other processes included. */
   readonly timeoutMs: number;
+  /** A second file for the store's high-water mark; the first is beside it, `PATH.mark`. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
 }
 
 const found = storedRecord.nullable();

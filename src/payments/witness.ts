@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { access, constants, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+
+/**
+ * A payment store's high-water mark: how much was ever written to it. It is kept outside of the store, in small files,
+ * so that a store that came back with fewer records (a deleted log, an old copy, an empty server) is noticed before
+ * payments are sent a second time. A mark may lag behind its store; a store never lags behind its mark.
+ */
+export interface HighWaterMark {
+  /** The store's identity, made with it. */
+  readonly storeId: string;
+  /** How many payments were ever begun in it, those that were purged since included. */
+  readonly began: number;
+  /** The newest time at which one began, in milliseconds since 1970; null where none did. */
+  readonly newestAt: number | null;
+}
+
+const markFile = z.object({
+  storeId: z.string().min(1),
+  began: z.int().nonnegative(),
+  newestAt: z.int().nullable(),
+});
+
+/** The mark in a file; null where there is no file. Errors: an Error that names the file and the reason. */
+export function readMark(file: string): HighWaterMark | null {
+  try {
+    return markFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    const reason = error instanceof Error && 'code' in error ? error.message : 'it holds no mark';
+    throw new Error(`the high-water mark ${file} cannot be read (${reason.split('\n', 1)[0]})`);
+  }
+}
+
+/** The higher one of two marks; of two stores' marks the second. */
+export function higherMark(mark: HighWaterMark | null, other: HighWaterMark): HighWaterMark {
+  return mark === null || mark.storeId !== other.storeId || mark.began <= other.began ? other : mark;
+}
+
+/**
+ * What is missing from a store whose high-water mark elsewhere is `mark`, in one sentence that follows the store's name
+ * ("… is not available: "); null where the store holds at least what the mark says.
+ * Shape: `where` names the mark.
+ */
+export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: string): string | null {
+  // A store in which nothing was begun has nothing to lose.
+  if (mark.began === 0) return null;
+  const known = `${where} knows of ${payments(mark)}`;
+  if (held.storeId !== mark.storeId) {
+    const holds =
+      held.began === 0 ? 'it is new and holds none of them' : `it is another store, of ${payments(held)}`;
+    return `it has lost records: ${known}, and ${holds}`;
+  }
+  const missing = mark.began - held.began;
+  if (
+    missing <= 0 &&
+    (held.newestAt ?? Number.NEGATIVE_INFINITY) >= (mark.newestAt ?? Number.NEGATIVE_INFINITY)
+  )
+    return null;
+  const since = held.newestAt === null ? 'all of them' : `what began after ${time(held.newestAt)}`;
+  return `it has lost records: ${known}, and it holds ${held.began} of them; missing is ${since}`;
+}
+
+/**
+ * What a store takes over when an operator accepts its loss: it is the successor of the store that the mark knows, so that
+ * the mark, and every other copy of it, fits again without being lowered.
+ */
+export function successorOf(held: HighWaterMark, mark: HighWaterMark): HighWaterMark {
+  const newest = [held.newestAt, mark.newestAt].filter((at) => at !== null);
+  return {
+    storeId: mark.storeId,
+    began: Math.max(held.began, mark.began),
+    newestAt: newest.length === 0 ? null : Math.max(...newest),
+  };
+}
+
+/** What is said where a mark cannot be read: nobody knows whether records were lost. */
+export const unreadableMark = (error: unknown): string =>
+  `${error instanceof Error ? error.message : String(error)}, so that it is not known whether records were lost`;
+
+const payments = ({ began, newestAt }: HighWaterMark) =>
+  `${began} ${began === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : ` until ${time(newestAt)}`}`;
+
+const time = (at: number) => new Date(at).toISOString();
+
+export interface MarkWriter {
+  /**
+   * Writes the mark; calls that come while a write is under way share the next one.
+   * Shape: resolves when it, or a higher one, is on the disk, or the write has failed (see onFailure).
+   */
+  write(mark: HighWaterMark): Promise<void>;
+}
+
+/**
+ * Writes a store's mark to a file, atomically and with fsync. Never lowers it, unless the store became another one.
+ * Failures go to `onFailure`, with null for the first success after one: payments do not depend on it.
+ */
+export function createMarkWriter(file: string, onFailure: (reason: string | null) => void): MarkWriter {
+  // One for each writer, because processes share the file.
+  const draft = `${file}.${randomUUID().slice(0, 8)}`;
+  let newest: HighWaterMark | null = null;
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  let failed = false;
+
+  async function writeNewest(): Promise<void> {
+    try {
+      await replaceFile(file, draft, `${JSON.stringify(newest)}\n`);
+      if (failed) onFailure(null);
+      failed = false;
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => {});
+      if (!failed) onFailure(error instanceof Error ? error.message : String(error));
+      failed = true;
+    }
+  }
+
+  function start(): Promise<void> {
+    const started = writeNewest().finally(() => {
+      if (running === started) running = null;
+    });
+    running = started;
+    return started;
+  }
+
+  return {
+    write(mark) {
+      newest = higherMark(newest, mark);
+      if (running === null) return start();
+      next ??= running.then(() => {
+        next = null;
+        return start();
+      });
+      return next;
+    },
+  };
+}
+
+/** Errors: an Error with the remedy, where the file's folder is missing or may not be written. */
+export async function checkWitness(file: string): Promise<void> {
+  await access(dirname(file), constants.W_OK).catch((cause: Error) => {
+    const remedy = 'it has to name a file in a folder that is there and that this user may write';
+    throw new Error(`STATE_WITNESS is ${file}: ${remedy} (${cause.message}).`, { cause });
+  });
+}
+
+async function replaceFile(file: string, draft: string, text: string): Promise<void> {
+  const handle = await open(draft, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+}
