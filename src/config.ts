@@ -3,6 +3,7 @@ import { checkCredential, credentialHeaders } from './bank/credentials.ts';
 import { checkId } from './bank/path.ts';
 import type { OperationLimits } from './schema/context.ts';
 import { isLoopback } from './server/http-policy.ts';
+import { isLogLevel, logLevels } from './server/log.ts';
 import { algorithms, type IdentityOptions } from './server/identity-options.ts';
 import type { LoadLimits } from './server/load.ts';
 import type { RateLimit } from './server/rate-limit.ts';
@@ -37,6 +38,8 @@ export interface Config {
   readonly graphiql: boolean;
   readonly introspection: boolean;
   readonly logLevel: string;
+  /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
+  readonly logLevelFile: string | null;
   readonly sandbox: {
     readonly port: number;
     readonly database: string;
@@ -52,6 +55,8 @@ export interface Config {
     readonly waitReplicas: number;
     readonly witness: string | undefined;
   };
+  /** Whether /ready answers 503 while payments cannot be recorded. */
+  readonly readyNeedsState: boolean;
 }
 
 /** What the process cannot start with, in one line that says what to do. */
@@ -71,7 +76,6 @@ export class ConfigError extends StartError {
 /** The bank that the sandbox plays. */
 const sandboxBankId = 'SNDBCY2N';
 const day = 24 * 60 * 60 * 1000;
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
  * Reads the environment. An empty variable counts as unset.
@@ -138,7 +142,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const mode = readIdentityMode(value('IDENTITY'));
   const key = readSubscriptionKey(value('BANK_SUBSCRIPTION_KEY'), mode, host);
   const logLevel = value('LOG_LEVEL') ?? 'info';
-  if (!logLevels.includes(logLevel))
+  if (!isLogLevel(logLevel))
     throw new ConfigError('LOG_LEVEL', logLevel, `give one of ${logLevels.join(', ')}.`);
 
   return {
@@ -198,6 +202,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     graphiql: flag('GRAPHIQL', bank === null && !persisted?.only),
     introspection: flag('INTROSPECTION', bank === null),
     logLevel,
+    logLevelFile: value('LOG_LEVEL_FILE') ?? null,
     state: {
       url: readStateUrl(value('STATE_URL'), bank),
       retentionMs: integer('IDEMPOTENCY_TTL_DAYS', 30, 1, 3650) * day,
@@ -205,6 +210,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       waitReplicas: integer('STATE_WAIT_REPLICAS', 0, 0, 10),
       witness: value('STATE_WITNESS'),
     },
+    readyNeedsState: flag('READY_NEEDS_STATE', false),
     sandbox: {
       port: integer('SANDBOX_PORT', 4010, 0, 65535),
       database: value('SANDBOX_DB') ?? ':memory:',

@@ -6,7 +6,7 @@ import { Refusal, refusedForNow } from '../engine/refusal.ts';
 import type { Identify } from './caller.ts';
 import { refuseCredentials } from './credentials.ts';
 import { hideFromLog } from './current-request.ts';
-import { createKeys, KeysUnavailable } from './identity-keys.ts';
+import { createKeys, type Keys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
 import type { Incoming } from './incoming.ts';
 import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
@@ -25,7 +25,7 @@ export function identifyByToken(
   options: IdentityOptions,
   logger: Pick<Logger, 'debug' | 'warn'>,
   onRefusal?: (why: TokenRefusal) => void,
-): Identify {
+): Identify & { readonly reloadKeys: Keys['reload'] } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
   const keys = createKeys({
     url: options.jwksUrl,
@@ -56,7 +56,7 @@ export function identifyByToken(
     };
   }
 
-  return async (incoming) => {
+  const identify: Identify = async (incoming) => {
     refuseCredentials(incoming);
     const token = bearerToken(incoming);
     if (token === null) {
@@ -81,6 +81,7 @@ export function identifyByToken(
       throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
     }
   };
+  return Object.assign(identify, { reloadKeys: keys.reload });
 }
 
 /** The request's token; null where it has none. What is no token is one that no key fits. */

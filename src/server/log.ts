@@ -1,6 +1,11 @@
 import type { LoggerOptions } from 'pino';
 import { currentRequestId, currentSecrets } from './current-request.ts';
 
+/** pino's. */
+export const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+export const isLogLevel = (text: string): boolean => logLevels.includes(text);
+
 /**
  * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
  * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.

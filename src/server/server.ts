@@ -27,6 +27,8 @@ export interface RunningServer {
   readonly url: string;
   /** How many GraphQL requests are under way. */
   readonly inFlight: number;
+  /** From now on these are the documents that may be asked for by their ids; what is under way ends as it began. */
+  replacePersisted(persisted: GraphQLOptions['persisted']): void;
   /** Lets what is under way end, and serves nothing new. */
   close(): Promise<void>;
 }
@@ -34,10 +36,11 @@ export interface RunningServer {
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
   let draining = false;
-  const graphql = createGraphQL({
+  const graphqlOptions: GraphQLOptions = {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
-  });
+  };
+  let graphql = createGraphQL(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
   const load = createLoadGuard(options.load, options.callerHeaders);
   const listening = await listen(options.host, options.port, (request, response) => {
@@ -72,6 +75,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     url: listening.url,
     get inFlight() {
       return load.inFlight;
+    },
+    replacePersisted(persisted) {
+      graphql = createGraphQL({ ...graphqlOptions, persisted });
     },
     async close() {
       draining = true;
