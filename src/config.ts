@@ -47,6 +47,8 @@ export interface Config {
     /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
     readonly faults: string | undefined;
   };
+  /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
+  readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
   /** Where payments are kept; see OpenStoreOptions in payments/open-store.ts. */
   readonly state: {
     readonly url: string;
@@ -203,6 +205,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     introspection: flag('INTROSPECTION', bank === null),
     logLevel,
     logLevelFile: value('LOG_LEVEL_FILE') ?? null,
+    paymentRejectedStatuses: readRejectedStatuses(value('BANK_PAYMENT_REJECTED_STATUSES')),
     state: {
       url: readStateUrl(value('STATE_URL'), bank),
       retentionMs: integer('IDEMPOTENCY_TTL_DAYS', 30, 1, 3650) * day,
@@ -347,6 +350,18 @@ function readRateLimit(name: string, text: string | undefined): RateLimit | null
   const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(text) ?? []).map(Number);
   if (calls >= 1 && seconds >= 1 && seconds <= day / 1000) return { calls, seconds };
   throw new ConfigError(name, text, 'give REST calls per seconds, such as 300/60; a day (86400) at most.');
+}
+
+function readRejectedStatuses(text: string | undefined): ReadonlySet<number> | undefined {
+  if (text === undefined) return undefined;
+  const statuses = text.split(/[\s,]+/).filter((status) => status !== '');
+  if (statuses.length > 0 && statuses.every((status) => /^4\d\d$/.test(status)))
+    return new Set(statuses.map(Number));
+  throw new ConfigError(
+    'BANK_PAYMENT_REJECTED_STATUSES',
+    text,
+    'give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.',
+  );
 }
 
 function readPersisted(file: string | undefined, only: boolean): Config['persisted'] {

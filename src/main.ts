@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { lastWords } from './commands/crash.ts';
 import type { Service } from './commands/service.ts';
@@ -12,6 +13,7 @@ const [, , command = 'serve', ...args] = process.argv;
 const terminal = {
   environment: process.env,
   args,
+  replica: `${hostname()}:${process.pid}`,
   write: (text: string) => void process.stdout.write(text),
   writeError: (text: string) => void process.stderr.write(text),
   ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,

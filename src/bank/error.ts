@@ -61,3 +61,10 @@ export class BankqlError extends Error {
 
 /** The caller's argument is at fault; no call is made for it. */
 export const badUserInput = (message: string) => new BankqlError('BAD_USER_INPUT', message);
+
+/**
+ * What a refusal says that has nothing to do with the payment itself: it speaks of this request alone, since an earlier one
+ * may have been cut off before its answer.
+ */
+export const requestSentNothing =
+  'This request sent nothing. An earlier one with this key may have: ask payment(idempotencyKey) before you pay under another key.';

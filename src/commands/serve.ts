@@ -8,6 +8,7 @@ import { createPayments } from '../payments/payments.ts';
 import { describeState } from '../payments/store-summary.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { parseRedisUrl } from '../payments/redis-address.ts';
+import { currentRequestId } from '../server/current-request.ts';
 import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
@@ -23,7 +24,7 @@ import type { Terminal } from './terminal.ts';
 const leaseMarginMs = 10_000;
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
-export async function serveBankql({ environment, write }: Terminal): Promise<Service> {
+export async function serveBankql({ environment, write, replica }: Terminal): Promise<Service> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const logger = pino(logOptions(await readLogLevel(config), secrets), standardOutput(false));
@@ -61,13 +62,16 @@ export async function serveBankql({ environment, write }: Terminal): Promise<Ser
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit: telemetry.onPayment,
+    requestId: () => currentRequestId() ?? null,
+    replica,
+    rejectedStatuses: config.paymentRejectedStatuses,
   });
   const payments = observeRefusals(
-    limitPayments(unlimited, bank, rateLimiter),
+    limitPayments(unlimited, rateLimiter),
     store,
     telemetry.onPaymentRefusal,
   );
-  telemetry.watchStore(store, () => 0);
+  telemetry.watchStore(store, payments.unwrittenEnds);
   const identify = await identifyBy(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
@@ -83,7 +87,7 @@ export async function serveBankql({ environment, write }: Terminal): Promise<Ser
       ? async () => {
           // Whoever asks while nobody pays finds out too.
           await store.recentStatus();
-          return store.isUp;
+          return store.isUp && payments.unwrittenEnds() === 0;
         }
       : undefined,
     defaults: { bankId: config.bankId, viewId: config.defaultView },

@@ -3,6 +3,8 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The words behind the command's name. */
   readonly args: readonly string[];
+  /** This process as others are told of it: its host and process id. */
+  readonly replica: string;
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
   /** Asks whoever sits at the terminal; null where nobody does. */

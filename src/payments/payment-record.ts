@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { PreparedCall } from '../bank/call.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { BankqlError } from '../bank/error.ts';
-import type { PaymentRecord } from './store.ts';
+import type { PaymentDetails } from './payment-details.ts';
+import { openKey, sealKey } from './sealed-key.ts';
+import type { PaymentRecord, PaymentState } from './store.ts';
 
 /** Who shows which keys: what a payment is looked up by, and what has to be the same for it to be shown. */
 export interface Payer {
@@ -30,40 +32,49 @@ export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
 export const isOf = ({ subscriptionKey }: Payer, { id, fingerprint }: PaymentRecord): boolean =>
   fingerprint.startsWith(`${keyPrint(id, subscriptionKey)}.`);
 
+/**
+ * What stands for a caller in records and logs. Auth-IDs can be guessed: who does not hold the store's secret cannot
+ * find out by trying whose payment it is.
+ * Shape: HMAC-SHA-256 in hex, under the store's secret, of the SHA-256 in hex that records held before stores had one.
+ */
+export const hashCaller = (secret: string, provider: string, id: string): string =>
+  createHmac('sha256', secret)
+    .update(hash([provider, id]))
+    .digest('hex');
+
+/** The idempotency key of a payer's record; null where it is from before records held it. */
+export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
+  sealedKey === null ? null : openKey(payer, id, sealedKey);
+
 /** Two prints: of the subscription key, salted with the record's id, and of all that goes over the wire. */
 const keyPrint = (id: string, subscriptionKey: string) => hash([id, subscriptionKey]);
 
-/** What a record says of a payment before it is sent. */
+/** A payment that is about to be sent, and what the record says of where it comes from. */
 export interface Described {
   readonly call: PreparedCall;
   readonly payer: Payer;
   readonly idempotencyKey: string;
-  readonly from: { readonly bankId: string; readonly accountId: string };
-  readonly to: { readonly bank_id?: string | undefined; readonly account_id?: string | undefined };
-  readonly value:
-    | { readonly currency?: string | undefined; readonly amount?: string | undefined }
-    | undefined;
+  readonly details: PaymentDetails;
+  /** The store's: see hashCaller. */
+  readonly secret: string;
+  readonly requestId: string | null;
+  readonly replica: string | null;
 }
 
 /** The record of a payment that is about to be sent. */
 export function pendingRecord(described: Described, now: number, leaseMs: number): PaymentRecord {
-  const { call, payer, idempotencyKey, from, to, value } = described;
+  const { call, payer, idempotencyKey, details, secret, requestId, replica } = described;
   const { operation, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
   const wirePrint = hash([operation.id, request.method, request.path, request.body]);
   return {
+    ...details,
     id,
-    caller: hash(payer.caller),
+    caller: hashCaller(secret, ...payer.caller),
     fingerprint: `${keyPrint(id, payer.subscriptionKey)}.${wirePrint}`,
     state: 'PENDING',
     operation: operation.id,
-    bankId: from.bankId,
-    accountId: from.accountId,
-    toBankId: to.bank_id ?? null,
-    toAccountId: to.account_id ?? null,
-    currency: value?.currency ?? null,
-    amount: value?.amount ?? null,
     trackId,
     createdAt: now,
     updatedAt: now,
@@ -74,25 +85,31 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
     message: null,
     settledBy: null,
     bankText: null,
-    requestId: null,
-    replica: null,
+    requestId,
+    replica,
+    sealedKey: sealKey(payer, id, idempotencyKey),
     history: [],
   };
 }
 
 /**
  * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
- * leaves a line whatever happens then. Holds no credential and no idempotency key.
+ * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
+ * because the bank did not accept the caller's credentials (401). Holds no credential and no idempotency key.
  */
 export type AuditEntry = Omit<
   PaymentRecord,
-  'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'settledBy' | 'state'
+  'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'sealedKey' | 'settledBy' | 'state'
 > & {
-  readonly state: PaymentRecord['state'] | 'NOT_SENT';
+  readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
+  /** Where it repeats an end that the store could not take, with all that is needed to write it: see unwritten-end.ts. */
+  readonly event?: 'unwritten-end';
+  readonly answer?: string | null;
+  readonly message?: string | null;
 };
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { answer, fingerprint, history, leaseUntil, message, settledBy, ...entry } = record;
+  const { answer, fingerprint, history, leaseUntil, message, sealedKey, settledBy, ...entry } = record;
   return { ...entry, state };
 }
 

@@ -14,7 +14,7 @@ export const schema = `
     toBankId TEXT, toAccountId TEXT, currency TEXT, amount TEXT,
     trackId TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, leaseUntil INTEGER NOT NULL,
     answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT,
-    bankText TEXT, requestId TEXT, replica TEXT, history TEXT NOT NULL, awaited INTEGER NOT NULL DEFAULT 1
+    bankText TEXT, requestId TEXT, replica TEXT, sealedKey TEXT, history TEXT NOT NULL, awaited INTEGER NOT NULL DEFAULT 1
   ) STRICT;
   CREATE INDEX paymentByState ON payment (state, updatedAt);
   PRAGMA user_version = ${schemaVersion};`;
@@ -28,10 +28,10 @@ export function prepareStatements(database: DatabaseSync) {
   return {
     insert:
       database.prepare(`INSERT INTO payment (id, caller, fingerprint, state, operation, bankId, accountId,
-      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy, bankText, requestId, replica, history)
+      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy, bankText, requestId, replica, sealedKey, history)
       VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $toBankId, $toAccountId, $currency, $amount, $trackId,
       $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy,
-      $bankText, $requestId, $replica, $history)`),
+      $bankText, $requestId, $replica, $sealedKey, $history)`),
     read: database.prepare('SELECT * FROM payment WHERE id = $id'),
     list: database.prepare(`SELECT * FROM payment WHERE NOT (${outlived})`),
     endLease: database.prepare(`${endLease} AND id = $id`),

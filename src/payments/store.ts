@@ -34,7 +34,7 @@ export interface PaymentEvent {
   readonly settledBy?: string | undefined;
 }
 
-/** What is kept of one payment: no credential, and no idempotency key in the clear. */
+/** What is kept of one payment: no credential, and no idempotency key in the clear. Every text is bounded. */
 export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
   readonly id: string;
@@ -67,6 +67,8 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly requestId: string | null;
   /** Which process sent it: its host and process id; null where it is not known. */
   readonly replica: string | null;
+  /** The idempotency key, which only the caller with the same subscription key can open (sealed-key.ts); null in older records. */
+  readonly sealedKey: string | null;
   /** Every change of its state, oldest first. The store appends to it. */
   readonly history: readonly PaymentEvent[];
 }

@@ -46,5 +46,6 @@ export const storedRecord: z.ZodType<PaymentRecord> = z.object({
   bankText: z.string().nullable(),
   requestId: z.string().nullable(),
   replica: z.string().nullable(),
+  sealedKey: z.string().nullable().default(null),
   history,
 });

@@ -16,7 +16,7 @@ interface PageArguments {
 }
 
 /** A page that may be cut: counts of zero or more, and positions. */
-interface Page {
+export interface Page {
   readonly first: number | null;
   readonly after: number | null;
   readonly last: number | null;
@@ -24,7 +24,7 @@ interface Page {
 }
 
 /** Errors: BAD_USER_INPUT for a negative count or a cursor that is none; no call is made for it. */
-const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
+export const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
   first: count('first', first),
   after: position('after', after),
   last: count('last', last),
@@ -81,7 +81,7 @@ class Connection<Node> {
  * `toNode` makes an entry's object from the record and its position; an entry that broke the contract stays the
  * error that it is.
  */
-function connectionOf<Item, Node>(
+export function connectionOf<Item, Node>(
   list: readonly Item[],
   { first, after, last, before }: Page,
   toNode: (record: Exclude<Item, Error>, index: number) => Node,

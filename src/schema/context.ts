@@ -94,7 +94,7 @@ export class Reader {
 
   /**
    * Calls a write; whatever becomes of it, what is read afterwards is read anew.
-   * Errors: BankqlError, as BankClient.write; CALL_BUDGET_EXCEEDED, where nothing was sent.
+   * Errors: BankqlError, as BankClient.write; CALL_BUDGET_EXCEEDED, where the call was not made.
    */
   async write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,

@@ -26,9 +26,9 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
     value: t.field({
       type: AmountInput,
       required: true,
-      description: 'REST `value`; its amount is more than zero.',
+      description: 'REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
-    description: t.string({ description: 'REST `description`.' }),
+    description: t.string({ description: 'REST `description`, of up to 512 characters.' }),
     challengeType: t.string({ description: 'REST `challenge_type`.' }),
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
@@ -79,7 +79,7 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
     }),
     status: t.string({
       nullable: true,
-      description: "`status` of the bank's answer, where it gave one.",
+      description: "`status` of the bank's answer, where it gave one; a short text is the status itself.",
       resolve: ({ answer }) => receiptOf(answer).status,
     }),
     from: t.field({
@@ -119,9 +119,6 @@ builder.mutationField('makeTransaction', (t) =>
         const paid = await payments.pay(postMakeTransaction, {
           input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
-          from: { bankId: ids.BANK_ID, accountId: ids.ACCOUNT_ID },
-          to: body.to,
-          value: body.value,
         });
         return { ...paid, ...parties };
       } finally {

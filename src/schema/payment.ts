@@ -32,7 +32,7 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   return { transactionId: member('id'), status: member('status') };
 }
 
-const PaymentState = builder.enumType('PaymentState', {
+export const PaymentState = builder.enumType('PaymentState', {
   description:
     'PENDING: under way, or its end not yet recorded. UNKNOWN: it may have been executed; bankql never sends it again.',
   values: {
@@ -43,7 +43,8 @@ const PaymentState = builder.enumType('PaymentState', {
   },
 });
 
-interface FoundPayment {
+/** A record, and the key that its caller chose. */
+export interface FoundPayment {
   readonly idempotencyKey: string;
   readonly record: PaymentRecord;
 }
@@ -51,12 +52,13 @@ interface FoundPayment {
 const receipt = ({ record }: FoundPayment) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
-const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
+export const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
   description: "What bankql's record says of a payment. Costs no REST call.",
   fields: (t) => ({
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
-      description: 'The key it was asked for with.',
+      description:
+        'The key it was asked for with. Empty, in the list of `payments` alone, for a payment from before bankql kept keys.',
     }),
     state: t.field({
       type: PaymentState,

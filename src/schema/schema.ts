@@ -10,6 +10,7 @@ import './metadata.ts';
 import './node.ts';
 import './other-account.ts';
 import './payment.ts';
+import './payment-list.ts';
 import './product.ts';
 import './put-account.ts';
 import './transaction.ts';

@@ -120,9 +120,16 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
     accountId: t.id({ required: true, description: "The path's account, which pays." }),
     viewId: t.id({ description: "The path's view; the configured default view where left out." }),
     transactionRequestType: t.string({ required: true, description: "The path's {TYPE}." }),
-    to: t.field({ type: AccountRefInput, required: true, description: 'REST `to`, sent as given.' }),
-    value: t.field({ type: MoneyInput, description: 'REST `value`; its amount is more than zero.' }),
-    description: t.string({ description: 'REST `description`.' }),
+    to: t.field({
+      type: AccountRefInput,
+      required: true,
+      description: 'REST `to`, sent as given; its ids have up to 128 characters.',
+    }),
+    value: t.field({
+      type: MoneyInput,
+      description: 'REST `value`; its amount is more than zero, its currency has up to 16 characters.',
+    }),
+    description: t.string({ description: 'REST `description`, of up to 512 characters.' }),
     challengeType: t.string({ description: 'REST `challenge_type`.' }),
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
@@ -157,7 +164,8 @@ function requestOf(input: RequestInput, defaults: Defaults) {
 }
 
 interface RequestPaid {
-  readonly requests: readonly (TransactionRequest | Error)[];
+  /** Null where the bank named none. */
+  readonly requests: readonly (TransactionRequest | Error)[] | null;
   readonly ids: ViewIds;
   readonly trackId: string;
   readonly replayed: boolean;
@@ -171,9 +179,10 @@ const PutTransactionRequestPayload = builder
       transactionRequests: t.field({
         type: [TransactionRequestRef],
         nullable: { list: true, items: true },
-        description: 'REST `transaction-requests`, as the bank answered it.',
+        description:
+          'REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
         resolve: ({ requests, ids }) =>
-          requests.map(async (request) => transactionRequestEntry(ids, sound(request))),
+          requests?.map(async (request) => transactionRequestEntry(ids, sound(request))),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
       replayed: t.exposeBoolean('replayed', {
@@ -204,11 +213,8 @@ builder.mutationField('putTransactionRequest', (t) =>
         const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
           input: { ...call, credentials },
           idempotencyKey: input.idempotencyKey,
-          from: ids,
-          to: call.body.to,
-          value: call.body.value,
         });
-        return { requests: answer ?? [], ids, trackId, replayed };
+        return { requests: answer, ids, trackId, replayed };
       } finally {
         reader.forget();
       }

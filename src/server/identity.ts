@@ -1,7 +1,7 @@
 import { errors, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { type Credentials, checkCredential, credentialHeaders, secretsOf } from '../bank/credentials.ts';
-import { badUserInput } from '../bank/error.ts';
+import { badUserInput, requestSentNothing } from '../bank/error.ts';
 import { Refusal, refusedForNow } from '../engine/refusal.ts';
 import type { Identify } from './caller.ts';
 import { refuseCredentials } from './credentials.ts';
@@ -73,7 +73,7 @@ export function identifyByToken(
       if (error instanceof KeysUnavailable)
         throw refusedForNow(
           'OVERLOADED',
-          'bankql cannot verify tokens at the moment; nothing was sent.',
+          `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
           503,
           5,
         );

@@ -6,7 +6,7 @@ import type { RateLimiter } from './rate-limit.ts';
  * The bank, with each read and write taken of its caller's budget first. What is refused for another reason before a
  * call would be made costs nothing; a read that another's call or the cache answers counts, and so does one that the
  * breaker stops, while a second attempt does not. Payments are counted by `limitPayments`.
- * Errors: as the bank's; RATE_LIMITED, where nothing was sent.
+ * Errors: as the bank's; RATE_LIMITED, where this call was not made.
  */
 export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankClient {
   if (limiter === null) return bank;
@@ -28,19 +28,17 @@ export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankCl
 /**
  * Payments, each taken of its caller's budget before it begins: once begun, nothing holds it up. The answer to an
  * earlier one with the same key costs nothing.
- * Errors: as the payments'; RATE_LIMITED, where nothing was sent and the key stays free.
+ * Errors: as the payments'; RATE_LIMITED, where no payment with the key was known, and the key stays free.
  */
-export function limitPayments(payments: Payments, bank: BankClient, limiter: RateLimiter | null): Payments {
+export function limitPayments(payments: Payments, limiter: RateLimiter | null): Payments {
   if (limiter === null) return payments;
   const starting = new Set<Promise<unknown>>();
   return {
     ...payments,
     pay(operation, intent) {
       const paid = (async () => {
-        const { credentials } = intent.input;
-        bank.prepare(operation, intent.input);
-        const earlier = await payments.find(credentials, intent.idempotencyKey);
-        if (earlier === null) await limiter.take(credentials, operation.id);
+        const isKnown = await payments.isKnown(operation, intent);
+        if (!isKnown) await limiter.take(intent.input.credentials, operation.id);
         return payments.pay(operation, intent);
       })();
       const tracked = paid.finally(() => starting.delete(tracked));

@@ -78,10 +78,14 @@ export function createRateLimiter(options: RateLimitOptions): RateLimiter | null
           if (!(refused instanceof RateLimiterRes)) throw refused;
           onRefusal?.({ refused: 'call', budget: each.name });
           for (const { limiter, owner } of taken) await limiter.reward(owner(credentials));
-          throw new BankqlError('RATE_LIMITED', 'Your REST calls are used up for now; nothing was sent.', {
-            operation,
-            retryAfter: secondsOf(refused),
-          });
+          throw new BankqlError(
+            'RATE_LIMITED',
+            'Your REST calls are used up for now; this call was not made.',
+            {
+              operation,
+              retryAfter: secondsOf(refused),
+            },
+          );
         }
       }
     },

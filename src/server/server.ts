@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ErrorCode, errorCodes } from '../bank/error.ts';
+import { type ErrorCode, errorCodes, requestSentNothing } from '../bank/error.ts';
 import { Answer } from './answer.ts';
 import { duringRequest } from './current-request.ts';
 import { createGraphQL, type GraphQLOptions } from './graphql.ts';
@@ -63,9 +63,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       if (typeof entered === 'string') {
         options.onShed?.(entered);
         headers.push('Retry-After', '1');
-        return refuse(response, 503, headers, 'bankql has too much to do; nothing was sent.', 'OVERLOADED', {
-          retryAfter: 1,
-        });
+        const message = `bankql has too much to do. ${requestSentNothing}`;
+        return refuse(response, 503, headers, message, 'OVERLOADED', { retryAfter: 1 });
       }
       response.on('close', entered);
     }

@@ -194,7 +194,8 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       });
     },
     onPayment(entry: AuditEntry) {
-      payments.inc({ operation: entry.operation, state: entry.state });
+      // What the log repeats happened once.
+      if (entry.event === undefined) payments.inc({ operation: entry.operation, state: entry.state });
       auditLogger.info(entry, 'payment');
     },
   };

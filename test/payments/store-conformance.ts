@@ -38,6 +38,7 @@ export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
     bankText: null,
     requestId: null,
     replica: null,
+    sealedKey: null,
     history: [],
     ...change,
   };

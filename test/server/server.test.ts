@@ -89,7 +89,14 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
   const fail = () => Promise.reject(new Error('the secret of the inside'));
   await using other = createTestBankql({
     bankUrl: bank.url,
-    payments: { pay: fail, find: fail, idle: async () => {} },
+    payments: {
+      pay: fail,
+      isKnown: fail,
+      find: fail,
+      search: fail,
+      unwrittenEnds: () => 0,
+      idle: async () => {},
+    },
   });
   const result = await other.ask('{ payment(idempotencyKey: "k") { state } bank { bankId } }');
   expect(result.data).toEqual({ payment: null, bank: { bankId: 'BANK' } });

@@ -96,7 +96,7 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
   });
-  const payments = limitPayments(unlimited, bank, rateLimiter);
+  const payments = limitPayments(unlimited, rateLimiter);
   return {
     bank,
     payments,

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { badUserInput } from '../bank/error.ts';
+import { accountRefBody, moneyBody, text } from '../contract/shapes.ts';
+import type { PaymentRecord } from './store.ts';
+
+/** Who pays (the path's account), who is paid, and how much. */
+export type PaymentDetails = Pick<
+  PaymentRecord,
+  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount'
+>;
+
+/** What the operations that move money have in common: these ids in their paths, these members in their bodies. */
+const paymentInput = z.object({
+  ids: z.object({ BANK_ID: z.string(), ACCOUNT_ID: z.string() }),
+  body: z.object({ description: text.optional(), to: accountRefBody, value: moneyBody.optional() }),
+});
+
+/** How long a text of the client may be, in characters: what is longer is stored, logged and sent by nobody. */
+const longest = { currency: 16, description: 512, 'to.bankId': 128, 'to.accountId': 128 } as const;
+
+/**
+ * What a record says of a payment, read from what is sent.
+ * Errors: BAD_USER_INPUT where a text is too long, which names its argument.
+ */
+export function paymentDetails(input: { readonly ids: unknown; readonly body?: unknown }): PaymentDetails {
+  const { ids, body } = paymentInput.parse(input);
+  const { description, to, value } = body;
+  checkLength('currency', value?.currency);
+  checkLength('description', description);
+  checkLength('to.bankId', to.bank_id);
+  checkLength('to.accountId', to.account_id);
+  return {
+    bankId: ids.BANK_ID,
+    accountId: ids.ACCOUNT_ID,
+    toBankId: to.bank_id ?? null,
+    toAccountId: to.account_id ?? null,
+    currency: value?.currency ?? null,
+    amount: value?.amount ?? null,
+  };
+}
+
+function checkLength(name: keyof typeof longest, value: string | undefined): void {
+  if (value !== undefined && value.length > longest[name])
+    throw badUserInput(`The ${name} of a payment may have ${longest[name]} characters at most.`);
+}

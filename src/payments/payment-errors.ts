@@ -1,0 +1,102 @@
+import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../bank/error.ts';
+import { type PaymentRecord, StoreUnavailable } from './store.ts';
+
+/** How long a client waits before it asks a store again that could not be reached, in seconds. */
+const storeRetryAfter = 2;
+
+/** The payment was sent, and nobody knows whether the bank executed it. */
+export const outcomeUnknown = (
+  { operation, trackId }: PaymentRecord,
+  idempotencyKey: string,
+  status: number | null,
+): BankqlError =>
+  new BankqlError(
+    'OUTCOME_UNKNOWN',
+    `${operation} was sent and may have been executed, but the bank's answer does not say so. It is never sent again: ask the bank, or its operator, with the Track-ID.`,
+    { operation, trackId, idempotencyKey, ...(status === null ? {} : { status }) },
+  );
+
+/** The bank answered with success, and with a text that says the opposite. `said`: in its own words. */
+export const statedFailure = (
+  { operation, trackId }: PaymentRecord,
+  status: number,
+  said: string | null,
+): BankqlError =>
+  new BankqlError(
+    'BANK_REJECTED',
+    `The bank says that ${operation} failed${said === null ? '.' : `: ${said}`}`,
+    {
+      operation,
+      trackId,
+      status,
+    },
+  );
+
+/** A payment that is not begun for the store's sake. */
+export const recordsNotKept = (idempotencyKey: string) => (cause: unknown) =>
+  new BankqlError(
+    'STATE_UNAVAILABLE',
+    `Payments are refused while their records cannot be kept. ${requestSentNothing} Reads go on.`,
+    { idempotencyKey, retryAfter: storeRetryAfter },
+    { cause },
+  );
+
+/** A payment that is not begun because no line of the audit log can be written. */
+export const notLogged = (idempotencyKey: string, cause: unknown): BankqlError =>
+  new BankqlError(
+    'STATE_UNAVAILABLE',
+    `Payments are refused while they cannot be logged. ${requestSentNothing}`,
+    { idempotencyKey, retryAfter: storeRetryAfter },
+    { cause },
+  );
+
+/** A question that the store did not answer. */
+export const recordNotRead = (idempotencyKey: string) => (cause: unknown) =>
+  new BankqlError(
+    'STATE_UNAVAILABLE',
+    'The record of this payment cannot be read at the moment, so that its outcome is unknown: it may have been executed. Ask again before you pay under another key.',
+    { idempotencyKey, retryAfter: storeRetryAfter },
+    { cause },
+  );
+
+export const recordsNotRead = (cause: unknown) =>
+  new BankqlError(
+    'STATE_UNAVAILABLE',
+    'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you pay anew.',
+    { retryAfter: storeRetryAfter },
+    { cause },
+  );
+
+/** An error of a payment that never left, with what its client needs to try again. */
+export function neverSent(error: BankqlError, idempotencyKey: string): BankqlError {
+  const { code, retryable, ...details } = error.extensions;
+  const more: ErrorDetails = { ...details, idempotencyKey };
+  if (code !== 'OVERLOADED') return new BankqlError(code, error.message, more, { cause: error });
+  return new BankqlError(
+    code,
+    `${error.message} ${requestSentNothing}`,
+    { ...more, retryAfter: 1 },
+    { cause: error },
+  );
+}
+
+/** Runs what the store is asked; where it cannot answer, the error is the one that `toError` makes. */
+export async function withStoreErrors<T>(
+  toError: (cause: unknown) => BankqlError,
+  ask: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    throw cause instanceof StoreUnavailable ? toError(cause) : cause;
+  }
+}
+
+/** Errors: BAD_USER_INPUT for an idempotency key that is none; nothing is sent for it. */
+export function checkKey(idempotencyKey: string): void {
+  if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
+    throw badUserInput(
+      'idempotencyKey has to be 1 to 255 printable ASCII characters, chosen anew for each intended payment.',
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import { checkAnswer } from '../bank/answer.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
+import type { Answer, Operation } from '../contract/operation.ts';
+
+/** How long a text of a stored answer may be, in characters, and all of it; what is longer is cut, and what is more is left out. */
+const longestText = 4000;
+const longestAnswer = 32_000;
+
+/**
+ * The records in what the bank said of a payment, whatever shape it has: the list under the envelope's key, a bare list, an
+ * object, or a status alone.
+ */
+export function recordsOf({ envelope }: Operation, value: unknown): readonly unknown[] {
+  if (typeof value === 'string') return [{ status: value }];
+  if (Array.isArray(value)) return value;
+  if (!isObject(value)) return [];
+  const listed = envelope === null ? undefined : value[envelope];
+  if (Array.isArray(listed)) return listed;
+  return [isObject(listed) ? listed : value];
+}
+
+/**
+ * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. It is what
+ * the record keeps, so that a replay answers as the first call did.
+ * Shape: JSON text; null where there is no such part.
+ */
+export function readableAnswer(
+  operation: Operation,
+  value: unknown,
+  secrets: readonly string[],
+): string | null {
+  const { envelope } = operation;
+  const names = operation.answer === null ? ['id', 'status'] : Object.keys(operation.answer.shape);
+  const isList =
+    Array.isArray(value) || (isObject(value) && envelope !== null && Array.isArray(value[envelope]));
+  const records = recordsOf(operation, value).map((record) =>
+    isObject(record) ? pick(record, names) : null,
+  );
+  if (envelope !== null) {
+    if (!isList && !records.some(hasMembers)) return null;
+    return `{${JSON.stringify(envelope)}:[${whatFits(records.map((record) => write(record, secrets))).join()}]}`;
+  }
+  // A receipt: of several nobody could say whose it is.
+  const [receipt = null, ...others] = records;
+  if (!hasMembers(receipt) || others.length > 0) return null;
+  const text = write(receipt, secrets);
+  return text.length > longestAnswer ? null : text;
+}
+
+/**
+ * A stored answer, read again. Null where nothing of it can be read.
+ */
+export function readStoredAnswer<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
+  if (text === null) return null;
+  try {
+    return checkAnswer(operation, parseExactJson(text), { operation: operation.id }).answer;
+  } catch {
+    // The payment's end stands, however broken the bank's words are.
+    return null;
+  }
+}
+
+const pick = (record: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(names.filter((name) => record[name] != null).map((name) => [name, record[name]]));
+
+const hasMembers = (record: object | null): boolean => record !== null && Object.keys(record).length > 0;
+
+function write(record: object | null, secrets: readonly string[]): string {
+  return JSON.stringify(record, (_name, member) => {
+    if (typeof member !== 'string') return member;
+    const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), member);
+    return clean.slice(0, longestText).replace(/\p{Cs}$/u, '');
+  });
+}
+
+function whatFits(texts: readonly string[]): readonly string[] {
+  let length = 0;
+  return texts.filter((text) => (length += text.length + 1) <= longestAnswer);
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

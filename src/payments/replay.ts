@@ -1,0 +1,44 @@
+import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { outcomeUnknown } from './payment-errors.ts';
+import type { Paid, PaymentOperation } from './payments.ts';
+import { readStoredAnswer } from './readable-answer.ts';
+import type { PaymentRecord } from './store.ts';
+
+/** The earlier payment's end, once more, as if it were this one's. Errors: those that it ended with. */
+export function replay<T extends PaymentOperation>(
+  operation: T,
+  earlier: PaymentRecord,
+  fingerprint: string,
+  idempotencyKey: string,
+): Paid<T> {
+  const details = { operation: earlier.operation, trackId: earlier.trackId, idempotencyKey };
+  if (earlier.fingerprint !== fingerprint) {
+    throw new BankqlError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'This idempotency key was used for another payment, so that this one was not sent: use a new key for each intended payment.',
+      { operation: operation.id, idempotencyKey },
+    );
+  }
+  switch (earlier.state) {
+    case 'DONE':
+      return {
+        trackId: earlier.trackId,
+        replayed: true,
+        answer: readStoredAnswer(operation, earlier.answer),
+      };
+    case 'PENDING':
+      throw new BankqlError(
+        'IDEMPOTENCY_IN_PROGRESS',
+        'The payment with this idempotency key is under way; ask for its end with the same key.',
+        { ...details, retryAfter: 1 },
+      );
+    case 'REJECTED':
+      throw new BankqlError(
+        isErrorCode(earlier.code) ? earlier.code : 'BANK_REJECTED',
+        earlier.message ?? `The bank rejected ${operation.id}.`,
+        earlier.status === null ? details : { ...details, status: earlier.status },
+      );
+    case 'UNKNOWN':
+      throw outcomeUnknown(earlier, idempotencyKey, earlier.status);
+  }
+}

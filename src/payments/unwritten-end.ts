@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { type AuditEntry, auditEntry } from './payment-record.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
+
+/** How a payment ended, as a store is told of it. */
+export interface PaymentEnd {
+  readonly id: string;
+  /** Of the attempt that ended: no other may write it. */
+  readonly trackId: string;
+  /** Null: the record is to be released, so that the key is free again. */
+  readonly outcome: PaymentOutcome | null;
+  /** When it ended, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Writes a payment's end. Shape: false where the record is no longer this attempt's to end. Errors: StoreUnavailable. */
+export const writeEnd = (store: PaymentStore, { id, trackId, outcome, at }: PaymentEnd): Promise<boolean> =>
+  outcome === null ? store.reopen(id, trackId) : store.finish(id, trackId, outcome, at);
+
+/** The line of the audit log that keeps an end which the store could not take before the process ended. */
+export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: PaymentEnd): AuditEntry => ({
+  ...auditEntry({ ...record, ...outcome, updatedAt: at }, outcome?.state ?? 'RELEASED'),
+  event: 'unwritten-end',
+  answer: outcome?.answer ?? null,
+  message: outcome?.message ?? null,
+});
+
+const outcomeFields = {
+  answer: z.string().nullable(),
+  code: z.string().nullable(),
+  status: z.number().nullable(),
+  message: z.string().nullable(),
+  bankText: z.string().nullable(),
+};
+const fields = { id: z.string().min(1), trackId: z.string().min(1), updatedAt: z.number() };
+const unwrittenEndLine = z.discriminatedUnion('state', [
+  z.object({ ...fields, ...outcomeFields, state: z.enum(['DONE', 'REJECTED', 'UNKNOWN']) }),
+  z.object({ ...fields, state: z.literal('RELEASED') }),
+]);
+
+/**
+ * Reads back a line of the log that unwrittenEndEntry made, for `payments settle --from-log`.
+ * Shape:  null for a line that is something else, JSON or not.
+ * Errors: an Error where it is such a line but not a whole one.
+ */
+export function parseUnwrittenEnd(line: string): PaymentEnd | null {
+  const json = parseJson(line);
+  if (typeof json !== 'object' || json === null || Reflect.get(json, 'event') !== 'unwritten-end')
+    return null;
+  const { data, error } = unwrittenEndLine.safeParse(json);
+  if (data === undefined)
+    throw new Error(`This line of an unwritten end is damaged: ${z.prettifyError(error)}`);
+  const { id, trackId, updatedAt: at } = data;
+  if (data.state === 'RELEASED') return { id, trackId, outcome: null, at };
+  const { state, answer, code, status, message, bankText } = data;
+  return { id, trackId, outcome: { state, answer, code, status, message, bankText }, at };
+}
+
+/** Undefined where it is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import { badUserInput } from '../bank/error.ts';
+import type { OwnPayment } from '../payments/payment-search.ts';
+import { builder } from './builder.ts';
+import { checkPage, connectionOf } from './connection.ts';
+import { type FoundPayment, PaymentRef, PaymentState } from './payment.ts';
+
+const PaymentEdge = builder.edgeObject({
+  type: PaymentRef,
+  name: 'PaymentEdge',
+  description: 'A payment and its place in a list.',
+});
+
+/** Without the `totalCount` of the bank's lists: to count all of a caller's payments could cost more than to list some. */
+const PaymentConnection = builder
+  .objectRef<ReturnType<typeof connectionOf<OwnPayment, FoundPayment>>>('PaymentConnection')
+  .implement({
+    description: 'A list of payments, newest first.',
+    fields: (t) => ({
+      edges: t.expose('edges', {
+        type: [PaymentEdge],
+        nullable: { list: true, items: true },
+        description: 'The entries of the page with their cursors.',
+      }),
+      nodes: t.expose('nodes', {
+        type: [PaymentRef],
+        nullable: { list: true, items: true },
+        description: 'The entries of the page.',
+      }),
+      pageInfo: t.expose('pageInfo', {
+        type: builder.pageInfoRef(),
+        nullable: false,
+        description: 'Where the page stands in the whole list.',
+      }),
+    }),
+  });
+
+/** How many payments a page may have, and how far its end may be from the newest one. */
+const longestPage = 100;
+const farthestEntry = 1000;
+
+interface PaymentPage {
+  readonly first: number;
+  readonly after?: string | null | undefined;
+}
+
+/** Errors: BAD_USER_INPUT. */
+function checkPaymentPage(args: PaymentPage) {
+  if (args.first < 1 || args.first > longestPage)
+    throw badUserInput(`first has to be from 1 to ${longestPage}.`);
+  const page = checkPage(args);
+  const end = (page.after ?? -1) + 1 + args.first;
+  if (end > farthestEntry) throw badUserInput(`Only the newest ${farthestEntry} payments are listed.`);
+  return { page, end };
+}
+
+builder.queryField('payments', (t) =>
+  t.field({
+    type: PaymentConnection,
+    nullable: true,
+    description:
+      "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Sends nothing to the bank.",
+    args: {
+      states: t.arg({ type: [PaymentState], description: 'Those in one of these states alone.' }),
+      first: t.arg.int({
+        required: true,
+        defaultValue: 20,
+        description: `How many at most, from 1 to ${longestPage}.`,
+      }),
+      after: t.arg.string({ description: 'The cursor of the last entry of the page before.' }),
+    },
+    resolve: async (_root, { states, ...args }, { payments, credentials }) => {
+      const { page, end } = checkPaymentPage(args);
+      // One more says whether there is a next page.
+      const found = await payments.search(credentials, { states: states ?? undefined, limit: end + 1 });
+      return connectionOf(found, page, ({ record, idempotencyKey }) => ({
+        record,
+        idempotencyKey: idempotencyKey ?? '',
+      }));
+    },
+  }),
+);
