@@ -72,12 +72,14 @@ export function readSearch(values: SearchValues, now: number): Search {
   const caller = values.caller === undefined ? null : readCaller(values.caller);
   if (values.key !== undefined && caller === null)
     throw new CommandError('--key is looked up together with its caller: give --caller provider/id too.');
+  // A record's id says whose it is.
+  const id =
+    values.key === undefined || caller === null
+      ? undefined
+      : recordId({ caller, subscriptionKey: '' }, values.key);
   const query: PaymentQuery = {
     states: wanted.length === 0 ? undefined : wanted,
-    idPrefix:
-      values.key === undefined || caller === null
-        ? undefined
-        : recordId({ caller, subscriptionKey: '' }, values.key),
+    idPrefix: id,
     trackId: values['track-id'],
     requestId: values['request-id'],
     accountId: values.account,
@@ -90,7 +92,7 @@ export function readSearch(values: SearchValues, now: number): Search {
       caller !== null ||
       Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
     async run(store, at, change = {}) {
-      const hash = caller === null ? undefined : hashCaller(store.secret, ...caller);
+      const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
       // One more than is wanted says whether there are more.
       const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change }, at);
       return { records: found.slice(0, limit), hasMore: found.length > limit };
