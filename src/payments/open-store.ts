@@ -1,5 +1,5 @@
 import { createMemoryStore } from './memory-store.ts';
-import { parseRedisUrl } from './redis-address.ts';
+import { parseRedisUrl, parseSentinelUrl } from './redis-address.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import type { PaymentStore } from './store.ts';
 import type { OnStoreEvent } from './store-event.ts';
@@ -24,7 +24,7 @@ export interface OpenStoreOptions {
 const timeoutMs = 500;
 
 const allowed =
-  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, or redis[s]://[[user]:password@]host[:port][/database] with user and password percent-encoded';
+  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, redis[s]://[[user]:password@]host[:port][/database], or redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database], with user and password percent-encoded';
 
 /**
  * The payment store that STATE_URL names.
@@ -41,7 +41,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) {
     return createSqliteStore({ path, create, retentionMs, timeoutMs, witness, onEvent });
   }
-  const address = parseRedisUrl(url);
+  const address = parseRedisUrl(url) ?? parseSentinelUrl(url);
   if (address !== null) {
     // Its library is large: nobody else waits for it.
     const { createRedisStore } = await import('./redis-store.ts');

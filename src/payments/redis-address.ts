@@ -8,6 +8,16 @@ export interface RedisAddress {
   readonly password: string | undefined;
 }
 
+/** A Redis whose primary is found by asking Sentinels; the credentials and the database are the primary's. */
+export interface SentinelAddress extends Omit<RedisAddress, 'host' | 'port'> {
+  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+  /** What the Sentinels call the primary. */
+  readonly primaryName: string;
+}
+
+const defaultPort = 6379;
+const defaultSentinelPort = 26_379;
+
 /**
  * What a URL `redis[s]://[[user]:password@]host[:port][/database]` says; null where it does not say it.
  * Names and passwords are percent-encoded in it.
@@ -21,7 +31,7 @@ export function parseRedisUrl(text: string): RedisAddress | null {
   try {
     return {
       host: url.hostname.replace(/^\[(.+)\]$/, '$1'),
-      port: Number(url.port || 6379),
+      port: Number(url.port || defaultPort),
       tls: url.protocol === 'rediss:',
       database: Number(database),
       username: decodeURIComponent(url.username) || undefined,
@@ -33,7 +43,36 @@ export function parseRedisUrl(text: string): RedisAddress | null {
   }
 }
 
-/** The address for messages: without who asks. */
-export function shownAddress({ host, port, tls, database }: RedisAddress): string {
-  return `${tls ? 'rediss' : 'redis'}://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+/**
+ * What a URL `redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database]` says; null
+ * where it does not say it. Names and passwords are percent-encoded in it.
+ */
+export function parseSentinelUrl(text: string): SentinelAddress | null {
+  const parts = /^(rediss?)\+sentinel:\/\/([^/?#]*@)?([^/?#@]+)\/([\w.%-]+)(\/\d{0,5})?$/i.exec(text);
+  if (parts === null) return null;
+  const [, scheme = '', user = '', hosts = '', primaryName = '', database = ''] = parts;
+  // Each host is read as a URL of its own, since several of them are none together.
+  const addresses = hosts.split(',').map((host) => {
+    const address = parseRedisUrl(`${scheme}://${user}${host}${database}`);
+    return address && { ...address, port: /:\d+$/.test(host) ? address.port : defaultSentinelPort };
+  });
+  const [first] = addresses;
+  if (first === undefined || first === null) return null;
+  const sentinels = addresses.flatMap((address) =>
+    address === null ? [] : [{ host: address.host, port: address.port }],
+  );
+  if (sentinels.length < addresses.length) return null;
+  const { host: _, port: __, ...primary } = first;
+  return { ...primary, sentinels, primaryName };
 }
+
+/** The address for messages: without who asks. */
+export function shownAddress(address: RedisAddress | SentinelAddress): string {
+  const { tls, database } = address;
+  const scheme = tls ? 'rediss' : 'redis';
+  if (!('sentinels' in address)) return `${scheme}://${shownHost(address)}/${database}`;
+  return `${scheme}+sentinel://${address.sentinels.map(shownHost).join()}/${address.primaryName}/${database}`;
+}
+
+export const shownHost = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`;

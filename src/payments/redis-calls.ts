@@ -1,4 +1,4 @@
-import { type RedisAddress, shownAddress } from './redis-address.ts';
+import { type RedisAddress, type SentinelAddress, shownAddress } from './redis-address.ts';
 import { type ConnectionOptions, keepConnected, type RedisServer } from './redis-connection.ts';
 import { ServerRefused } from './redis-link.ts';
 import { StoreUnavailable } from './store.ts';
@@ -64,7 +64,7 @@ export async function openCalls(options: ConnectionOptions): Promise<RedisCalls>
 }
 
 /** Without its cause, which is the library's and may hold what was sent: a password, say. */
-function startError(address: RedisAddress, error: unknown): Error {
+function startError(address: RedisAddress | SentinelAddress, error: unknown): Error {
   const shown = shownAddress(address);
   return error instanceof ServerRefused
     ? new Error(`The payment store ${shown} cannot be used: ${error.message}.`)
@@ -75,5 +75,5 @@ function startError(address: RedisAddress, error: unknown): Error {
 
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/^LOST /, '').slice(0, 200);
+  return text.replace(/^(LOST|LOSS) /, '').slice(0, 200);
 }

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type RedisLink, ServerRefused } from './redis-link.ts';
-import { storeKey } from './redis-scripts.ts';
+import { storeKey } from './redis-keys.ts';
 
 export interface ServerDemands {
   /** Whether a server may forget payments. */
   readonly allowVolatile: boolean;
   /** Replicas that have to confirm each payment; with them the server's own disk may lag a second. */
   readonly waitReplicas: number;
+  /** Whether Sentinels named the server: then a replica only means that they have not agreed yet. */
+  readonly discovered: boolean;
 }
 
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
@@ -17,7 +19,7 @@ const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1
  * Errors: ServerRefused; an Error where it is only not ready yet.
  */
 export async function checkServer(link: RedisLink, demands: ServerDemands): Promise<void> {
-  const { allowVolatile, waitReplicas } = demands;
+  const { allowVolatile, waitReplicas, discovered } = demands;
   const info = await readInfo(link);
   if (info === null) {
     if (allowVolatile) return;
@@ -25,8 +27,21 @@ export async function checkServer(link: RedisLink, demands: ServerDemands): Prom
       `this user may not run INFO there, so that it is not known what it keeps: allow it (ACL +info), ${allow}`,
     );
   }
+  if (info.get('redis_mode') === 'sentinel') {
+    throw new ServerRefused(
+      'it is a Sentinel, which keeps no records: STATE_URL is redis+sentinel://host:port/name, with the name that the Sentinels call the primary',
+    );
+  }
+  if (info.get('cluster_enabled') === '1') {
+    throw new ServerRefused(
+      'it is a node of a Redis Cluster, which gives up writes that it confirmed: run a primary of its own for the payments, with replicas and Sentinels where it has to fail over',
+    );
+  }
   if (info.get('loading') === '1') throw new Error('it is still reading its append-only file');
-  if (info.get('role') === 'slave') throw new ServerRefused('it is a replica: name the primary');
+  if (info.get('role') === 'slave') {
+    if (discovered) throw new Error('the Sentinels name a replica: their failover is not over');
+    throw new ServerRefused('it is a replica: name the primary');
+  }
   if (allowVolatile) return;
   if (info.get('aof_enabled') !== '1') {
     throw new ServerRefused(

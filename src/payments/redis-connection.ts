@@ -1,22 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorReply } from '@redis/client';
-import type { RedisAddress } from './redis-address.ts';
+import type { RedisAddress, SentinelAddress } from './redis-address.ts';
 import { checkServer, nameStore, type ServerDemands } from './redis-check.ts';
 import { openLink, type RedisLink, ServerRefused } from './redis-link.ts';
+import { openMeta, type StoreMeta } from './redis-meta.ts';
+import type { StoreMarks } from './redis-marks.ts';
 import { createReplication } from './redis-replication.ts';
+import type { StoreClock } from './redis-script.ts';
+import { findPrimary } from './redis-sentinel.ts';
 
 /** A connection to a server that may keep payments, and the name of the store in it. */
 export interface RedisServer {
   readonly link: RedisLink;
   readonly name: string;
   readonly retentionMs: number;
+  readonly clock: StoreClock;
+  readonly meta: StoreMeta;
   /** Resolves when enough replicas have what was written; see createReplication. */
   readonly replicated: () => Promise<void>;
 }
 
-export interface ConnectionOptions extends ServerDemands {
-  readonly address: RedisAddress;
+export interface ConnectionOptions extends Omit<ServerDemands, 'discovered'> {
+  readonly address: RedisAddress | SentinelAddress;
   readonly retentionMs: number;
+  readonly clock: StoreClock;
+  /** What the store has to fit, at each new connection. */
+  readonly marks: StoreMarks;
   readonly timeoutMs: number;
   /** How long the start may try to reach a server. */
   readonly startTimeoutMs: number;
@@ -45,14 +54,18 @@ const passing = /^(LOADING|BUSY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/;
  * Errors: ServerRefused; an Error that says why there is no connection, after startTimeoutMs.
  */
 export async function keepConnected(options: ConnectionOptions): Promise<RedisConnection> {
-  const { address, retentionMs, timeoutMs, allowVolatile, onConnect } = options;
+  const { address, retentionMs, timeoutMs, clock, marks, allowVolatile, onConnect } = options;
+  const discovered = 'sentinels' in address;
   const closing = new AbortController();
   let server: RedisServer | null = null;
   let reason = 'it is not connected yet';
   let known: string | null = null;
+  let secret: string | null = null;
 
   async function admit(link: RedisLink): Promise<RedisServer> {
-    await checkServer(link, options);
+    await checkServer(link, { ...options, discovered });
+    if (address.database !== 0) await link.send(['SELECT', String(address.database)]);
+    const kept = allowVolatile ? marks.none : marks.read();
     // After the start a store without a name has lost its records, and another name is another store.
     const name = await nameStore(link, { create: allowVolatile || (options.create && known === null) });
     if (name === null && known === null)
@@ -61,13 +74,16 @@ export async function keepConnected(options: ConnectionOptions): Promise<RedisCo
       throw new ServerRefused('it has lost its records: restart bankql to go on without them');
     if (known !== null && name !== known && !allowVolatile)
       throw new ServerRefused('another store has taken its place: restart bankql to go on with that one');
+    const meta = await openMeta({ link, name, retentionMs, clock }, { ...kept, secret });
     known = name;
+    secret = meta.secret;
     const replicated = createReplication(link, options.waitReplicas, Math.floor(timeoutMs * 0.4));
-    return { link, name, retentionMs, replicated };
+    return { link, name, retentionMs, clock, meta, replicated };
   }
 
   async function connect(): Promise<RedisServer> {
-    const link = await openLink(address, { timeoutMs, connectTimeoutMs });
+    const limits = { timeoutMs, connectTimeoutMs };
+    const link = await openLink(discovered ? await findPrimary(address, limits) : address, limits);
     const timer = setTimeout(() => link.drop(`no answer in ${connectTimeoutMs} ms`), connectTimeoutMs);
     const ended = () => link.drop('it is closed');
     closing.signal.addEventListener('abort', ended, { once: true });

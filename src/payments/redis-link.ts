@@ -34,19 +34,18 @@ const patience = 10;
 /** Commands that Redis owes an answer; more of them fail without being sent. */
 const maxUnanswered = 1_000;
 
-/** Opens a connection. Errors: ServerRefused (a wrong password, say), or an Error that says why there is none. */
+/** Opens a connection to a server, of which no database is chosen yet. Errors: ServerRefused (a wrong password, say), or an Error that says why there is none. */
 export async function openLink(
-  address: RedisAddress,
+  address: Omit<RedisAddress, 'database'>,
   { timeoutMs, connectTimeoutMs }: LinkOptions,
 ): Promise<RedisLink> {
-  const { host, port, tls, database, username, password } = address;
+  const { host, port, tls, username, password } = address;
   const socket = { host, port, connectTimeout: connectTimeoutMs, reconnectStrategy: false } as const;
   const client = createClient({
     // The older protocol: every server speaks it, and nothing arrives that was not asked for.
     RESP: 2,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    database,
     socket: tls ? { ...socket, tls } : socket,
     // Without it a command waits for a connection, and is executed long after its caller was told that it failed.
     disableOfflineQueue: true,

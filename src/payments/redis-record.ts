@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { PaymentRecord } from './store.ts';
 import { storedRecord } from './stored-record.ts';
@@ -26,8 +27,16 @@ const absent = {
 const numbers: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil', 'status']);
 const hash = z.array(z.string()).nullable();
 
-/** The record in a Redis hash, as HGETALL answers; null where there is none. Errors: an Error where it is no record. */
-export function parseRecord(reply: unknown): PaymentRecord | null {
+/** The caller of a record of version 1, as hashCaller gives it for records of version 2. */
+export const keyedCaller = (secret: string, callerHash: string): string =>
+  createHmac('sha256', secret).update(callerHash).digest('hex');
+
+/**
+ * The record in a Redis hash, as HGETALL answers; null where there is none. One of version 1, which an older bankql may
+ * still write, is given as version 2 has it.
+ * Errors: an Error where it is no record.
+ */
+export function parseRecord(reply: unknown, secret: string): PaymentRecord | null {
   const flat = hash.safeParse(reply).data;
   if (flat === null || flat?.length === 0) return null;
   const fields: Record<string, string | number | null> = { ...absent };
@@ -37,5 +46,5 @@ export function parseRecord(reply: unknown): PaymentRecord | null {
   }
   const { data } = storedRecord.safeParse(fields);
   if (data === undefined) throw new Error('it holds a record of another shape');
-  return data;
+  return 'version' in fields ? data : { ...data, caller: keyedCaller(secret, data.caller) };
 }

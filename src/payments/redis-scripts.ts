@@ -1,163 +1,119 @@
-import { createHash } from 'node:crypto';
-import { ErrorReply } from '@redis/client';
-import type { RedisServer } from './redis-connection.ts';
-import { leaseEnded, type PaymentState } from './store.ts';
+import { script } from './redis-script.ts';
+
+/** One script for each method of the payment store. */
+
+/** How many index entries one call removes at most, or one call reads: no script holds up Redis for long. */
+export const maxEntries = 100;
 
 /**
- * The payment store in Redis: its keys, and one Lua script a method. All keys are in one hash slot, so that the
- * scripts are legal in a cluster.
- *
- * A record is a hash with the names of PaymentRecord's fields; a field that is null is absent. Beside them
- * `awaited`: its attempt may still say how it ended. Numbers stay text, because Lua's would lose digits.
- * An index a state holds the ids of its records, by the number that the state is searched for: the lease's end
- * (PENDING), the beginning (UNKNOWN), the last change (DONE, REJECTED; a record that expired is still in it).
+ * KEYS: the record. ARGV: its id, its createdAt, updatedAt and leaseUntil, the event, then its other fields and their
+ * values. Answers with the record that was there, or with numbers: how many payments were ever begun, when the newest
+ * was, and of the indexes how many entries were removed, how many were due, and how many there are.
  */
-
-/** Names the store (see nameStore in redis-check.ts): without it, the records are gone. */
-export const storeKey = '{bankql}:store';
-export const recordKey = (id: string) => `${recordPrefix}${id}`;
-const recordPrefix = '{bankql}:payment:';
-const states: readonly PaymentState[] = ['PENDING', 'UNKNOWN', 'DONE', 'REJECTED'];
-
-const commonKeys = [storeKey, ...states.map((state) => `{bankql}:payments:${state}`)];
-
-export interface Script {
-  readonly text: string;
-  readonly sha1: string;
-}
-
-export interface ScriptInput {
-  /** The record's id, where the script is about one. */
-  readonly id?: string;
-  readonly now: number;
-  readonly args: readonly string[];
-}
-
-/** Answers after which the server is another one than it was: connecting again finds out which. */
-const changed = /^(READONLY|LOST|MOVED|MASTERDOWN|NOAUTH)\b/;
-
-/** Runs a script, and gives what it returns. Errors: those of RedisLink.send. */
-export async function runScript(server: RedisServer, script: Script, input: ScriptInput): Promise<unknown> {
-  const { link, name, retentionMs } = server;
-  const { id, now, args } = input;
-  const keys = id === undefined ? commonKeys : [...commonKeys, recordKey(id)];
-  const own = id === undefined ? args : [id, ...args];
-  const rest = [String(keys.length), ...keys, name, String(now), String(retentionMs), ...own];
-  try {
-    return await link.send(['EVALSHA', script.sha1, ...rest]).catch((error: unknown) => {
-      if (!isReply(error, /^NOSCRIPT\b/)) throw error;
-      return link.send(['EVAL', script.text, ...rest]);
-    });
-  } catch (error) {
-    if (isReply(error, changed)) link.drop(error.message);
-    throw error;
-  }
-}
-
-const isReply = (error: unknown, what: RegExp): error is ErrorReply =>
-  error instanceof ErrorReply && what.test(error.message);
-
-/** Every script begins with this. ARGV: the store's name, now, the retention, then those of its own. */
-const common = `
-local lost = redis.call('GET', KEYS[1]) ~= ARGV[1]
-if lost then return redis.error_reply('LOST it has lost its records') end
-local index = { ${states.map((state, n) => `${state} = KEYS[${n + 2}]`).join(', ')} }
-local now, retention = ARGV[2], tonumber(ARGV[3])
-local outlivedBefore = tonumber(now) - retention
-local record = KEYS[6]
-
-local function move(key, id, from, to, score)
-  redis.call('ZREM', index[from], id)
-  redis.call('ZADD', index[to], score, id)
-  redis.call('HSET', key, 'state', to, 'updatedAt', now)
-end
-
--- Appends a line to the record's history.
-local function tell(key, event)
-  redis.call('HSET', key, 'history', (redis.call('HGET', key, 'history') or '') .. '\\n' .. event)
-end
-
-local function endLease(key, id)
-  local state, leaseUntil, createdAt = unpack(redis.call('HMGET', key, 'state', 'leaseUntil', 'createdAt'))
-  if state ~= 'PENDING' or tonumber(leaseUntil) > tonumber(now) then return end
-  move(key, id, 'PENDING', '${leaseEnded.state}', createdAt)
-  redis.call('HSET', key, 'code', '${leaseEnded.code}', 'message', '${leaseEnded.message}')
-  tell(key, '{"state":"${leaseEnded.state}","at":' .. now .. '}')
-end
-
--- The record as it is now; false where there is none, or where it has outlived the retention.
-local function current(id)
-  endLease(record, id)
-  local state, updatedAt = unpack(redis.call('HMGET', record, 'state', 'updatedAt'))
-  if not state then return false end
-  local finished = state == 'DONE' or state == 'REJECTED'
-  if finished and tonumber(updatedAt) < outlivedBefore then return false end
-  return redis.call('HGETALL', record)
-end`;
-
-function script(lines: string): Script {
-  const text = `${common}\n${lines}`;
-  return { text, sha1: createHash('sha1').update(text).digest('hex') };
-}
-
-/** KEYS: the record. ARGV: its id, its leaseUntil, the event, then its fields and their values. */
 const begin = script(`
-local id, leaseUntil = ARGV[4], ARGV[5]
+local id, createdAt, updatedAt, leaseUntil = ARGV[5], moved(ARGV[6]), moved(ARGV[7]), moved(ARGV[8])
+local began, newestAt, loss, caller = unpack(redis.call('HMGET', meta, 'began', 'newestAt', 'loss'))
+if loss then return redis.error_reply('LOSS ' .. loss) end
+if not began then return redis.error_reply('LOST it has lost its records') end
 local found = current(id)
 if found then return found end
+
 -- First, so that a server without memory refuses it; the record comes last, so that a failure leaves none.
-redis.call('ZADD', index.PENDING, leaseUntil, id)
+redis.call('ZADD', index.PENDING, text(math.max(leaseUntil, createdAt)), id)
 -- Records expire by themselves; what points to them does not.
-for _, state in ipairs({ 'DONE', 'REJECTED' }) do
-  local gone = redis.call('ZRANGEBYSCORE', index[state], '-inf', '(' .. string.format('%.0f', outlivedBefore), 'LIMIT', 0, 100)
-  if #gone > 0 then redis.call('ZREM', index[state], unpack(gone)) end
-  redis.call('ZREM', index[state], id)
+local removed, due, total = 0, 0, 0
+for state, key in pairs(index) do
+  if not open[state] then
+    local gone = redis.call('ZRANGEBYSCORE', key, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})
+    if #gone > 0 then
+      due = due + redis.call('ZCOUNT', key, '-inf', '(' .. outlivedBefore)
+      removed = removed + redis.call('ZREM', key, unpack(gone))
+    end
+    redis.call('ZREM', key, id)
+  end
 end
+if removed > 0 then
+  total = removed
+  for _, key in pairs(index) do total = total + redis.call('ZCARD', key) end
+end
+
+began = text(began + 1)
+newestAt = text(math.max(newestAt or createdAt, createdAt))
+redis.call('HSET', meta, 'began', began, 'newestAt', newestAt)
+redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began, 'newestAt', newestAt)
 redis.call('DEL', record)
-redis.call('HSET', record, 'awaited', '1', 'history', ARGV[6], unpack(ARGV, 7))
-return false`);
+redis.call('HSET', record, 'awaited', '1', 'version', '2', 'createdAt', createdAt, 'updatedAt', updatedAt,
+  'leaseUntil', leaseUntil, unpack(ARGV, 10))
+tell(record, ARGV[9], createdAt)
+
+caller = redis.call('HMGET', record, 'caller')[1]
+local finished = callerIndex(caller, 'DONE')
+for _, other in ipairs(redis.call('ZRANGEBYSCORE', finished, '-inf', '(' .. outlivedBefore, 'LIMIT', 0, ${maxEntries})) do
+  if redis.call('EXISTS', recordKey(other)) == 0 then redis.call('ZREM', finished, other) end
+end
+redis.call('ZREM', finished, id)
+redis.call('ZADD', callerIndex(caller, 'PENDING'), createdAt, id)
+return { tonumber(began), tonumber(newestAt), removed, due, total }`);
 
 /** KEYS: the record. ARGV: its id, the Track-ID, the state, the event, then the fields that are not null and their values. */
 const finish = script(`
-local id, trackId, to = ARGV[4], ARGV[5], ARGV[6]
+local id, trackId, to = ARGV[5], ARGV[6], ARGV[7]
 local from, begunBy, awaited, createdAt = unpack(redis.call('HMGET', record, 'state', 'trackId', 'awaited', 'createdAt'))
 if begunBy ~= trackId or awaited ~= '1' then return 0 end
 move(record, id, from, to, to == 'UNKNOWN' and createdAt or now)
 redis.call('HDEL', record, 'answer', 'code', 'status', 'message', 'bankText')
-redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 8))
-tell(record, ARGV[7])
-if to ~= 'UNKNOWN' then redis.call('PEXPIRE', record, ARGV[3]) end
+redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 9))
+tell(record, ARGV[8], now)
 return 1`);
 
 /** KEYS: the record. ARGV: its id, the Track-ID. */
 const reopen = script(`
-local id, trackId = ARGV[4], ARGV[5]
-local state, begunBy = unpack(redis.call('HMGET', record, 'state', 'trackId'))
+local id, trackId = ARGV[5], ARGV[6]
+local state, begunBy, caller = unpack(redis.call('HMGET', record, 'state', 'trackId', 'caller'))
 if state ~= 'PENDING' or begunBy ~= trackId then return 0 end
 redis.call('ZREM', index.PENDING, id)
+redis.call('ZREM', callerIndex(caller, 'PENDING'), id)
 redis.call('DEL', record)
 return 1`);
 
 /** KEYS: the record. ARGV: its id. */
-const find = script('return current(ARGV[4])');
-
-/** ARGV: the state. Answers with ids: the records follow in calls of their own, so that none holds up Redis. */
-const list = script(`
-local ended = redis.call('ZRANGEBYSCORE', index.PENDING, '-inf', now)
-for _, id in ipairs(ended) do endLease('${recordPrefix}' .. id, id) end
-return redis.call('ZRANGE', index[ARGV[4]], 0, -1)`);
+const find = script('return current(ARGV[5])');
 
 /** KEYS: the record. ARGV: its id, the state, who settled it, the event. */
 const settle = script(`
-local id, to, settledBy = ARGV[4], ARGV[5], ARGV[6]
+local id, to, settledBy = ARGV[5], ARGV[6], ARGV[7]
 endLease(record, id)
 local state, settled = unpack(redis.call('HMGET', record, 'state', 'settledBy'))
 if state ~= 'UNKNOWN' or settled then return 0 end
 move(record, id, 'UNKNOWN', to, now)
 redis.call('HDEL', record, 'code', 'message')
 redis.call('HSET', record, 'awaited', '0', 'settledBy', settledBy)
-tell(record, ARGV[7])
-redis.call('PEXPIRE', record, ARGV[3])
+tell(record, ARGV[8], now)
 return 1`);
 
-export const scripts = { begin, finish, reopen, find, list, settle };
+/** Ends some of the leases that are over. Answers with their number: where it is 0, none is left. */
+const endLeases = script(`
+local ended = 0
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', index.PENDING, '-inf', now, 'LIMIT', 0, ${maxEntries})) do
+  if endLease(recordKey(id), id) then ended = ended + 1 end
+end
+return ended`);
+
+/**
+ * ARGV: an index, the command that reads it, its two bounds, the offset and the number of entries.
+ * Answers with the time before which finished records are outlived, and with ids and scores. The records follow in
+ * calls of their own, so that none holds up Redis.
+ */
+const readIndex = script(`
+return { outlivedBefore, redis.call(ARGV[6], ARGV[5], ARGV[7], ARGV[8], 'WITHSCORES', 'LIMIT', ARGV[9], ARGV[10]) }`);
+
+/** Answers with the number of records, of PENDING and of UNKNOWN ones, and with the loss, where there is one. */
+const status = script(`
+local ended = redis.call('ZCOUNT', index.PENDING, '-inf', now)
+local pending = redis.call('ZCARD', index.PENDING) - ended
+local unknown = redis.call('ZCARD', index.UNKNOWN) + ended
+local finished = redis.call('ZCOUNT', index.DONE, outlivedBefore, '+inf')
+  + redis.call('ZCOUNT', index.REJECTED, outlivedBefore, '+inf')
+return { pending + unknown + finished, pending, unknown, redis.call('HMGET', meta, 'loss')[1] }`);
+
+export const scripts = { begin, finish, reopen, find, settle, endLeases, readIndex, status };

@@ -1,19 +1,23 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { RedisAddress } from './redis-address.ts';
+import { beginEvent, finishEvent, settleEvent } from './payment-history.ts';
+import type { RedisAddress, SentinelAddress } from './redis-address.ts';
 import { openCalls } from './redis-calls.ts';
 import type { RedisServer } from './redis-connection.ts';
+import { recordKey } from './redis-keys.ts';
+import { createStoreMarks } from './redis-marks.ts';
+import { acceptMissing } from './redis-meta.ts';
+import { migrateCallers } from './redis-migration.ts';
 import { parseRecord, recordFields } from './redis-record.ts';
-import { recordKey, runScript, type Script, type ScriptInput, scripts } from './redis-scripts.ts';
-import { beginEvent, finishEvent, settleEvent } from './payment-history.ts';
-import { applyQuery, statusOf } from './payment-query.ts';
-import { historyLine } from './stored-record.ts';
+import { runScript, type Script, type ScriptInput, type StoreClock } from './redis-script.ts';
+import { scripts } from './redis-scripts.ts';
+import { type RedisReader, searchRecords } from './redis-search.ts';
 import { createTakeBack } from './redis-take-back.ts';
-import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
+import type { PaymentEvent, PaymentRecord, PaymentStore } from './store.ts';
+import type { OnStoreEvent } from './store-event.ts';
 
 export interface RedisStoreOptions {
-  /** The server, and a database of bankql's own. */
-  readonly address: RedisAddress;
+  /** The server, or the Sentinels that name it, and a database of bankql's own. */
+  readonly address: RedisAddress | SentinelAddress;
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
   /** How long a call may take. */
@@ -24,12 +28,14 @@ export interface RedisStoreOptions {
   readonly waitReplicas?: number;
   /** Whether the store is made where there is none; by default it is. */
   readonly create?: boolean;
+  /** A file that holds the store's high-water mark as well. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
   /** How long the start may try to reach a server; by default five seconds. */
   readonly startTimeoutMs?: number;
+  /** Whose clock leases and retention go by; by default the server's. */
+  readonly clock?: StoreClock;
 }
-
-/** How many records a list reads at once. */
-const page = 200;
 
 const flag = z.literal([0, 1]).transform((n) => n === 1);
 
@@ -42,27 +48,57 @@ const flag = z.literal([0, 1]).transform((n) => n === 1);
  * A `begin` that failed is taken back as soon as Redis answers again. Where that fails too (this process died, or
  * Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which
  * becomes UNKNOWN although nothing was sent: safe, but the key is used up.
- * Shape:  a PaymentStore, once a server is reached and has passed checkServer. `list` is not one step: each of its
- *         records is as it was when it was read.
+ * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's: `now` only tells
+ *         how a process' clock differs from it. `search` is not one step: each of its records is as it was when it was
+ *         read. `loss` is what this process knows; the store itself refuses `begin` in all processes.
  * Errors: an Error that names the server and the remedy where it cannot be used; later StoreUnavailable.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<PaymentStore> {
-  const { address, retentionMs, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
-  const { create = true, startTimeoutMs = 5_000 } = options;
+  const { retentionMs, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
+  const { create = true, startTimeoutMs = 5_000, clock = 'server', onEvent = () => {} } = options;
   const takeBack = createTakeBack();
+  const marks = createStoreMarks(options.witness, onEvent);
+  let secret = '';
+  let loss: string | null = null;
+
+  function setLoss(found: string | null): void {
+    if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
+    if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
+    loss = found;
+  }
+
+  function onConnect(server: RedisServer): void {
+    secret = server.meta.secret;
+    setLoss(server.meta.loss);
+    takeBack.retry(server);
+  }
+
   const { server, inTime, close } = await openCalls({
-    address,
+    address: options.address,
     retentionMs,
     timeoutMs,
     startTimeoutMs,
     allowVolatile,
     waitReplicas,
     create,
-    onConnect: takeBack.retry,
+    clock,
+    marks,
+    onConnect,
   });
 
-  const ask = async <T>(script: Script, input: ScriptInput, read: (answer: unknown) => T): Promise<T> =>
-    inTime(runScript(server(), script, input).then(read));
+  const read = (reply: unknown) => parseRecord(reply, secret);
+
+  const ask = async <T>(script: Script, input: ScriptInput, parse: (answer: unknown) => T): Promise<T> =>
+    inTime(runScript(server(), script, input).then(parse));
+
+  const readerAt = (now: number): RedisReader => ({
+    run: (script, args, parse) => ask(script, { now, args }, parse),
+    async records(ids) {
+      const { link } = server();
+      const replies = ids.map((id) => link.send(['HGETALL', recordKey(id)]).then(read));
+      return (await inTime(Promise.all(replies))).filter((record) => record !== null);
+    },
+  });
 
   /** A change of a record that is right on the primary, whatever the replicas have of it. */
   async function change(script: Script, input: ScriptInput): Promise<boolean> {
@@ -76,32 +112,47 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   }
 
   async function storeRecord(asked: RedisServer, record: PaymentRecord, now: number) {
-    const args = [String(record.leaseUntil), historyLine(beginEvent(record)), ...recordFields(record)];
-    const existing = parseRecord(await runScript(asked, scripts.begin, { id: record.id, now, args }));
-    if (existing === null) await asked.replicated();
-    return existing;
-  }
-
-  async function listState(state: PaymentState, now: number): Promise<PaymentRecord[]> {
-    const ids = await ask(scripts.list, { now, args: [state] }, z.array(z.string()).parse);
-    const records: PaymentRecord[] = [];
-    for (let n = 0; n < ids.length; n += page) {
-      const { link } = server();
-      const reads = ids
-        .slice(n, n + page)
-        .map((id) => link.send(['HGETALL', recordKey(id)]).then(parseRecord));
-      records.push(...(await inTime(Promise.all(reads))).filter((record) => record !== null));
-    }
-    const outlivedBefore = state === 'DONE' || state === 'REJECTED' ? now - retentionMs : 0;
-    return records.filter((record) => record.state === state && record.updatedAt >= outlivedBefore);
+    const { createdAt, updatedAt, leaseUntil, ...fields } = record;
+    const args = [createdAt, updatedAt, leaseUntil].map(String);
+    args.push(timelessLine(beginEvent(record)), ...recordFields(fields));
+    const reply = await runScript(asked, scripts.begin, { id: record.id, now, args }).catch(
+      (error: Error) => {
+        if (error.message.startsWith('LOSS ')) setLoss(error.message.slice('LOSS '.length));
+        throw error;
+      },
+    );
+    setLoss(null);
+    const { data: counts } = beginCounts.safeParse(reply);
+    if (counts === undefined) return read(reply);
+    const [began, newestAt, deleted, expired, records] = counts;
+    if (expired > records / 10) onEvent({ kind: 'purge', deleted, expired, records });
+    await asked.replicated();
+    // Not before: what no replica confirmed is not sent, and a failover may lose it.
+    marks.note({ storeId: asked.name, began, newestAt });
+    return null;
   }
 
   const store: PaymentStore = {
-    // Until the store has one of its own.
-    secret: createHash('sha256').update(address.host).digest('hex'),
-    loss: null,
-    async acceptLoss() {},
-    status: async (now) => statusOf(await store.search({}, now)),
+    get secret() {
+      return secret;
+    },
+    get loss() {
+      return loss;
+    },
+    async acceptLoss(acceptedBy, now) {
+      await inTime(acceptMissing(server(), acceptedBy, now).then(marks.reset));
+      setLoss(null);
+    },
+    async status(now) {
+      const [records, pending, unknown, found] = await ask(
+        scripts.status,
+        { now, args: [] },
+        statusReply.parse,
+      );
+      setLoss(found);
+      const [newest] = await store.search({ newestFirst: true, limit: 1 }, now);
+      return { records, pending, unknown, newestAt: newest?.createdAt ?? null };
+    },
     async begin(record, now) {
       const asked = server();
       const begun = storeRecord(asked, record, now);
@@ -114,22 +165,30 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     finish(id, trackId, outcome, now) {
       const { state, ...fields } = outcome;
-      const event = historyLine(finishEvent(outcome, now));
+      const event = timelessLine(finishEvent(outcome, now));
       return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
     reopen: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
-    find: (id, now) => ask(scripts.find, { id, now, args: [] }, parseRecord),
-    async search(query, now) {
-      const states = query.states ?? (['PENDING', 'UNKNOWN', 'DONE', 'REJECTED'] as const);
-      const records: PaymentRecord[] = [];
-      for (const state of states) records.push(...(await listState(state, now)));
-      return applyQuery(records, query);
-    },
+    find: (id, now) => ask(scripts.find, { id, now, args: [] }, read),
+    search: (query, now) => searchRecords(readerAt(now), query),
     settle(id, state, settledBy, now) {
-      const event = historyLine(settleEvent(state, settledBy, now));
+      const event = timelessLine(settleEvent(state, settledBy, now));
       return change(scripts.settle, { id, now, args: [state, settledBy, event] });
     },
     close,
   };
+  try {
+    await migrateCallers(readerAt(0), secret);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return store;
 }
+
+/** How many payments were ever begun, when the newest was; index entries that were removed, were due, and are there. */
+const beginCounts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]);
+const statusReply = z.tuple([z.number(), z.number(), z.number(), z.string().nullable()]);
+
+/** A line of a record's history; the script puts the time in. */
+const timelessLine = ({ at: _, ...event }: PaymentEvent): string => JSON.stringify(event);

@@ -1,6 +1,7 @@
 import { ErrorReply } from '@redis/client';
 import type { RedisServer } from './redis-connection.ts';
-import { runScript, scripts } from './redis-scripts.ts';
+import { runScript } from './redis-script.ts';
+import { scripts } from './redis-scripts.ts';
 import type { PaymentRecord } from './store.ts';
 
 interface Begun {

@@ -13,7 +13,14 @@ const opened: PaymentStore[] = [];
 let redis: TestRedis;
 
 async function open(change: Partial<RedisStoreOptions> = {}): Promise<PaymentStore> {
-  const options = { address: redis.address, retentionMs, timeoutMs: 500, startTimeoutMs: 500, ...change };
+  const options = {
+    address: redis.address,
+    retentionMs,
+    timeoutMs: 500,
+    startTimeoutMs: 500,
+    clock: 'caller',
+    ...change,
+  } as const;
   const store = await createRedisStore(options);
   opened.push(store);
   return store;
