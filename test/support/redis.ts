@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -37,7 +37,32 @@ export interface TestRedis extends AsyncDisposable {
 }
 
 /** Starts one, with the arguments of redis-server. */
-export async function startRedis(args: readonly string[] = durable): Promise<TestRedis> {
+export const startRedis = (args: readonly string[] = durable): Promise<TestRedis> =>
+  startServer((port, folder, own) => {
+    const common = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--logfile', 'redis.log'];
+    return [...common, ...own];
+  }, args);
+
+/**
+ * Starts a Sentinel that watches a primary, and is alone to decide that it is down. With a password it asks for it,
+ * and shows it to the primary.
+ */
+export const startSentinel = (name: string, primary: TestRedis, password?: string): Promise<TestRedis> =>
+  startServer((port, folder) => {
+    const file = join(folder, 'sentinel.conf');
+    const monitor = `sentinel monitor ${name} 127.0.0.1 ${primary.address.port} 1`;
+    const times = `sentinel down-after-milliseconds ${name} 500\nsentinel failover-timeout ${name} 3000`;
+    const guard = password === undefined ? '' : `requirepass ${password}\nsentinel auth-pass ${name} ${password}\n`;
+    const common = `port ${port}\nbind 127.0.0.1\ndir ${folder}\nlogfile redis.log`;
+    // It writes what it finds out into the file.
+    if (!existsSync(file)) writeFileSync(file, `${common}\n${monitor}\n${times}\n${guard}`);
+    return [file, '--sentinel'];
+  }, []);
+
+async function startServer(
+  argumentsOf: (port: number, folder: string, args: readonly string[]) => string[],
+  args: readonly string[],
+): Promise<TestRedis> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'bankql-redis-'));
   let child: ChildProcess | null = null;
@@ -45,8 +70,8 @@ export async function startRedis(args: readonly string[] = durable): Promise<Tes
 
   async function restart(otherArgs = latestArgs): Promise<void> {
     latestArgs = otherArgs;
-    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--logfile', 'redis.log'];
-    const started = spawn(program ?? 'redis-server', [...own, ...latestArgs], { stdio: 'ignore' });
+    const all = argumentsOf(port, folder, latestArgs);
+    const started = spawn(program ?? 'redis-server', all, { stdio: 'ignore' });
     child = started;
     await answering(port, () => started.exitCode !== null);
   }
