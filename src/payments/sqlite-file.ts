@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { prepareStatements, schema, schemaVersion } from './sqlite-statements.ts';
+import { upgradeSchema } from './sqlite-schema.ts';
+import { prepareStatements, type Statements } from './sqlite-statements.ts';
 
 /** The payment store's SQLite file, and how it is opened. For sqlite-worker.ts. */
 
@@ -14,7 +15,7 @@ interface OpenOptions {
 
 export interface OpenFile {
   readonly database: DatabaseSync;
-  readonly statements: ReturnType<typeof prepareStatements>;
+  readonly statements: Statements;
   readonly inode: string;
 }
 
@@ -58,17 +59,7 @@ function createFile(path: string): void {
 
 function setUp(database: DatabaseSync, create: boolean): void {
   database.exec('BEGIN IMMEDIATE');
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n);
-  if (version > schemaVersion) {
-    throw new Error(
-      `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`,
-    );
-  }
-  if (version < schemaVersion && tables > 0) throw new Error('it belongs to another program');
-  // Only the start may make a new store: later on, an empty file means that the records are gone.
-  if (version < schemaVersion && !create) throw new Error('it has lost its tables');
-  if (version < schemaVersion) database.exec(schema);
+  upgradeSchema(database, create);
   database.exec('COMMIT');
   const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
   if (mode !== 'wal') throw new Error('its file system has no write-ahead log');

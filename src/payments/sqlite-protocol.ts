@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { PaymentOutcome, PaymentRecord } from './store.ts';
+import type { PaymentOutcome, PaymentQuery, PaymentRecord } from './store.ts';
+import type { StoreEvent } from './store-event.ts';
 
 /** What sqlite-store.ts and its thread, sqlite-worker.ts, say to each other. */
 
@@ -7,6 +8,8 @@ export interface WorkerSettings {
   readonly path: string;
   readonly retentionMs: number;
   readonly busyTimeoutMs: number;
+  readonly witness: string | undefined;
+  readonly beatMs: number;
 }
 
 export type StoreCall =
@@ -22,7 +25,9 @@ export type StoreCall =
     }
   | { readonly method: 'reopen'; readonly id: string; readonly trackId: string }
   | { readonly method: 'find'; readonly id: string; readonly now: number }
-  | { readonly method: 'list'; readonly now: number }
+  | { readonly method: 'search'; readonly query: PaymentQuery; readonly now: number }
+  | { readonly method: 'status'; readonly now: number }
+  | { readonly method: 'acceptLoss'; readonly by: string; readonly now: number }
   | {
       readonly method: 'settle';
       readonly id: string;
@@ -47,3 +52,12 @@ export const workerAnswer = z.discriminatedUnion('ok', [
   z.object({ id: z.number(), ok: z.literal(false), reason: z.string() }),
 ]);
 export type WorkerAnswer = z.infer<typeof workerAnswer>;
+
+/** What the worker says unasked: the open store's secret and loss, before the first answer and when they change. */
+const workerReport = z.object({ secret: z.string(), loss: z.string().nullable() });
+export type WorkerReport = z.infer<typeof workerReport>;
+
+const workerEvent = z.object({ event: z.custom<StoreEvent>((value) => typeof value === 'object') });
+
+export const workerMessage = z.union([workerAnswer, workerReport, workerEvent]);
+export type WorkerMessage = z.infer<typeof workerMessage>;

@@ -1,45 +1,35 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { columns } from './sqlite-schema.ts';
 import { leaseEnded } from './store.ts';
 
-/** The tables of the payment store's SQLite file, and what is done with them. For sqlite-worker.ts. */
+/** What is done with the tables of the payment store's SQLite file, searches apart (sqlite-search.ts). */
 
-export const schemaVersion = 1;
+const fields = Object.keys(columns);
 
-/** The columns bear the names of PaymentRecord's fields; `awaited`: its attempt may still say how it ended. */
-export const schema = `
-  CREATE TABLE payment (
-    id TEXT PRIMARY KEY, caller TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('PENDING', 'DONE', 'REJECTED', 'UNKNOWN')),
-    operation TEXT NOT NULL, bankId TEXT NOT NULL, accountId TEXT NOT NULL,
-    toBankId TEXT, toAccountId TEXT, currency TEXT, amount TEXT,
-    trackId TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, leaseUntil INTEGER NOT NULL,
-    answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT,
-    bankText TEXT, requestId TEXT, replica TEXT, sealedKey TEXT, history TEXT NOT NULL, awaited INTEGER NOT NULL DEFAULT 1
-  ) STRICT;
-  CREATE INDEX paymentByState ON payment (state, updatedAt);
-  PRAGMA user_version = ${schemaVersion};`;
+/** Finished, and last changed before the retention began. */
+export const expired = `state IN ('DONE', 'REJECTED') AND updatedAt < $before`;
 
-const outlived = `state IN ('DONE', 'REJECTED') AND updatedAt < $before`;
 const endLease = `UPDATE payment SET state = '${leaseEnded.state}', code = '${leaseEnded.code}',
   message = '${leaseEnded.message}', updatedAt = $now,
   history = history || char(10) || $event WHERE state = 'PENDING' AND leaseUntil <= $now`;
 
 export function prepareStatements(database: DatabaseSync) {
   return {
-    insert:
-      database.prepare(`INSERT INTO payment (id, caller, fingerprint, state, operation, bankId, accountId,
-      toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy, bankText, requestId, replica, sealedKey, history)
-      VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $toBankId, $toAccountId, $currency, $amount, $trackId,
-      $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy,
-      $bankText, $requestId, $replica, $sealedKey, $history)`),
+    insert: database.prepare(
+      `INSERT INTO payment (${fields.join(', ')}) VALUES (${fields.map((field) => `$${field}`).join(', ')})`,
+    ),
     read: database.prepare('SELECT * FROM payment WHERE id = $id'),
-    list: database.prepare(`SELECT * FROM payment WHERE NOT (${outlived})`),
     endLease: database.prepare(`${endLease} AND id = $id`),
     endLeases: database.prepare(endLease),
-    forget: database.prepare(`DELETE FROM payment WHERE id = $id AND ${outlived}`),
-    purge: database.prepare(
-      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${outlived} LIMIT 500)`,
+    leaseEnded: database.prepare(
+      "SELECT 1 FROM payment WHERE state = 'PENDING' AND leaseUntil <= $now LIMIT 1",
     ),
+    forget: database.prepare(`DELETE FROM payment WHERE id = $id AND ${expired}`),
+    purge: database.prepare(
+      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired} LIMIT 500)`,
+    ),
+    countExpired: database.prepare(`SELECT count(*) AS n FROM payment WHERE ${expired}`),
+    count: database.prepare('SELECT count(*) AS n FROM (SELECT 1 FROM payment LIMIT $limit)'),
     finish:
       database.prepare(`UPDATE payment SET state = $state, answer = $answer, code = $code, status = $status,
       message = $message, bankText = $bankText, updatedAt = $now, awaited = 0,
@@ -50,5 +40,19 @@ export function prepareStatements(database: DatabaseSync) {
     settle: database.prepare(`UPDATE payment SET state = $state, code = NULL, message = NULL,
       settledBy = $settledBy, updatedAt = $now, awaited = 0,
       history = history || char(10) || $event WHERE id = $id AND state = 'UNKNOWN' AND settledBy IS NULL`),
+    status: database.prepare(`SELECT
+      (SELECT count(*) FROM payment) - (SELECT count(*) FROM payment WHERE ${expired}) AS records,
+      (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
+      (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown,
+      (SELECT createdAt FROM payment WHERE NOT (${expired}) ORDER BY createdAt DESC LIMIT 1) AS newestAt`),
+    meta: database.prepare('SELECT storeId, secret, began, newestAt FROM meta'),
+    setMark: database.prepare('UPDATE meta SET storeId = $storeId, began = $began, newestAt = $newestAt'),
+    decide: database.prepare('INSERT INTO decision (at, decidedBy, what) VALUES ($at, $by, $what)'),
+    clocks: database.prepare('SELECT id, time, beats FROM clock'),
+    beat: database.prepare(`INSERT INTO clock (id, time, beats) VALUES ($id, $time, $beats)
+      ON CONFLICT (id) DO UPDATE SET time = $time, beats = $beats`),
+    leave: database.prepare('DELETE FROM clock WHERE id = $id'),
   };
 }
+
+export type Statements = ReturnType<typeof prepareStatements>;

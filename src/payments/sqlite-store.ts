@@ -1,17 +1,17 @@
 import { resolve as absolute } from 'node:path';
-import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
+import { defaultBeatMs } from './sqlite-clock.ts';
 import {
   type StoreCall,
   type WorkerAnswer,
   type WorkerRequest,
+  type WorkerReport,
   type WorkerSettings,
-  workerAnswer,
+  workerMessage,
 } from './sqlite-protocol.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
 import type { OnStoreEvent } from './store-event.ts';
-import { applyQuery, statusOf } from './payment-query.ts';
 import { storedRecord } from './stored-record.ts';
 
 export interface SqliteStoreOptions {
@@ -26,12 +26,23 @@ export interface SqliteStoreOptions {
   /** A second file for the store's high-water mark; the first is beside it, `PATH.mark`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
+  /** How often the processes that share the file look at each other's clocks; see sqlite-clock.ts. */
+  readonly beatMs?: number;
 }
 
 const found = storedRecord.nullable();
+const status = z.object({
+  records: z.number(),
+  pending: z.number(),
+  unknown: z.number(),
+  newestAt: z.number().nullable(),
+});
 
 /** Starting a thread and making a file may take longer than a call does. */
 const startTimeoutMs = 10_000;
+
+/** Reading many records may take longer than a payment waits. */
+const searchFactor = 20;
 
 /** Calls that the worker owes an answer; more of them mean that it hangs (a dead disk), and fail at once. */
 const maxUnanswered = 1_000;
@@ -50,21 +61,36 @@ const maxUnanswered = 1_000;
  * Errors: an Error that names the path and the remedy where the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, timeoutMs, create = true } = options;
+  const { retentionMs, timeoutMs, create = true, witness, onEvent, beatMs = defaultBeatMs } = options;
   // Absolute, so that SQLite takes neither `:memory:` nor `file:` for something else than a file's name.
   const path = absolute(options.path);
-  const workerData: WorkerSettings = { path, retentionMs, busyTimeoutMs: Math.floor(timeoutMs * 0.8) };
+  const busyTimeoutMs = Math.floor(timeoutMs * 0.8);
+  const workerData: WorkerSettings = { path, retentionMs, busyTimeoutMs, witness, beatMs };
   const unanswered = new Map<number, (answer: WorkerAnswer) => void>();
   let worker: Worker | null = null;
   let lastId = 0;
   let closing: Promise<void> | null = null;
+  let report: WorkerReport = { secret: '', loss: null };
+
+  function takeReport(next: WorkerReport): void {
+    const { loss } = report;
+    report =
+      next.loss === null
+        ? next
+        : { ...next, loss: `The payment store ${path} refuses payments: ${next.loss}.` };
+    if (report.loss !== null && report.loss !== loss) onEvent?.({ kind: 'loss', loss: report.loss });
+    if (report.loss === null && loss !== null) onEvent?.({ kind: 'loss-accepted' });
+  }
 
   function startWorker(): Worker {
     const started = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData });
     let reason = 'its worker thread ended';
     started.on('message', (message: unknown) => {
-      const { success, data } = workerAnswer.safeParse(message);
-      if (success) unanswered.get(data.id)?.(data);
+      const { data } = workerMessage.safeParse(message);
+      if (data === undefined) return;
+      if ('event' in data) onEvent?.(data.event);
+      else if ('secret' in data) takeReport(data);
+      else unanswered.get(data.id)?.(data);
     });
     started.on('error', (error: unknown) => {
       reason = `its worker thread failed: ${error instanceof Error ? error.message : String(error)}`;
@@ -134,13 +160,18 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
     reopen: (id, trackId) => ask({ method: 'reopen', id, trackId }, z.boolean()),
     find: (id, now) => ask({ method: 'find', id, now }, found),
-    search: async (query, now) =>
-      applyQuery(await ask({ method: 'list', now }, z.array(storedRecord)), query),
-    // Until the store has one of its own.
-    secret: createHash('sha256').update(path).digest('hex'),
-    loss: null,
-    async acceptLoss() {},
-    status: async (now) => statusOf(await store.search({}, now)),
+    search: (query, now) =>
+      ask({ method: 'search', query, now }, z.array(storedRecord), { limitMs: searchFactor * timeoutMs }),
+    get secret() {
+      return report.secret;
+    },
+    get loss() {
+      return report.loss;
+    },
+    async acceptLoss(by, now) {
+      await ask({ method: 'acceptLoss', by, now }, z.literal(true));
+    },
+    status: (now) => ask({ method: 'status', now }, status, { limitMs: searchFactor * timeoutMs }),
     settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
     close() {
       closing ??= end();

@@ -1,76 +1,123 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { beginEvent, finishEvent, leaseEndEvent, settleEvent } from './payment-history.ts';
-import { historyLine } from './stored-record.ts';
+import { createCalls, type ReadCall, type WriteCall } from './sqlite-calls.ts';
+import { createSharedClock } from './sqlite-clock.ts';
 import { inodeOf, isBusy, type OpenFile, openFile } from './sqlite-file.ts';
-import type { StoreCall, WorkerAnswer, WorkerRequest, WorkerSettings } from './sqlite-protocol.ts';
+import { createMarkWriters, findLoss, heldMark, markFiles, storeMeta } from './sqlite-marks.ts';
+import type {
+  WorkerAnswer,
+  WorkerMessage,
+  WorkerReport,
+  WorkerRequest,
+  WorkerSettings,
+} from './sqlite-protocol.ts';
+import type { StoreEvent } from './store-event.ts';
 
 /**
- * The thread that holds the payment store's SQLite file, for sqlite-store.ts. Each call is one transaction
- * that has the write lock from its start, so that the processes that share the file take turns.
+ * The thread that holds the payment store's SQLite file, for sqlite-store.ts. Each call that may write is one
+ * transaction that has the write lock from its start, so that the processes that share the file take turns.
  */
 
 if (parentPort === null) throw new Error('sqlite-worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, retentionMs, busyTimeoutMs }: WorkerSettings = workerData;
+const { path, retentionMs, busyTimeoutMs, witness, beatMs }: WorkerSettings = workerData;
 
-const purgeEveryMs = 60_000;
+const tell = (message: WorkerMessage) => port.postMessage(message);
+const onEvent = (event: StoreEvent) => tell({ event });
+
+const marks = markFiles(path, witness);
+const writeMarks = createMarkWriters(marks, onEvent);
+const clock = createSharedClock(onEvent);
+const calls = createCalls({ retentionMs, clock, markFiles: marks, onEvent });
+
+/** Each mark costs an fsync, which those of the payments would wait behind. */
+const markEveryMs = 50;
 
 let file: OpenFile | null = null;
-let purgedAt = Number.NEGATIVE_INFINITY;
+let report: WorkerReport | null = null;
+let markIsDue = false;
+let markedAt = Number.NEGATIVE_INFINITY;
 
-function run({ statements }: OpenFile, call: StoreCall): unknown {
-  const current = (id: string, now: number) => {
-    statements.endLease.run({ id, now, event: historyLine(leaseEndEvent(now)) });
-    statements.forget.run({ id, before: now - retentionMs });
-    return statements.read.get({ id }) ?? null;
-  };
-  switch (call.method) {
-    case 'open':
-    case 'close':
-      return true;
-    case 'begin': {
-      // A clock that was put back must not stop the purge until it has caught up.
-      if (Math.abs(call.now - purgedAt) >= purgeEveryMs) {
-        statements.purge.run({ before: call.now - retentionMs });
-        purgedAt = call.now;
-      }
-      const found = current(call.record.id, call.now);
-      if (found === null)
-        statements.insert.run({ ...call.record, history: historyLine(beginEvent(call.record)) });
-      return found;
+/** Compares the store with its marks, and says so where the result is another one than before. */
+function checkLoss({ statements }: OpenFile): string | null {
+  const { secret, ...held } = storeMeta.parse(statements.meta.get());
+  const loss = findLoss(held, marks);
+  if (report?.loss !== loss || report.secret !== secret) {
+    report = { secret, loss };
+    tell(report);
+  }
+  return loss;
+}
+
+/** What was begun reaches the marks right after the answer, while the bank is asked; many in a row share a write. */
+function markSoon(): void {
+  if (markIsDue) return;
+  markIsDue = true;
+  const wait = Math.max(0, markedAt + markEveryMs - performance.now());
+  setTimeout(() => {
+    markIsDue = false;
+    markedAt = performance.now();
+    try {
+      if (file !== null && report?.loss === null) void writeMarks(heldMark(file.statements));
+    } catch {
+      // The file is locked or gone: the next beginning is followed by a mark again.
     }
-    case 'finish': {
-      const { id, trackId, now, outcome } = call;
-      const event = historyLine(finishEvent(outcome, now));
-      return statements.finish.run({ id, trackId, ...outcome, now, event }).changes === 1;
-    }
-    case 'reopen':
-      return statements.reopen.run({ id: call.id, trackId: call.trackId }).changes === 1;
-    case 'find':
-      return current(call.id, call.now);
-    case 'list':
-      statements.endLeases.run({ now: call.now, event: historyLine(leaseEndEvent(call.now)) });
-      return statements.list.all({ before: call.now - retentionMs });
-    case 'settle': {
-      const { id, state, settledBy, now } = call;
-      statements.endLease.run({ id, now, event: historyLine(leaseEndEvent(now)) });
-      const event = historyLine(settleEvent(state, settledBy, now));
-      return statements.settle.run({ id, state, settledBy, now, event }).changes === 1;
-    }
+  }, wait);
+}
+
+function inTransaction<T>({ database }: OpenFile, work: () => T, mayCommit = () => true): T | null {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const value = work();
+    const commit = mayCommit();
+    database.exec(commit ? 'COMMIT' : 'ROLLBACK');
+    return commit ? value : null;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
   }
 }
 
-function transact(open: OpenFile, { id, claim, call }: WorkerRequest): WorkerAnswer {
-  const { database } = open;
-  database.exec('BEGIN IMMEDIATE');
+function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): WorkerAnswer {
+  // From here on the caller cannot take the call back any more (see WorkerRequest).
+  const claimed = () => Atomics.compareExchange(claim, 0, 0, 1) === 0;
+  const done = inTransaction(open, () => ({ value: calls.write(open, call) }), claimed);
+  if (done === null) return { id, ok: false, reason: 'its caller gave up' };
+  if (call.method === 'begin') markSoon();
+  return { id, ok: true, value: done.value };
+}
+
+function read(open: OpenFile, id: number, call: ReadCall): WorkerAnswer {
+  if (calls.hasEndedLease(open, call.now)) inTransaction(open, () => calls.endLeases(open, call.now));
+  return { id, ok: true, value: calls.read(open, call) };
+}
+
+/** The others see this process as long as it does this; it is written without an fsync. */
+function beat(): void {
   try {
-    const value = run(open, call);
-    // From here on the caller cannot take the call back any more (see WorkerRequest).
-    const claimed = Atomics.compareExchange(claim, 0, 0, 1) === 0;
-    database.exec(claimed ? 'COMMIT' : 'ROLLBACK');
-    return claimed ? { id, ok: true, value } : { id, ok: false, reason: 'its caller gave up' };
+    if (file === null || inodeOf(path) !== file.inode) return;
+    const open = file;
+    open.database.exec('PRAGMA synchronous = NORMAL');
+    try {
+      inTransaction(open, () => clock.beat(open.statements));
+    } finally {
+      open.database.exec('PRAGMA synchronous = FULL');
+    }
+    // Another process may have accepted it.
+    if (report?.loss !== null) checkLoss(open);
+  } catch {
+    // The file is locked or gone, which the next call tells: a beat is missed.
+  }
+}
+
+function openStore(create: boolean): OpenFile {
+  const opened = openFile({ path, create, busyTimeoutMs });
+  try {
+    inTransaction(opened, () => clock.beat(opened.statements));
+    report = null;
+    if (checkLoss(opened) === null) markSoon();
+    return opened;
   } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
+    opened.database.close();
     throw error;
   }
 }
@@ -80,18 +127,56 @@ function closeFile(): void {
   file = null;
 }
 
-function answer(request: WorkerRequest): WorkerAnswer {
+/** Leaves nothing to guess: this process's clock is taken away, and the mark is the store's own. */
+async function end(): Promise<void> {
+  if (file === null) return;
+  const { statements } = file;
+  try {
+    if (report?.loss === null) await writeMarks(heldMark(statements));
+    inTransaction(file, () => clock.leave(statements));
+  } catch {
+    // The others see by themselves that this process beats no more.
+  }
+  closeFile();
+}
+
+/** Work on the open file. Errors: any; what remains of it is undone. */
+async function answerCall(open: OpenFile, request: WorkerRequest): Promise<WorkerAnswer> {
+  const { id, call } = request;
+  switch (call.method) {
+    case 'open':
+    case 'close':
+      return { id, ok: true, value: true };
+    case 'search':
+    case 'status':
+      return read(open, id, call);
+    case 'begin': {
+      const loss = report?.loss === null ? null : checkLoss(open);
+      return loss === null ? write(open, request, call) : { id, ok: false, reason: loss };
+    }
+    case 'acceptLoss': {
+      const answer = write(open, request, call);
+      if (answer.ok) await writeMarks(heldMark(open.statements));
+      const loss = checkLoss(open);
+      return loss === null ? answer : { id, ok: false, reason: loss };
+    }
+    default:
+      return write(open, request, call);
+  }
+}
+
+async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
   const { id, claim, call } = request;
   if (Atomics.load(claim, 0) !== 0) return { id, ok: false, reason: 'its caller gave up' };
   try {
     if (call.method === 'close') {
-      closeFile();
+      await end();
       return { id, ok: true, value: true };
     }
     // Writing on into a file that was moved away would hide the payments from everybody else.
     if (file !== null && inodeOf(path) !== file.inode) throw new Error('another file has taken its place');
-    file ??= openFile({ path, create: call.method === 'open' && call.create, busyTimeoutMs });
-    return transact(file, request);
+    file ??= openStore(call.method === 'open' && call.create);
+    return await answerCall(file, request);
   } catch (error) {
     // A lock goes away by itself; after anything else the next call opens the file anew.
     if (!isBusy(error)) closeFile();
@@ -99,7 +184,9 @@ function answer(request: WorkerRequest): WorkerAnswer {
   }
 }
 
-port.on('message', (request: WorkerRequest) => {
-  port.postMessage(answer(request));
+port.on('message', async (request: WorkerRequest) => {
+  port.postMessage(await answer(request));
   if (request.call.method === 'close') port.close();
 });
+
+setInterval(beat, beatMs).unref();

@@ -159,8 +159,8 @@ describe('a file that cannot be the store stops the start, with its path and the
   it('a newer version', async () => {
     const path = freshPath();
     await (await open(path)).close();
-    sql(path, 'PRAGMA user_version = 2');
-    await refused(path, /its version is 2, and this bankql knows up to 1/);
+    sql(path, 'PRAGMA user_version = 3');
+    await refused(path, /its version is 3, and this bankql knows up to 2/);
   });
 
   it('a lock that does not go away', async () => {
@@ -191,7 +191,7 @@ describe('a file that changes under the running store', () => {
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
   });
 
-  it('is opened anew where another store has taken its place', async () => {
+  it('is opened anew where another store has taken its place; payments wait for an operator', async () => {
     const path = freshPath();
     const store = await open(path);
     await store.begin(pending(), start);
@@ -201,6 +201,8 @@ describe('a file that changes under the running store', () => {
     renameSync(copy, path);
     await expect(store.find(pending().id, start)).rejects.toThrow('another file has taken its place');
     expect(await store.find(pending().id, start)).toBeNull();
+    await expect(store.begin(pending(), start)).rejects.toThrow('it is new and holds none of them');
+    await store.acceptLoss('Ada: it was moved by mistake', start);
     expect(await store.begin(pending(), start)).toBeNull();
     await store.close();
     expect(await (await open(path)).find(pending().id, start)).toEqual(stored());
