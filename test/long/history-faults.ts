@@ -5,8 +5,8 @@ import { pick, type Random } from './history-plan.ts';
 /** What a bank does with a payment. */
 export interface Fault {
   readonly name: string;
-  /** How the payment ends for whoever reads the whole answer. */
-  readonly ends: 'DONE' | 'REJECTED' | 'UNKNOWN';
+  /** How the payment ends for whoever reads the whole answer; RELEASED: its key is free again. */
+  readonly ends: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   /** Whether money moved. */
   readonly executed: boolean;
   readonly act: Act;
@@ -19,6 +19,11 @@ const weights = {
   accept: 30,
   'accept, slowly': 20,
   'accept with an empty body': 4,
+  'accept with a word': 2,
+  'accept for later': 2,
+  'refuse the caller': 2,
+  'refuse with 200': 2,
+  'an error with 200': 2,
   hang: 5,
   'answer too late': 5,
   'reset after reading': 4,
@@ -35,8 +40,8 @@ const weights = {
   'a page': 2,
 } as const;
 
-const refusals = [400, 401, 403, 404, 405, 413, 415, 422];
-const unclear = [402, 408, 409, 410, 425, 429];
+const refusals = [400, 402, 403, 404, 405, 413, 415, 422, 429];
+const unclear = [408, 409, 410, 425];
 const failures = [500, 502, 503, 504];
 
 /** What it does when all is well. */
@@ -64,12 +69,17 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
       return { name, ends: 'DONE', executed: true, act: later(wait, accept(payment)) };
     }
     case 'accept with an empty body':
-      return {
-        name,
-        ends: payment.method === 'PUT' ? 'UNKNOWN' : 'DONE',
-        executed: true,
-        act: reply(200, ''),
-      };
+      return { name, ends: 'DONE', executed: true, act: reply(200, '') };
+    case 'accept with a word':
+      return { name, ends: 'DONE', executed: true, act: reply(200, 'OK', { 'Content-Type': 'text/plain' }) };
+    case 'accept for later':
+      return unknown(reply(202, '{"id":"tx-later"}'));
+    case 'refuse the caller':
+      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"who?"}') };
+    case 'refuse with 200':
+      return { name, ends: 'REJECTED', executed: false, act: reply(200, '{"status":"declined"}') };
+    case 'an error with 200':
+      return unknown(reply(200, '{"error":"try later"}'));
     case 'hang':
       return unknown(hang);
     case 'answer too late':
@@ -95,7 +105,7 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     case 'garbage':
       return unknown(reply(200, '{"id": tx'));
     case 'a list':
-      return unknown(reply(200, '[]'));
+      return { name, ends: 'DONE', executed: true, act: reply(200, '[]') };
     case 'a page':
       return unknown(write('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\n<br/>'));
   }

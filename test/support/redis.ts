@@ -52,7 +52,8 @@ export const startSentinel = (name: string, primary: TestRedis, password?: strin
     const file = join(folder, 'sentinel.conf');
     const monitor = `sentinel monitor ${name} 127.0.0.1 ${primary.address.port} 1`;
     const times = `sentinel down-after-milliseconds ${name} 500\nsentinel failover-timeout ${name} 3000`;
-    const guard = password === undefined ? '' : `requirepass ${password}\nsentinel auth-pass ${name} ${password}\n`;
+    const guard =
+      password === undefined ? '' : `requirepass ${password}\nsentinel auth-pass ${name} ${password}\n`;
     const common = `port ${port}\nbind 127.0.0.1\ndir ${folder}\nlogfile redis.log`;
     // It writes what it finds out into the file.
     if (!existsSync(file)) writeFileSync(file, `${common}\n${monitor}\n${times}\n${guard}`);
