@@ -7,7 +7,7 @@ import { observeRefusals } from '../payments/payment-refusals.ts';
 import { createPayments } from '../payments/payments.ts';
 import { describeState } from '../payments/store-summary.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
-import { parseRedisUrl } from '../payments/redis-address.ts';
+import { parseRedisUrl, parseSentinelUrl } from '../payments/redis-address.ts';
 import { currentRequestId } from '../server/current-request.ts';
 import { logOptions } from '../server/log.ts';
 import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
@@ -155,8 +155,10 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 
 /** What the operator alone knows, as it may stand in somebody's error. */
 function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
-  // As it is written in the URL, and as it is sent.
-  const passwords = [URL.parse(state.url)?.password, parseRedisUrl(state.url)?.password];
+  // As it is written in the URL, and as it is sent. A URL with several hosts is none to URL.parse.
+  const address = parseRedisUrl(state.url) ?? parseSentinelUrl(state.url);
+  const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
+  const passwords = [URL.parse(state.url)?.password, written, address?.password];
   return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
 }
 

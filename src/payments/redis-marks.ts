@@ -17,6 +17,8 @@ export interface StoreMarks {
   note(mark: HighWaterMark): void;
   /** The mark is this one from now on, be it lower; resolves when that is on the disk, or cannot be. */
   reset(mark: HighWaterMark): Promise<void>;
+  /** Resolves when what was noted is on the disk, or cannot be. */
+  close(): Promise<void>;
 }
 
 /**
@@ -30,6 +32,7 @@ export function createStoreMarks(witness: string | undefined, onEvent: OnStoreEv
     onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason });
   const newWriter = () => (witness === undefined ? null : createMarkWriter(witness, onFailure));
   let writer = newWriter();
+  let written: Promise<void> | undefined;
 
   return {
     none: { marks: [], unreadable: null },
@@ -47,12 +50,15 @@ export function createStoreMarks(witness: string | undefined, onEvent: OnStoreEv
     note(mark) {
       own = higherMark(own, mark);
       // Payments do not wait for it: it may lag behind.
-      void writer?.write(own);
+      written = writer?.write(own);
     },
     async reset(mark) {
       own = mark;
       writer = newWriter();
       await writer?.write(mark);
+    },
+    async close() {
+      await written;
     },
   };
 }

@@ -13,6 +13,8 @@ import { describeLoss, type HighWaterMark } from './witness.ts';
 export interface StoreMeta {
   readonly secret: string;
   readonly loss: string | null;
+  /** What was begun in it. */
+  readonly held: HighWaterMark;
 }
 
 /** A high-water mark that the store has to fit, and where it was kept. */
@@ -63,15 +65,18 @@ for n = 1, #fields, 2 do
   if store then redis.call('HDEL', meta, fields[n]) end
 end
 redis.call('HDEL', meta, 'loss')
-redis.call('HSET', meta, 'began', began, 'newestAt', newestAt or '', 'lossAcceptedBy', ARGV[5], 'lossAcceptedAt', now)
-redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began, 'newestAt', newestAt or '')
+redis.call('HSET', meta, 'began', began, 'lossAcceptedBy', ARGV[5], 'lossAcceptedAt', now)
+redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began)
+if newestAt then
+  redis.call('HSET', meta, 'newestAt', newestAt)
+  redis.call('HSET', mark, 'newestAt', newestAt)
+else
+  redis.call('HDEL', mark, 'newestAt')
+end
 return { tonumber(began), tonumber(newestAt) }`);
 
 const count = z.coerce.number().int().nonnegative();
-const optionalTime = z
-  .string()
-  .nullable()
-  .transform((time) => (time === null || time === '' ? null : Number(time)));
+const optionalTime = z.coerce.number().nullable();
 const reply = z.tuple([
   z.array(z.string()),
   z.tuple([z.string().nullable(), z.string().nullable(), optionalTime]),
@@ -122,7 +127,7 @@ export async function openMeta(
     const fields = missed.flatMap(({ mark }) => [mark.storeId, `${mark.began} ${mark.newestAt ?? ''}`]);
     await runScript(server, noteScript, { now: 0, args: [loss, ...fields] });
   }
-  return { secret: meta.get('secret') ?? proposed, loss };
+  return { secret: meta.get('secret') ?? proposed, loss, held };
 }
 
 /** Goes on without what is lost. Shape: the store's high-water mark from then on. Errors: those of RedisLink.send. */

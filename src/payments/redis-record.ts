@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { PaymentRecord } from './store.ts';
+import type { PaymentEvent, PaymentRecord } from './store.ts';
 import { storedRecord } from './stored-record.ts';
 
 /** Fields and values as a Redis hash takes them: text, and nothing for null; the history is the store's to write. */
 export function recordFields({ history: _, ...record }: Partial<PaymentRecord>): string[] {
   return Object.entries(record).flatMap(([field, value]) => (value === null ? [] : [field, String(value)]));
 }
+
+/** A line of a record's history; the script that appends it puts the time in. */
+export const timelessLine = ({ at: _, ...event }: PaymentEvent): string => JSON.stringify(event);
 
 /** What an absent field says. */
 const absent = {

@@ -25,6 +25,7 @@ interface IndexPage {
 }
 
 /** How many records are read at once. */
+const minPageSize = 20;
 const pageSize = 200;
 
 const pageReply = z.tuple([z.coerce.number(), z.array(z.string())]);
@@ -64,7 +65,7 @@ export async function* readIndex(
  */
 export async function searchRecords(reader: RedisReader, query: PaymentQuery): Promise<PaymentRecord[]> {
   const { idPrefix = '', since, newestFirst = false, limit } = query;
-  const size = Math.min(pageSize, limit ?? pageSize);
+  const size = Math.min(pageSize, Math.max(minPageSize, limit ?? pageSize));
   while ((await reader.run(scripts.endLeases, [], z.number().parse)) > 0);
   const found = new Map<string, PaymentRecord>();
   for (const index of indexesOf(query)) {

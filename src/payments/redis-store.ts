@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import { beginEvent, finishEvent, settleEvent } from './payment-history.ts';
+import { finishEvent, settleEvent } from './payment-history.ts';
 import type { RedisAddress, SentinelAddress } from './redis-address.ts';
+import { createBegin } from './redis-begin.ts';
 import { openCalls } from './redis-calls.ts';
 import type { RedisServer } from './redis-connection.ts';
 import { recordKey } from './redis-keys.ts';
 import { createStoreMarks } from './redis-marks.ts';
 import { acceptMissing } from './redis-meta.ts';
 import { migrateCallers } from './redis-migration.ts';
-import { parseRecord, recordFields } from './redis-record.ts';
+import { parseRecord, recordFields, timelessLine } from './redis-record.ts';
 import { runScript, type Script, type ScriptInput, type StoreClock } from './redis-script.ts';
 import { scripts } from './redis-scripts.ts';
 import { type RedisReader, searchRecords } from './redis-search.ts';
 import { createTakeBack } from './redis-take-back.ts';
-import type { PaymentEvent, PaymentRecord, PaymentStore } from './store.ts';
+import type { PaymentStore } from './store.ts';
 import type { OnStoreEvent } from './store-event.ts';
 
 export interface RedisStoreOptions {
@@ -71,6 +72,12 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     secret = server.meta.secret;
     setLoss(server.meta.loss);
     takeBack.retry(server);
+    // What the replicas do not have yet, a failover may lose without a loss: it was not sent.
+    if (server.meta.loss === null)
+      server
+        .replicated()
+        .then(() => marks.note(server.meta.held))
+        .catch(() => {});
   }
 
   const { server, inTime, close } = await openCalls({
@@ -111,26 +118,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     return inTime(changed);
   }
 
-  async function storeRecord(asked: RedisServer, record: PaymentRecord, now: number) {
-    const { createdAt, updatedAt, leaseUntil, ...fields } = record;
-    const args = [createdAt, updatedAt, leaseUntil].map(String);
-    args.push(timelessLine(beginEvent(record)), ...recordFields(fields));
-    const reply = await runScript(asked, scripts.begin, { id: record.id, now, args }).catch(
-      (error: Error) => {
-        if (error.message.startsWith('LOSS ')) setLoss(error.message.slice('LOSS '.length));
-        throw error;
-      },
-    );
-    setLoss(null);
-    const { data: counts } = beginCounts.safeParse(reply);
-    if (counts === undefined) return read(reply);
-    const [began, newestAt, deleted, expired, records] = counts;
-    if (expired > records / 10) onEvent({ kind: 'purge', deleted, expired, records });
-    await asked.replicated();
-    // Not before: what no replica confirmed is not sent, and a failover may lose it.
-    marks.note({ storeId: asked.name, began, newestAt });
-    return null;
-  }
+  const begin = createBegin({ server, inTime, read, marks, onEvent, setLoss, takeBack });
 
   const store: PaymentStore = {
     get secret() {
@@ -153,16 +141,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       const [newest] = await store.search({ newestFirst: true, limit: 1 }, now);
       return { records, pending, unknown, newestAt: newest?.createdAt ?? null };
     },
-    async begin(record, now) {
-      const asked = server();
-      const begun = storeRecord(asked, record, now);
-      try {
-        return await inTime(begun);
-      } catch (error) {
-        takeBack.add({ record, server: asked, begun });
-        throw error;
-      }
-    },
+    begin,
     finish(id, trackId, outcome, now) {
       const { state, ...fields } = outcome;
       const event = timelessLine(finishEvent(outcome, now));
@@ -175,7 +154,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       const event = timelessLine(settleEvent(state, settledBy, now));
       return change(scripts.settle, { id, now, args: [state, settledBy, event] });
     },
-    close,
+    close: () => close().then(marks.close),
   };
   try {
     await migrateCallers(readerAt(0), secret);
@@ -186,9 +165,4 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   return store;
 }
 
-/** How many payments were ever begun, when the newest was; index entries that were removed, were due, and are there. */
-const beginCounts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]);
 const statusReply = z.tuple([z.number(), z.number(), z.number(), z.string().nullable()]);
-
-/** A line of a record's history; the script puts the time in. */
-const timelessLine = ({ at: _, ...event }: PaymentEvent): string => JSON.stringify(event);

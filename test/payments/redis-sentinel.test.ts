@@ -7,7 +7,10 @@ import { durable, freePort, hasRedis, startRedis, startSentinel, type TestRedis 
 import { done, lease, pending, retentionMs } from './store-conformance.ts';
 
 it.each([
-  ['redis+sentinel://a/pay', { sentinels: [{ host: 'a', port: 26379 }], primaryName: 'pay', database: 0, tls: false }],
+  [
+    'redis+sentinel://a/pay',
+    { sentinels: [{ host: 'a', port: 26379 }], primaryName: 'pay', database: 0, tls: false },
+  ],
   [
     'rediss+sentinel://me:p%40ss@a:1,[::1]:2,c/pay-1/3',
     {
@@ -121,7 +124,12 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       }
     }
     const clients = stores.flatMap((store, n) =>
-      Array.from({ length: 4 }, (_, m) => client(store, ids.filter((_, k) => k % 8 === n * 4 + m))),
+      Array.from({ length: 4 }, (_, m) =>
+        client(
+          store,
+          ids.filter((_, k) => k % 8 === n * 4 + m),
+        ),
+      ),
     );
     await delay(200);
     const before = sent.size;
@@ -191,7 +199,9 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       const store = await open({ url: `redis+sentinel://:p%40ss@${hosts}/payments/2` });
       expect(await begin(store, `p-${address.port}`, 'attempt-1')).toBeNull();
     }
-    expect(await (await open({ url: `redis://:p%40ss@127.0.0.1:${primary.address.port}/2` })).status(0)).toMatchObject({
+    expect(
+      await (await open({ url: `redis://:p%40ss@127.0.0.1:${primary.address.port}/2` })).status(0),
+    ).toMatchObject({
       records: 2,
     });
   });
