@@ -39,7 +39,7 @@ export const columns = {
   sealedKey: 'TEXT',
   // Empty in a row that a bankql of version 1 wrote, also while this one runs beside it.
   history: "TEXT NOT NULL DEFAULT ''",
-} as const satisfies Record<keyof PaymentRecord, string>;
+} as const satisfies Record<keyof PaymentRecord, string> & Record<string, string>;
 
 const definitions = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
 
