@@ -5,8 +5,8 @@ import { defaultBeatMs } from './sqlite-clock.ts';
 import {
   type StoreCall,
   type WorkerAnswer,
-  type WorkerRequest,
   type WorkerReport,
+  type WorkerRequest,
   type WorkerSettings,
   workerMessage,
 } from './sqlite-protocol.ts';
