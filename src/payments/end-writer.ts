@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type PaymentEnd, writeEnd } from './unwritten-end.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 
@@ -48,7 +47,10 @@ export function createEndWriter(store: PaymentStore): EndWriter {
     if (retrying) return;
     retrying = true;
     for (let n = 0; unwritten.size > 0; n++) {
-      await delay(pausesMs[Math.min(n, pausesMs.length - 1)], undefined, { ref: false });
+      const { promise: isOver, resolve } = Promise.withResolvers<void>();
+      // It does not keep the process: at its end `drain` tries once more.
+      setTimeout(resolve, pausesMs[Math.min(n, pausesMs.length - 1)]).unref();
+      await isOver;
       for (const kept of [...unwritten.values()]) {
         if (await isWritten(kept)) continue;
         // The next attempt begins with another one, should the store refuse this one alone.
@@ -90,10 +92,11 @@ export function createEndWriter(store: PaymentStore): EndWriter {
     },
 
     async drain(timeoutMs) {
-      const timer = new AbortController();
-      const attempts = Promise.all([...unwritten.values()].map(isWritten));
-      await Promise.race([attempts, delay(timeoutMs, undefined, { signal: timer.signal })]);
-      timer.abort();
+      const { promise: isOver, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, timeoutMs);
+      void Promise.all([...unwritten.values()].map(isWritten)).then(() => resolve());
+      await isOver;
+      clearTimeout(timer);
       return [...unwritten.values()];
     },
   };

@@ -75,7 +75,10 @@ function write(record: object | null, secrets: readonly string[]): string {
 
 function whatFits(texts: readonly string[]): readonly string[] {
   let length = 0;
-  return texts.filter((text) => (length += text.length + 1) <= longestAnswer);
+  return texts.filter((text) => {
+    length += text.length + 1;
+    return length <= longestAnswer;
+  });
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

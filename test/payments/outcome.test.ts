@@ -26,7 +26,7 @@ const faults: readonly [string, Act][] = [
   ],
   ['bytes that are no HTTP', writeThen('end', 'SSH-2.0-OpenSSH_9.2\r\n')],
   ['an interim answer and nothing more', write('HTTP/1.1 102 Processing\r\n\r\n')],
-  ...[402, 408, 409, 410, 418, 425, 429, 500, 501, 502, 503, 504, 599].map((status): [string, Act] => [
+  ...[202, 408, 409, 410, 418, 425, 500, 501, 502, 503, 504, 599].map((status): [string, Act] => [
     `status ${status}`,
     reply(status, '{"message":"no"}', { 'Retry-After': '0' }),
   ]),
@@ -35,10 +35,10 @@ const faults: readonly [string, Act][] = [
     reply(status, '', { Location: '/v1/api/banks/BANK/accounts/elsewhere/make-transaction' }),
   ]),
   ['200 with garbage', reply(200, '{"id": tx-1')],
-  ['200 with a list', reply(200, '[]')],
-  ['200 with null', reply(200, 'null')],
+  ['402 with a page', reply(402, '<p>no')],
+  ['429 with nothing', reply(429, '')],
   ['200 with a page', reply(200, '<html>Done.</html>', { 'Content-Type': 'text/html' })],
-  ['200 with an object that is called a page', reply(200, '{}', { 'Content-Type': 'text/html' })],
+  ['200 with an error alone', reply(200, '{"error":"no"}')],
   ['200 with bytes that are not UTF-8', reply(200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]))],
   ['200 with an encoded body', reply(200, 'x', { 'Content-Encoding': 'gzip' })],
   ['200 with more than bankql reads', reply(200, `{"id":"${'x'.repeat(5000)}"}`)],
@@ -48,10 +48,16 @@ const faults: readonly [string, Act][] = [
 const answers: readonly (readonly [string, Act, string])[] = [
   ['200 and nothing', reply(200, '', { 'Content-Type': '' }), 'DONE'],
   ['200 with an object', reply(200, '{}'), 'DONE'],
-  ['202', reply(202, '{"status":"ACCEPTED"}'), 'DONE'],
+  ['200 with OK', reply(200, 'OK', { 'Content-Type': 'text/plain' }), 'DONE'],
+  ['200 with a list', reply(200, '[]'), 'DONE'],
+  ['200 with null', reply(200, 'null'), 'DONE'],
+  ['200 with an object that is called a page', reply(200, '{}', { 'Content-Type': 'text/html' }), 'DONE'],
+  ['200 behind a BOM', reply(200, '\uFEFF{"id":"TX"}'), 'DONE'],
+  ['200 and a failure', reply(200, '{"status":"Declined"}'), 'BANK_REJECTED'],
+  ['status 402', reply(402, '{"message":"no"}'), 'BANK_REJECTED'],
+  ['status 429', reply(429, '{"message":"no"}', { 'Retry-After': '0' }), 'BANK_REJECTED'],
   ['204', write('HTTP/1.1 204 No Content\r\n\r\n'), 'DONE'],
   ['an interim answer and 200', write('HTTP/1.1 102 Processing\r\n\r\n', answer(200, '{}')), 'DONE'],
-  ['status 401', reply(401, ''), 'UNAUTHENTICATED'],
   ['status 403', reply(403, ''), 'FORBIDDEN'],
   ['status 404', reply(404, ''), 'NOT_FOUND'],
   ...[400, 405, 413, 415, 422].map(
@@ -60,9 +66,10 @@ const answers: readonly (readonly [string, Act, string])[] = [
 ];
 
 const putAnswers: typeof answers = [
-  ['200 and nothing', reply(200, ''), 'OUTCOME_UNKNOWN'],
-  ['200 with another key', reply(200, '{"requests":[]}'), 'OUTCOME_UNKNOWN'],
-  ['200 with a list in no object', reply(200, '[]'), 'OUTCOME_UNKNOWN'],
+  ['200 and nothing', reply(200, ''), 'DONE'],
+  ['200 with another key', reply(200, '{"requests":[]}'), 'DONE'],
+  ['200 with a list in no object', reply(200, '[]'), 'DONE'],
+  ['200 with a page', reply(200, '<html>'), 'OUTCOME_UNKNOWN'],
   ['status 503', reply(503, ''), 'OUTCOME_UNKNOWN'],
   ['a reset', reset, 'OUTCOME_UNKNOWN'],
   ['its requests', reply(200, '{"transaction-requests":[]}'), 'DONE'],

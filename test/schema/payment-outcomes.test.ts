@@ -17,6 +17,12 @@ const AskOnce = graphql(`
   }
 `);
 
+const AskAndRead = graphql(`
+  mutation AskAndRead($input: PutTransactionRequestInput!) {
+    putTransactionRequest(input: $input) { replayed transactionRequests { status } }
+  }
+`);
+
 const PaymentEnd = graphql(`
   query PaymentEnd($key: String!) { payment(idempotencyKey: $key) { state trackId code operation } }
 `);
@@ -37,16 +43,18 @@ const kinds = [
 const secret = 'the word of the bank';
 const rejections: readonly (readonly [number, string])[] = [
   [400, 'BANK_REJECTED'],
-  [401, 'UNAUTHENTICATED'],
   [403, 'FORBIDDEN'],
   [404, 'NOT_FOUND'],
   [405, 'BANK_REJECTED'],
   [413, 'BANK_REJECTED'],
   [415, 'BANK_REJECTED'],
   [422, 'BANK_REJECTED'],
+  [402, 'BANK_REJECTED'],
+  [429, 'BANK_REJECTED'],
 ];
 
 const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [
+  ['202', { status: 202, body: { status: 'ACCEPTED' } }, 202],
   ['402', { status: 402, body: secret }, 402],
   ['408', { status: 408, body: secret }, 408],
   ['409', { status: 409, body: secret }, 409],
@@ -60,9 +68,9 @@ const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | u
   ['a redirect', { status: 307, headers: { Location: '/elsewhere' } }, 307],
   ['no JSON', { body: `<p>${secret}` }, 200],
   ['a cut answer', { body: '{"id": "TX' }, 200],
-  ['a list', { body: '[]' }, 200],
-  ['a text', { body: `"${secret}"` }, 200],
-  ['a page', { body: '{}', headers: { 'Content-Type': 'text/html' } }, 200],
+  ['a page', { body: `<html>${secret}</html>`, headers: { 'Content-Type': 'text/html' } }, 200],
+  ['a long text', { body: secret.repeat(4) }, 200],
+  ['an error alone', { body: { error: secret } }, 200],
   ['a reset', 'reset', undefined],
   ['silence', 'hang', undefined],
 ];
@@ -95,6 +103,28 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
       expect(endedIn(facade.bankql)).toMatchObject([{ state: 'REJECTED', code, status, trackId, operation }]);
     },
   );
+
+  it('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
+    await using facade = await startFacade();
+    facade.bank.otherwise({ status: 401, body: { message: secret } });
+    for (const calls of [1, 2]) {
+      const { data, errors } = await facade.ask(ask, variables);
+      expect(data).toEqual({ [field]: null });
+      expect(errors).toMatchObject([
+        { extensions: { code: 'UNAUTHENTICATED', status: 401, operation, retryable: false } },
+      ]);
+      expect(facade.bank.calls).toHaveLength(calls);
+      expect((await facade.ask(PaymentEnd, { key: 'key' })).data).toEqual({ payment: null });
+    }
+    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+    expect((await facade.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
+    expect(facade.bank.calls).toHaveLength(3);
+    expect(endedIn(facade.bankql).map(({ state, status }) => [state, status])).toEqual([
+      ['RELEASED', 401],
+      ['RELEASED', 401],
+      ['DONE', 200],
+    ]);
+  });
 
   it.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
     await using facade = await startFacade({ bankOptions: { paymentTimeoutMs: 250 } });
@@ -168,15 +198,21 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
 
 describe('putTransactionRequest', () => {
   it.each([
-    ['an empty body', ''],
-    ['an object without its list', '{}'],
-    ['an object in place of its list', '{"transaction-requests":{}}'],
-  ])('that is answered with %s has an unknown outcome', async (_, body) => {
+    ['an empty body', '', null],
+    ['an object without its list', '{}', null],
+    ['an object in place of its list', '{"transaction-requests":{}}', null],
+    ['one request', '{"status":"INITIATED"}', [{ status: 'INITIATED' }]],
+    ['one in place of its list', '{"transaction-requests":{"status":"OPEN"}}', [{ status: 'OPEN' }]],
+    ['a bare list', '[{"status":"A"},{"status":"B"}]', [{ status: 'A' }, { status: 'B' }]],
+    ['a short text', 'OK', [{ status: 'OK' }]],
+  ])('that is answered with %s is done, and shows what there is', async (_, body, transactionRequests) => {
     await using facade = await startFacade();
     facade.bank.otherwise({ body });
-    expect(failuresOf(await facade.ask(AskOnce, { input: request }))).toEqual([
-      'putTransactionRequest OUTCOME_UNKNOWN',
-    ]);
+    for (const replayed of [false, true]) {
+      const { data, errors } = await facade.ask(AskAndRead, { input: request });
+      expect(errors).toBeUndefined();
+      expect(data).toEqual({ putTransactionRequest: { replayed, transactionRequests } });
+    }
     expect(facade.bank.calls).toHaveLength(1);
   });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { requestSentNothing } from '../../src/bank/error.ts';
 import type { KeyTimes } from '../../src/server/identity-keys.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import {
@@ -128,7 +129,7 @@ describe('keys that cannot be fetched', () => {
     expect(await answer.json()).toEqual({
       errors: [
         {
-          message: 'bankql cannot verify tokens at the moment; nothing was sent.',
+          message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
           extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
         },
       ],

@@ -115,7 +115,7 @@ describe('in front of a bank', () => {
     expect(result.errors).toEqual(
       ['D', 'E'].map((id) =>
         expect.objectContaining({
-          message: 'Your REST calls are used up for now; nothing was sent.',
+          message: 'Your REST calls are used up for now; this call was not made.',
           path: [id, 'branches'],
           extensions: {
             code: 'RATE_LIMITED',

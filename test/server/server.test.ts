@@ -131,7 +131,12 @@ test('while the state store is down payments are refused and reads go on', async
   const result = await other.ask(
     'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
   );
-  expect(result.errors?.[0]?.extensions).toEqual({ code: 'STATE_UNAVAILABLE', retryable: true });
+  expect(result.errors?.[0]?.extensions).toEqual({
+    code: 'STATE_UNAVAILABLE',
+    idempotencyKey: 'k',
+    retryAfter: 2,
+    retryable: true,
+  });
   expect(bank.calls).toEqual([]);
   const read = await other.ask('{ bank { branches { totalCount } } payment(idempotencyKey: "k") { state } }');
   expect(read.data).toEqual({ bank: { branches: { totalCount: 0 } }, payment: null });

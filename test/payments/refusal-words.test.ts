@@ -1,0 +1,203 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, test } from 'vitest';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
+import { createPayments } from '../../src/payments/payments.ts';
+import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
+import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
+import { startFacade } from '../support/facade.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+/** The sentence of the issue, letter for letter. */
+const sentence =
+  'This request sent nothing. An earlier one with this key may have: ask payment(idempotencyKey) before you pay under another key.';
+const pay = (key = 'key') =>
+  `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
+const find = '{ payment(idempotencyKey: "key") { state } }';
+
+/** A store that is away while `isAway`. */
+function storeThatGoesAway() {
+  const kept = createMemoryStore({ retentionMs: 86_400_000 });
+  const state = { isAway: false };
+  const guard = () => {
+    if (state.isAway) throw new StoreUnavailable('The store is away.');
+  };
+  const store: PaymentStore = {
+    ...kept,
+    async begin(record, now) {
+      guard();
+      return kept.begin(record, now);
+    },
+    async find(id, now) {
+      guard();
+      return kept.find(id, now);
+    },
+  };
+  return { store, state };
+}
+
+describe('a payment that was sent, and is asked for again while the store is away', () => {
+  it('is refused without a word that it was not sent', async () => {
+    const { store, state } = storeThatGoesAway();
+    await using facade = await startFacade({ store });
+    facade.bank.otherwise({ body: {} });
+    expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
+    state.isAway = true;
+
+    const retried = await facade.ask(pay());
+    expect(retried.errors).toMatchObject([
+      {
+        extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2, retryable: true },
+      },
+    ]);
+    expect(retried.errors?.[0]?.message).toContain(sentence);
+    const found = await facade.ask(find);
+    expect(found).toMatchObject({
+      data: { payment: null },
+      errors: [
+        {
+          path: ['payment'],
+          extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2, retryable: true },
+        },
+      ],
+    });
+    expect(found.errors?.[0]?.message).toMatch(/its outcome is unknown: it may have been executed/);
+    expect(JSON.stringify([retried, found])).not.toMatch(/nothing was sent/i);
+
+    state.isAway = false;
+    expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: true } });
+    expect(facade.bank.calls).toHaveLength(1);
+  });
+
+  it('is so too behind a rate limit', async () => {
+    const { store, state } = storeThatGoesAway();
+    await using bank = await startRecordingBank();
+    await using bankql = createTestBankql({
+      bankUrl: bank.url,
+      store,
+      rateLimiter: { take: async () => {}, secondsUntilNext: async () => 0 },
+    });
+    state.isAway = true;
+    const { errors } = await bankql.ask(pay());
+    expect(errors).toMatchObject([{ extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key' } }]);
+    expect(errors?.[0]?.message).toContain(sentence);
+  });
+});
+
+test('where the log cannot take a line, the refusal speaks of this request alone', async () => {
+  await using bank = await startRecordingBank();
+  const options = testOptions({ bankUrl: bank.url });
+  const payments = createPayments({
+    bank: options.bank,
+    store: createMemoryStore({ retentionMs: 86_400_000 }),
+    leaseMs: 10_000,
+    audit: () => {
+      throw new Error('the disk is full');
+    },
+  });
+  await using bankql = createTestBankql({ bankUrl: bank.url, payments });
+  const { errors } = await bankql.ask(pay());
+  expect(errors).toMatchObject([
+    { extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2 } },
+  ]);
+  expect(errors?.[0]?.message).toContain(sentence);
+  expect(bank.calls).toEqual([]);
+});
+
+test('where no connection is free, so does it, and the key is free', async () => {
+  await using facade = await startFacade({ bankOptions: { connections: 1, connectionWaitMs: 20 } });
+  const held = Promise.withResolvers<void>();
+  facade.bank.otherwise(async () => {
+    await held.promise;
+    return { body: {} };
+  });
+  const first = facade.ask(pay('first'));
+  while (facade.bank.calls.length === 0) await delay(5);
+  const { errors } = await facade.ask(pay());
+  expect(errors).toMatchObject([
+    { extensions: { code: 'OVERLOADED', idempotencyKey: 'key', retryAfter: 1, retryable: true } },
+  ]);
+  expect(errors?.[0]?.message).toContain(sentence);
+  held.resolve();
+  expect((await first).errors).toBeUndefined();
+  expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
+  expect(facade.bank.calls).toHaveLength(2);
+});
+
+test('where the bank cannot be reached the error names the key, which is free', async () => {
+  await using bankql = createTestBankql({ bankUrl: 'http://127.0.0.1:9' });
+  const { errors } = await bankql.ask(pay(), {}, credentials);
+  expect(errors).toMatchObject([{ extensions: { code: 'BANK_UNAVAILABLE', idempotencyKey: 'key' } }]);
+  expect((await bankql.ask(find)).data).toEqual({ payment: null });
+});
+
+/**
+ * Each place that says that nothing was (is) sent: file, clause, and why it may say so. Before another one is added it is to
+ * be asked what became of an earlier request with the same key: who is told that nothing was sent, and believes it of that
+ * one too, pays twice.
+ */
+const places: Readonly<Record<string, string>> = {
+  'README.md: This request sent nothing, an earlier one may have': 'of this request alone',
+  'README.md: this request sent nothing': 'of this request alone',
+  'docs/architecture.md: Before that nothing was sent, and this is the proof that lets a payment':
+    'of the one request of a record: transport.ts',
+  'docs/architecture.md: This request sent nothing, and asking for less is safe': 'of this request alone',
+  'docs/hardening.md: nothing is sent or kept, and its key is free':
+    'the budget is asked only where the key is not known (Payments.isKnown)',
+  'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may come again':
+    'of this request alone',
+  'docs/payments.md: Only proof that nothing was sent makes a key free again':
+    'of the one request of a record',
+  'docs/payments.md: Where bankql died before that, the record becomes UNKNOWN although nothing was sent':
+    'nobody is told so',
+  'docs/payments.md: nothing is sent, and nothing of the first payment is shown':
+    'of the request that reuses a key',
+  'docs/payments.md: sent nothing': '*this request* did',
+  'docs/payments.md: the bank was not reached, under this key nothing was sent':
+    'of the one request of a record: another one of the key would have been found',
+  'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
+  'src/bank/client.ts: nothing is sent': 'a comment on one request',
+  'src/bank/error.ts: This request sent nothing': 'the words that speak of this request alone',
+  'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
+  'src/bank/transport.ts: until then, nothing was sent': 'a comment on one request',
+  'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
+  'src/payments/payment-record.ts: because nothing was sent, or because the bank did not accept the caller':
+    'a comment on one request',
+  'src/payments/payments.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':
+    'a comment on the one request of a record',
+  'src/payments/payments.ts: STATE_UNAVAILABLE and OVERLOADED, where this request sent nothing but an earlier one may have, with':
+    'a comment on this request',
+  'src/payments/payments.ts: nothing was sent':
+    'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
+  'src/payments/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+    'a comment; nobody is told so',
+  'src/payments/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+    'a comment; nobody is told so',
+  'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
+};
+
+const root = join(import.meta.dirname, '../..');
+const pages = ['README.md', 'SECURITY.md', 'schema.graphql'];
+for (const [folder, ending] of [
+  ['src', '.ts'],
+  ['docs', '.md'],
+] as const) {
+  for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
+    if (file.endsWith(ending)) pages.push(`${folder}/${file.split(sep).join('/')}`);
+  }
+}
+
+/** The clauses of a text that say so, each on one line and without what marks a comment. */
+function clausesOf(text: string): string[] {
+  const flat = text.replaceAll(/\s*\n\s*(?:\*\s|\/\/\s)?\s*/g, ' ');
+  const found = flat.match(/[^.;:|(`'"*]*(?:nothing (?:was|is|were) sent|sent nothing)[^.;:|)`'"*]*/gi) ?? [];
+  return found.map((clause) => clause.trim());
+}
+
+test('each place that says that nothing was sent has a reason to', () => {
+  const said = pages.flatMap((file) =>
+    clausesOf(readFileSync(join(root, file), 'utf8')).map((clause) => `${file}: ${clause}`),
+  );
+  expect([...new Set(said)].sort()).toEqual(Object.keys(places).sort());
+});

@@ -1,0 +1,308 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createBankClient } from '../../src/bank/client.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
+import { createPayments } from '../../src/payments/payments.ts';
+import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
+import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
+import {
+  bankDefaults,
+  createTestBankql,
+  type Result,
+  type TestBankql,
+  testOptions,
+} from '../support/bankql.ts';
+import { closedDoor } from '../support/door.ts';
+import { failuresOf } from '../support/facade.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+const pay = `mutation ($key: String!, $account: ID = "ACC") {
+  makeTransaction(input: { accountId: $account, to: { accountId: "TO" }, value: { amount: "1" }, idempotencyKey: $key }) {
+    trackId replayed transactionId status
+  }
+}`;
+const find = `query ($key: String!) { payment(idempotencyKey: $key) { state trackId transactionId status code } }`;
+const list = '{ payments(states: [DONE]) { nodes { idempotencyKey state } } }';
+
+/** A store in memory of which single methods can be taken away. */
+function fragileStore() {
+  const kept = createMemoryStore({ retentionMs: 86_400_000 });
+  const away = new Set<keyof PaymentStore>();
+  const all = ['begin', 'finish', 'reopen', 'find', 'search', 'settle'] as const;
+  const guarded =
+    (name: (typeof all)[number]) =>
+    async (...args: never[]) => {
+      if (away.has(name)) throw new StoreUnavailable('The store is away.');
+      return Reflect.apply(kept[name], kept, args);
+    };
+  const store: PaymentStore = {
+    ...kept,
+    ...(Object.fromEntries(all.map((name) => [name, guarded(name)])) as unknown as PaymentStore),
+  };
+  return {
+    kept,
+    store,
+    takeAway: (...names: (typeof all)[number][]) => {
+      for (const name of names.length === 0 ? all : names) away.add(name);
+    },
+    giveBack: () => away.clear(),
+    only: async (): Promise<PaymentRecord | undefined> => (await kept.search({}, Date.now()))[0],
+  };
+}
+
+describe('an end that the store cannot be told', () => {
+  let bank: RecordingBank;
+  let fragile: ReturnType<typeof fragileStore>;
+  let options: ReturnType<typeof testOptions>;
+  let bankql: TestBankql;
+  let time: number;
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    time = Date.now();
+    bank = await startRecordingBank();
+    fragile = fragileStore();
+    start();
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await bankql[Symbol.asyncDispose]();
+    await bank[Symbol.asyncDispose]();
+  });
+
+  function start(url = bank.url) {
+    options = testOptions({ bankUrl: url, store: fragile.store, now: () => time });
+    bankql = createTestBankql({ bankUrl: url, payments: options.payments });
+  }
+  const ask = (document: string, key = 'key', account = 'ACC') =>
+    bankql.ask<Record<string, Record<string, unknown> | null>, object>(document, { key, account });
+
+  /** Pays while the bank answers and the store is gone when it does. */
+  async function payAndLose(
+    body: unknown,
+    status = 200,
+    key = 'key',
+  ): Promise<Result<Record<string, unknown>>> {
+    bank.otherwise(() => {
+      fragile.takeAway();
+      return { status, body: body as object };
+    });
+    return ask(pay, key);
+  }
+
+  it('is answered by the process that knows it, and written when the store is back', async () => {
+    const first = await payAndLose({ id: 'TX', status: 'BOOKED' });
+    const trackId = bank.calls[0]?.headers['track-id'];
+    const paid = { trackId, replayed: false, transactionId: 'TX', status: 'BOOKED' };
+    expect(first).toEqual({ data: { makeTransaction: paid } });
+    expect(options.payments.unwrittenEnds()).toBe(1);
+    expect((await fragile.only())?.state).toBe('PENDING');
+
+    const known = { state: 'DONE', trackId, transactionId: 'TX', status: 'BOOKED', code: null };
+    const replayed = { data: { makeTransaction: { ...paid, replayed: true } } };
+    expect(await ask(pay)).toEqual(replayed);
+    expect((await ask(find)).data?.payment).toEqual(known);
+    // What it knows does not depend on what the store says meanwhile.
+    fragile.giveBack();
+    fragile.takeAway('finish');
+    time += 60_000;
+    expect((await fragile.only())?.state).toBe('PENDING');
+    expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
+    expect(await ask(pay)).toEqual(replayed);
+    expect((await ask(find)).data?.payment).toEqual(known);
+    expect((await ask(list)).data?.payments).toEqual({ nodes: [{ idempotencyKey: 'key', state: 'DONE' }] });
+    expect(options.payments.unwrittenEnds()).toBe(1);
+
+    fragile.giveBack();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(options.payments.unwrittenEnds()).toBe(0);
+    expect(await fragile.only()).toMatchObject({ state: 'DONE', answer: '{"id":"TX","status":"BOOKED"}' });
+    expect(await ask(pay)).toEqual(replayed);
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  it('is tried for as long as the process lives', async () => {
+    await payAndLose({});
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(options.payments.unwrittenEnds()).toBe(1);
+    fragile.giveBack();
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(options.payments.unwrittenEnds()).toBe(0);
+    expect((await fragile.only())?.state).toBe('DONE');
+  });
+
+  it.each([
+    [422, 'BANK_REJECTED'],
+    [409, 'OUTCOME_UNKNOWN'],
+  ])('may be what the bank answered with %i', async (status, code) => {
+    const first = await payAndLose({ message: 'no' }, status);
+    expect(failuresOf(first)).toEqual([`makeTransaction ${code}`]);
+    const again = await ask(pay);
+    expect(again.errors?.[0]).toMatchObject({
+      message: first.errors?.[0]?.message,
+      extensions: { code, status },
+    });
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  it('of one key says nothing of another payment under it', async () => {
+    await payAndLose({});
+    expect(failuresOf(await ask(pay, 'key', 'OTHER'))).toEqual(['makeTransaction IDEMPOTENCY_KEY_REUSED']);
+    expect(failuresOf(await ask(pay, 'another'))).toEqual(['makeTransaction STATE_UNAVAILABLE']);
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  it('gives way to what an operator settled meanwhile', async () => {
+    await payAndLose({});
+    fragile.giveBack();
+    time += 60_000;
+    const record = (await fragile.kept.search({}, time))[0];
+    expect(await fragile.kept.settle(record?.id ?? '', 'REJECTED', 'Ada', time)).toBe(true);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(options.payments.unwrittenEnds()).toBe(0);
+    expect((await ask(find)).data?.payment).toMatchObject({ state: 'REJECTED' });
+  });
+
+  it('keeps a key that is to be free again until the store knows it', async () => {
+    const door = await closedDoor(bank.url);
+    await bankql[Symbol.asyncDispose]();
+    start(door.url);
+    fragile.takeAway('reopen');
+    expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
+    expect(options.payments.unwrittenEnds()).toBe(1);
+    await door.open();
+    bank.otherwise({ body: {} });
+    expect(failuresOf(await ask(pay))).toEqual(['makeTransaction STATE_UNAVAILABLE']);
+    expect(failuresOf(await ask(find))).toEqual(['payment STATE_UNAVAILABLE']);
+    expect(bank.calls).toEqual([]);
+    fragile.giveBack();
+    // It is asked for before the next attempt to write: that is one.
+    expect((await ask(find)).data).toEqual({ payment: null });
+    expect(options.payments.unwrittenEnds()).toBe(0);
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false });
+    expect(bank.calls).toHaveLength(1);
+    await door[Symbol.asyncDispose]();
+  });
+
+  it('is in the log when the process ends, with all that is needed to write it and no credential', async () => {
+    await payAndLose({ id: 'TX', status: 'the-subscription-key' });
+    const paid = (await ask(pay)).data?.makeTransaction;
+    await options.payments.idle();
+    const [line, ...others] = options.audit.filter(({ event }) => event === 'unwritten-end');
+    expect(others).toEqual([]);
+    const text = JSON.stringify({ level: 30, time: 1, audit: 'payment', ...line, msg: 'payment' });
+    for (const secret of ['the-subscription-key', 'the-caller', 'the-provider', '"key"']) {
+      expect(text).not.toContain(secret);
+    }
+
+    // The next process has the store, and the log.
+    fragile.giveBack();
+    time += 60_000;
+    await bankql[Symbol.asyncDispose]();
+    start();
+    expect((await ask(find)).data?.payment).toMatchObject({ state: 'UNKNOWN' });
+    const end = parseUnwrittenEnd(text) ?? expect.unreachable();
+    expect(await writeEnd(fragile.store, end)).toBe(true);
+    expect(await writeEnd(fragile.store, end)).toBe(false);
+    expect((await ask(pay)).data?.makeTransaction).toEqual({ ...paid, replayed: true });
+    expect(paid).toMatchObject({ transactionId: 'TX', status: '[redacted]' });
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  it('holds the end of the process up for two seconds at most', async () => {
+    await payAndLose({});
+    fragile.giveBack();
+    const finish = vi.spyOn(fragile.store, 'finish').mockImplementation(() => new Promise(() => {}));
+    const idle = options.payments.idle();
+    await vi.advanceTimersByTimeAsync(2000);
+    await idle;
+    expect(finish).toHaveBeenCalled();
+    expect(options.audit.filter(({ event }) => event === 'unwritten-end')).toHaveLength(1);
+  });
+
+  it('is no reason for a line where the last attempt succeeds', async () => {
+    await payAndLose({});
+    fragile.giveBack();
+    await options.payments.idle();
+    expect((await fragile.only())?.state).toBe('DONE');
+    expect(options.audit.map(({ state, event }) => [state, event])).toEqual([
+      ['PENDING', undefined],
+      ['DONE', undefined],
+    ]);
+  });
+});
+
+it('are held for 1,000 payments; then none begins until the store is back', async () => {
+  const sent = vi.fn(async () => ({ status: 200, headers: {}, body: Buffer.alloc(0) }));
+  const client = createBankClient({ ...bankDefaults, baseUrl: 'http://127.0.0.1:9' });
+  const fragile = fragileStore();
+  fragile.takeAway('finish');
+  const payments = createPayments({ bank: { ...client, send: sent }, store: fragile.store, leaseMs: 10_000 });
+  const payWith = (idempotencyKey: string) =>
+    payments.pay(operations.postMakeTransaction, {
+      idempotencyKey,
+      input: {
+        ids: { BANK_ID: 'B', ACCOUNT_ID: 'A' },
+        body: { from: {}, to: {} },
+        credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
+      },
+    });
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => payWith(`key-${n}`)));
+  expect(payments.unwrittenEnds()).toBe(1000);
+  await expect(payWith('one more')).rejects.toMatchObject({
+    extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'one more' },
+  });
+  // What is known is told all the same.
+  expect(await payWith('key-7')).toMatchObject({ replayed: true });
+  expect(sent).toHaveBeenCalledTimes(1000);
+  fragile.giveBack();
+  await payments.idle();
+  expect(payments.unwrittenEnds()).toBe(0);
+  expect(await payWith('one more')).toMatchObject({ replayed: false });
+  expect(sent).toHaveBeenCalledTimes(1001);
+  await client.close();
+});
+
+describe('a line of the log', () => {
+  const line = {
+    event: 'unwritten-end',
+    id: 'a',
+    trackId: 't',
+    state: 'DONE',
+    answer: null,
+    code: null,
+    status: 200,
+    message: null,
+    bankText: null,
+    updatedAt: 7,
+  };
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', 'bankql serves GraphQL at …'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['another line', JSON.stringify({ ...line, event: undefined })],
+  ])('that is %s is no unwritten end', (_, text) => {
+    expect(parseUnwrittenEnd(text)).toBeNull();
+  });
+
+  it('that is one says what is to be written', () => {
+    const { state, answer, code, status, message, bankText } = line;
+    expect(parseUnwrittenEnd(JSON.stringify(line))).toEqual({
+      id: 'a',
+      trackId: 't',
+      outcome: { state, answer, code, status, message, bankText },
+      at: 7,
+    });
+    expect(parseUnwrittenEnd(JSON.stringify({ ...line, state: 'RELEASED' }))).toEqual({
+      id: 'a',
+      trackId: 't',
+      outcome: null,
+      at: 7,
+    });
+  });
+
+  it.each(['id', 'trackId', 'state', 'answer', 'updatedAt'])('without its %s is damaged', (field) => {
+    expect(() => parseUnwrittenEnd(JSON.stringify({ ...line, [field]: undefined }))).toThrow(/damaged/);
+  });
+});
