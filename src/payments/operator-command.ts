@@ -14,6 +14,8 @@ export interface OperatorCommand {
   /** See OperatorContext; nobody where it is left out. */
   readonly ask?: OperatorContext['ask'];
   readonly now?: () => number;
+  /** How the store is opened; openStore where it is left out. */
+  readonly open?: typeof openStore;
 }
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
@@ -39,7 +41,7 @@ Exit codes: 0 done, 1 not done, or not all of it; the message on standard error 
  * Shape: the process's exit code: 0, or 1 with a message that says what was not done.
  */
 export async function runOperatorCommand(command: OperatorCommand): Promise<number> {
-  const { args, state, write, writeError, ask = null, now = Date.now } = command;
+  const { args, state, write, writeError, ask = null, now = Date.now, open = openStore } = command;
   const [name = '', ...rest] = args;
   const subcommand = subcommands.get(name);
   try {
@@ -49,7 +51,14 @@ export async function runOperatorCommand(command: OperatorCommand): Promise<numb
     if (rest.includes('--help') || rest.includes('-h')) return succeed(write, subcommand.help);
     const at = now();
     const task = readTask(subcommand, rest, at);
-    await task({ state, now: at, withStore: (work) => withStore(state, work), write, note: writeError, ask });
+    await task({
+      state,
+      now: at,
+      withStore: (work) => withStore(open, state, work),
+      write,
+      note: writeError,
+      ask,
+    });
     return 0;
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof StoreUnavailable)) throw error;
@@ -76,6 +85,7 @@ function readTask({ read, help }: OperatorSubcommand, args: string[], now: numbe
 
 /** Errors: CommandError where there is no such store. */
 async function withStore<T>(
+  open: typeof openStore,
   { url, ...options }: OperatorContext['state'],
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
@@ -84,7 +94,7 @@ async function withStore<T>(
       'STATE_URL is memory:, or not set: such payments are known to their own process alone. Set it as for the bankql whose payments these are.',
     );
   }
-  const store = await openStore(url, { ...options, create: false }).catch((error: Error) => {
+  const store = await open(url, { ...options, create: false }).catch((error: Error) => {
     throw new CommandError(error.message);
   });
   try {

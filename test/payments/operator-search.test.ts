@@ -1,7 +1,10 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { exec } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { createMemoryStore } from '../../src/payments/memory-store.ts';
 import { runOperatorCommand } from '../../src/payments/operator-command.ts';
 import { hashCaller, recordId } from '../../src/payments/payment-record.ts';
 import { createSqliteStore } from '../../src/payments/sqlite-store.ts';
@@ -19,52 +22,35 @@ const now = start + 26 * hour;
 const provider = 'https://login.example/';
 const alice = [provider, 'alice'] as const;
 const keyOf = (idempotencyKey: string) => recordId({ caller: alice, subscriptionKey: '' }, idempotencyKey);
-let path = '';
-
-async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
-  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
+let store: PaymentStore;
 
 const id = (n: number) => `${n}`.repeat(64);
-const template = join(folder, 'template.db');
-beforeAll(async () => {
-  path = template;
-  await inStore(async (store) => {
-    const caller = hashCaller(store.secret, ...alice);
-    const begin = (change: Partial<PaymentRecord>) =>
-      store.begin(pending({ leaseUntil: now + lease, ...change }), now - 2 * hour);
-    const { trackId } = pending();
-    await begin({ id: keyOf('key-1'), caller, accountId: 'a-1', trackId: 'track-1' });
-    await store.finish(keyOf('key-1'), 'track-1', done, start);
-    await begin({
-      id: id(1),
-      accountId: 'a-2',
-      requestId: 'request-1',
-      replica: 'host-1:42',
-      createdAt: now - 2 * hour,
-    });
-    await store.finish(
-      id(1),
-      trackId,
-      { ...rejected, bankText: 'Limit\u001b[2J exceeded' },
-      now - 2 * hour + 240,
-    );
-    for (const n of [2, 3, 4]) {
-      await begin({ id: id(n), accountId: n === 4 ? 'a-4' : 'a-3', createdAt: now - n * hour });
-      await store.finish(id(n), trackId, unknown, now - n * hour);
-    }
-    await begin({ id: id(5), toAccountId: 'a-3', createdAt: now });
+beforeEach(async () => {
+  store = createMemoryStore({ retentionMs });
+  const caller = hashCaller(store.secret, ...alice);
+  const begin = (change: Partial<PaymentRecord>) =>
+    store.begin(pending({ leaseUntil: now + lease, ...change }), now - 2 * hour);
+  const { trackId } = pending();
+  await begin({ id: keyOf('key-1'), caller, accountId: 'a-1', trackId: 'track-1' });
+  await store.finish(keyOf('key-1'), 'track-1', done, start);
+  await begin({
+    id: id(1),
+    accountId: 'a-2',
+    requestId: 'request-1',
+    replica: 'host-1:42',
+    createdAt: now - 2 * hour,
   });
-});
-let copies = 0;
-beforeEach(() => {
-  path = join(folder, `${++copies}.db`);
-  copyFileSync(template, path);
+  await store.finish(
+    id(1),
+    trackId,
+    { ...rejected, bankText: 'Limit\u001b[2J exceeded' },
+    now - 2 * hour + 240,
+  );
+  for (const n of [2, 3, 4]) {
+    await begin({ id: id(n), accountId: n === 4 ? 'a-4' : 'a-3', createdAt: now - n * hour });
+    await store.finish(id(n), trackId, unknown, now - n * hour);
+  }
+  await begin({ id: id(5), toAccountId: 'a-3', createdAt: now });
 });
 
 async function run(args: readonly string[], answer?: string) {
@@ -73,7 +59,8 @@ async function run(args: readonly string[], answer?: string) {
   const asked: string[] = [];
   const code = await runOperatorCommand({
     args,
-    state: { url: `sqlite:${path}`, retentionMs },
+    state: { url: 'sqlite:state.db', retentionMs },
+    open: async () => ({ ...store, close: async () => {} }),
     write: (text) => output.push(text),
     writeError: (text) => errors.push(text),
     ask:
@@ -161,10 +148,9 @@ describe('show', () => {
   });
 
   it('tells of a lease that ended, and of a settlement', async () => {
-    path = join(folder, `${++copies}.db`);
-    await inStore((store) => store.begin(pending({ id: id(7) }), start));
-    await inStore((store) => store.find(id(7), now - hour));
-    await inStore((store) => store.settle(id(7), 'DONE', 'Ada: booked', now));
+    await store.begin(pending({ id: id(7) }), start);
+    await store.find(id(7), now - hour);
+    await store.settle(id(7), 'DONE', 'Ada: booked', now);
     const { output } = await run(['show', id(7)]);
     expect(output.trimEnd().split('\n').slice(-3)).toEqual([
       '2026-01-15T00:00:00.000Z  PENDING   recorded, to be sent',
@@ -185,11 +171,10 @@ describe('show', () => {
 
 describe('settle, many at once', () => {
   const verdict = ['--as', 'rejected', '--by', 'Ada', '--reason', 'incident 4711'];
-  const states = () =>
-    inStore(async (store) => {
-      const records = await store.search({}, now);
-      return Object.fromEntries(records.map((record) => [record.id[0], record.state]));
-    });
+  const states = async () => {
+    const records = await store.search({}, now);
+    return Object.fromEntries(records.map((record) => [record.id[0], record.state]));
+  };
   const untouched = { 1: 'REJECTED', 2: 'UNKNOWN', 3: 'UNKNOWN', 4: 'UNKNOWN', 5: 'PENDING' };
 
   it('shows what is found, asks once, settles, and leaves an audit line for each', async () => {
@@ -213,7 +198,7 @@ describe('settle, many at once', () => {
     expect(JSON.stringify(audit)).not.toMatch(/fingerprint|sealedKey/);
     expect(lines.at(-1)).toBe(`Settled 2 of 2 as REJECTED by ${settledBy}`);
     expect(await states()).toMatchObject({ ...untouched, 2: 'REJECTED', 3: 'REJECTED' });
-    expect(await inStore((store) => store.find(id(2), now))).toMatchObject({ settledBy });
+    expect(await store.find(id(2), now)).toMatchObject({ settledBy });
   });
 
   it('needs no terminal where --yes says it', async () => {
@@ -267,12 +252,13 @@ describe('settle --from-log', () => {
       msg: 'payment',
       ...change,
     });
+  let logs = 0;
   const log = (...lines: string[]) => {
-    const file = join(folder, `${copies}.log`);
+    const file = join(folder, `${++logs}.log`);
     writeFileSync(file, `${lines.join('\n')}\n`);
     return file;
   };
-  const find = (n: number) => inStore((store) => store.find(id(n), now));
+  const find = (n: number) => store.find(id(n), now);
 
   it('writes the ends that a log holds, and only once', async () => {
     const file = log('bankql serves GraphQL', end({ event: undefined, id: id(2) }), end(), '{"level":30}');
@@ -340,17 +326,18 @@ describe('help', () => {
 });
 
 it('a reader that has seen enough is no error', async () => {
-  await inStore(async (store) => {
-    for (let n = 0; n < 400; n++)
-      await store.begin(pending({ id: `${n}`.padStart(64, 'b'), leaseUntil: now + lease }), now);
-  });
-  const { exec } = await import('node:child_process');
-  const { promisify } = await import('node:util');
+  const path = join(folder, 'many.db');
+  const many = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  for (let n = 0; n < 200; n++) {
+    const times = { createdAt: Date.now(), updatedAt: Date.now(), leaseUntil: Date.now() + 600_000 };
+    await many.begin(pending({ id: `${n}`.padStart(64, 'b'), ...times }), Date.now());
+  }
+  await many.close();
   const entry = join(import.meta.dirname, '../../bin/bankql.js');
   const command = `"${process.execPath}" "${entry}" payments list --state pending --json; echo "exit code $?" >&2`;
   // The shell's own status would be that of head.
   const { stdout, stderr } = await promisify(exec)(`(${command}) | head -c 1`, {
-    env: { PATH: process.env.PATH ?? '', STATE_URL: `sqlite:${path}`, IDEMPOTENCY_TTL_DAYS: '3650' },
+    env: { PATH: process.env.PATH ?? '', STATE_URL: `sqlite:${path}` },
   });
   expect([stdout, stderr]).toEqual(['[', 'exit code 0\n']);
 });
