@@ -7,7 +7,7 @@ import { credentials } from './support/bankql.ts';
 import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
 import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
-import { type BankqlProcess, post, startProcess } from './support/process.ts';
+import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
 
 /** SIGHUP rereads what can be reread, and ends nothing. */
 
@@ -97,6 +97,11 @@ test('the level of the log is read anew from its file', async () => {
   expect(linesWith(bankql, 'not reloaded')).toMatchObject([
     { what: 'log level', reason: expect.stringContaining('LOG_LEVEL_FILE=') },
   ]);
+  await bankql.stop('SIGKILL');
+  expect(await runProcess({ LOG_LEVEL_FILE: file })).toEqual({
+    code: 1,
+    output: `LOG_LEVEL_FILE=${file} cannot be used: let it hold one of fatal, error, warn, info, debug, trace, silent.\n`,
+  });
 });
 
 test('the keys that verify tokens are fetched anew; where they cannot be, the old ones stand', async () => {

@@ -66,11 +66,7 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = observeRefusals(
-    limitPayments(unlimited, rateLimiter),
-    store,
-    telemetry.onPaymentRefusal,
-  );
+  const payments = observeRefusals(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentRefusal);
   telemetry.watchStore(store, payments.unwrittenEnds);
   const identify = await identifyBy(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;

@@ -26,7 +26,7 @@ const metricsOf = async (bankql: BankqlProcess) => {
   const url = /Metrics: (\S+)\./.exec(bankql.output())?.[1] ?? '';
   return (await fetch(url)).text();
 };
-const valueOf = (metrics: string, name: string) =>
+const sampleOf = (metrics: string, name: string) =>
   metrics
     .split('\n')
     .find((line) => line.startsWith(`${name} `))
@@ -56,7 +56,7 @@ describe('a store that is away while bankql runs', () => {
     expect(bankql.output()).toContain('\nPayment records: none.\n');
     expect(await pay(bankql.url, transfer('before'))).toMatchObject({ code: 'DONE' });
     expect(await ready(bankql)).toBe(200);
-    expect(valueOf(await metricsOf(bankql), 'bankql_state_up')).toBe('1');
+    expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('1');
 
     const lock = new DatabaseSync(path);
     lock.exec('BEGIN IMMEDIATE');
@@ -66,8 +66,8 @@ describe('a store that is away while bankql runs', () => {
     }
     expect([await ready(bankql), await ready(other)]).toEqual([503, 200]);
     const away = await metricsOf(bankql);
-    expect(valueOf(away, 'bankql_state_up')).toBe('0');
-    expect(valueOf(away, 'bankql_payment_refusals_total{why="store away"}')).toBe('2');
+    expect(sampleOf(away, 'bankql_state_up')).toBe('0');
+    expect(sampleOf(away, 'bankql_payment_refusals_total{why="store away"}')).toBe('2');
     expect(away).not.toMatch(/^bankql_state_payments\{/m);
 
     lock.exec('ROLLBACK');
@@ -81,12 +81,12 @@ describe('a store that is away while bankql runs', () => {
     expect(await ready(bankql)).toBe(200);
     const back = await until(
       () => metricsOf(bankql),
-      (text) => valueOf(text, 'bankql_state_payments{state="PENDING"}') === '0',
+      (text) => sampleOf(text, 'bankql_state_payments{state="PENDING"}') === '0',
     );
-    expect(valueOf(back, 'bankql_state_up')).toBe('1');
-    expect(valueOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
-    expect(valueOf(back, 'bankql_unwritten_ends')).toBe('0');
-    expect(Number(valueOf(back, 'bankql_state_call_seconds_count{operation="begin"}'))).toBeGreaterThan(3);
+    expect(sampleOf(back, 'bankql_state_up')).toBe('1');
+    expect(sampleOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
+    expect(sampleOf(back, 'bankql_unwritten_ends')).toBe('0');
+    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{operation="begin"}'))).toBeGreaterThan(3);
     expect(linesWith(bankql, 'payment store is away')).toMatchObject([
       { level: 50, reason: expect.stringContaining('is not available') },
     ]);
@@ -114,7 +114,7 @@ describe('a store that is away while bankql runs', () => {
       { reason: expect.stringContaining('0 of 1 replicas') },
     ]);
     expect(await ready(bankql)).toBe(503);
-    expect(valueOf(await metricsOf(bankql), 'bankql_state_up')).toBe('0');
+    expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('0');
     expect(bank.of('alone-1')).toEqual([]);
   });
 });
