@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { failCurrentRequest, lastWords, rejectionOf } from './commands/crash.ts';
+import type { Service } from './commands/service.ts';
 import { StartError } from './config/start-error.ts';
 
 /**
@@ -15,7 +16,20 @@ const terminal = {
   replica: `${hostname()}:${process.pid}`,
   write: (text: string) => void process.stdout.write(text),
   writeError: (text: string) => void process.stderr.write(text),
+  ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,
 };
+
+async function askAtTerminal(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  // The end of the input is no answer.
+  const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  try {
+    return await Promise.race([lines.question(question), closed]);
+  } finally {
+    lines.close();
+  }
+}
 
 // V8 moves what it finds to live long into the old generation from its birth on. Under load it takes a few requests for
 // everything that a request makes; what is old and dead keeps alive what is young, and each collection then copies nearly
@@ -40,14 +54,25 @@ process.on('unhandledRejection', (reason) => {
   if (!failCurrentRequest(error)) crash(error);
 });
 
-/** Runs until a signal comes, and then ends what runs. */
-function serveUntilSignal(stop: () => Promise<void>): void {
+// A reader that has seen enough (`| head`) is no error: what is left to say goes nowhere, and work that was begun ends.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+/** Runs until a signal comes, and then ends what runs. SIGHUP ends nothing, not even a start that is under way. */
+async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
+  let reload = async () => {};
+  process.on('SIGHUP', () => void reload());
+  const service = await start();
+  reload = service.reload;
   let stopping = false;
   const end = () => {
     // Whoever asks twice does not want to wait.
     if (stopping) process.exit(1);
     stopping = true;
-    void stop().then(() => process.exit(0));
+    void service.stop().then(() => process.exit(0));
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
@@ -63,9 +88,9 @@ function explain(error: unknown): string {
 
 try {
   if (command === 'serve')
-    serveUntilSignal(await (await import('./commands/serve.ts')).serveBankql(terminal));
+    await serveUntilSignal(async () => (await import('./commands/serve.ts')).serveBankql(terminal));
   else if (command === 'sandbox')
-    serveUntilSignal(await (await import('./commands/sandbox.ts')).serveSandbox(terminal));
+    await serveUntilSignal(async () => (await import('./commands/sandbox.ts')).serveSandbox(terminal));
   else if (command === 'doctor')
     process.exitCode = await (await import('./commands/doctor.ts')).examineBank(terminal);
   else if (command === 'payments')

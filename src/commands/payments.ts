@@ -2,8 +2,9 @@ import { readConfig } from '../config/config.ts';
 import { runOperatorCommand } from '../payments/operator-command.ts';
 import type { Terminal } from './terminal.ts';
 
-/** `bankql payments …`: lists payments, and settles those of unknown outcome. Gives the exit code. */
-export async function managePayments({ environment, args, write, writeError }: Terminal): Promise<number> {
+/** `bankql payments`: finds payments, settles those of unknown outcome, saves their records. Gives the exit code. */
+export async function managePayments(terminal: Terminal): Promise<number> {
+  const { environment, args, write, writeError, ask } = terminal;
   const { state } = readConfig({ ...environment, SANDBOX: 'on' });
-  return runOperatorCommand({ args: [...args], state, write, writeError });
+  return runOperatorCommand({ args, state, write, writeError, ask });
 }

@@ -3,6 +3,7 @@ import { ConfigError } from '../config/start-error.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
 import * as identity from '../sandbox/identity.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
+import type { Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Starts the sandbox bank. Errors: ConfigError where its faults cannot be used. */
@@ -25,8 +26,8 @@ export const alice = {
   'Auth-ID': 'alice',
 };
 
-/** `bankql sandbox`: the sandbox bank alone. Gives what ends it. */
-export async function serveSandbox({ environment, write }: Terminal): Promise<() => Promise<void>> {
+/** `bankql sandbox`: the sandbox bank alone. */
+export async function serveSandbox({ environment, write }: Terminal): Promise<Service> {
   const { sandbox: options } = readConfig({ ...environment, BANK_BASE_URL: undefined, SANDBOX: 'on' });
   const sandbox = await openSandbox(options);
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
@@ -39,5 +40,5 @@ export async function serveSandbox({ environment, write }: Terminal): Promise<()
       '',
     ].join('\n'),
   );
-  return () => sandbox.close();
+  return { stop: () => sandbox.close(), reload: async () => {} };
 }

@@ -2,8 +2,11 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { observeStore } from '../payments/observed-store.ts';
 import { openStore } from '../payments/open-store.ts';
+import { observeRefusals } from '../payments/payment-refusals.ts';
 import { createPayments } from '../payments/payments.ts';
+import { describeState } from '../payments/store-summary.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { parseRedisUrl, parseSentinelUrl } from '../payments/redis-address.ts';
 import { callerKeyByToken } from '../server/bearer-token.ts';
@@ -14,17 +17,20 @@ import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
 import { openRateLimiter } from '../server/rate-limit-open.ts';
 import { serve } from '../server/server.ts';
 import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
+import { readLogLevel } from './log-level.ts';
+import { createReload } from './reload.ts';
 import { alice, openSandbox } from './sandbox.ts';
+import type { Service } from './service.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
 
-/** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. Gives what ends it. */
-export async function serveBankql({ environment, write, replica }: Terminal): Promise<() => Promise<void>> {
+/** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
+export async function serveBankql({ environment, write, replica }: Terminal): Promise<Service> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
-  const logger = pino(logOptions(config.logLevel, secrets), standardOutput(false));
+  const logger = pino(logOptions(await readLogLevel(config), secrets), standardOutput(false));
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const audit = pino(logOptions('info', secrets), standardOutput(true)).child({ audit: 'payment' });
@@ -47,9 +53,13 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     logger.warn(
       'STATE_URL=memory: forgets payments at a restart: one that is asked for again is then sent again',
     );
-  const store = await openStore(config.state.url, config.state).catch((cause: Error) => {
+  const opened = await openStore(config.state.url, {
+    ...config.state,
+    onEvent: telemetry.onStoreEvent,
+  }).catch((cause: Error) => {
     throw new StartError(cause.message, { cause });
   });
+  const store = observeStore(opened, telemetry);
   const unlimited = createPayments({
     bank,
     store,
@@ -59,7 +69,9 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = limitPayments(unlimited, rateLimiter);
+  const payments = observeRefusals(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentRefusal);
+  telemetry.watchStore(store, payments.unwrittenEnds);
+  const identify = await identifyBy(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
@@ -69,7 +81,14 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     payments,
     rateLimiter,
     persisted,
-    identify: await identifyBy(config, logger, telemetry),
+    identify,
+    isReady: config.readyNeedsState
+      ? async () => {
+          // Whoever asks while nobody pays finds out too.
+          await store.recentStatus();
+          return store.isUp && payments.unwrittenEnds() === 0;
+        }
+      : undefined,
     defaults: { bankId: config.bankId, viewId: config.defaultView },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
@@ -95,16 +114,26 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
             () => response.writeHead(500).end(),
           );
         });
-  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, config)}\n`);
-  return async () => {
-    await server.close();
-    await metrics?.close();
-    // A client that left does not end its payment.
-    await payments.idle();
-    await bank.close();
-    await store.close();
-    rates?.close();
-    await sandbox?.close();
+  const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
+  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, stateLine, config)}\n`);
+  return {
+    reload: createReload({
+      logger,
+      logLevel: () => readLogLevel(config),
+      persisted: config.persisted === null ? null : () => readPersisted(config),
+      replacePersisted: server.replacePersisted,
+      reloadKeys: identify?.reloadKeys ?? null,
+    }),
+    async stop() {
+      await server.close();
+      await metrics?.close();
+      // A client that left does not end its payment.
+      await payments.idle();
+      await bank.close();
+      await store.close();
+      rates?.close();
+      await sandbox?.close();
+    },
   };
 }
 
@@ -150,6 +179,7 @@ function banner(
   metricsUrl: string | null,
   sandboxUrl: string | null,
   bankUrl: string,
+  stateLine: string,
   config: Config,
 ): string {
   const { graphiql, identity } = config;
@@ -162,6 +192,7 @@ function banner(
     sandboxUrl === null
       ? `The bank is ${bankUrl}.`
       : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
+    stateLine,
     `Health: ${url}/health, ready for traffic: ${url}/ready.`,
     ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}/metrics.`]),
     ...(sandboxUrl === null

@@ -7,4 +7,6 @@ export interface Terminal {
   readonly replica: string;
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /** Asks whoever sits at the terminal; null where nobody does. */
+  readonly ask: ((question: string) => Promise<string>) | null;
 }

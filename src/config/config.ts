@@ -42,6 +42,10 @@ export interface Config {
   readonly graphiql: boolean;
   readonly introspection: boolean;
   readonly logLevel: string;
+  /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
+  readonly logLevelFile: string | null;
+  /** Whether /ready answers 503 while payments cannot be recorded. */
+  readonly readyNeedsState: boolean;
   readonly sandbox: {
     readonly port: number;
     readonly database: string;
@@ -137,6 +141,8 @@ function configOf(values: Values): Config {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     introspection: values.INTROSPECTION ?? bank === null,
     logLevel: values.LOG_LEVEL,
+    logLevelFile: values.LOG_LEVEL_FILE ?? null,
+    readyNeedsState: values.READY_NEEDS_STATE,
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     state: {
       // Where it could not be said, contradictions() has.

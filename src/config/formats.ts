@@ -166,9 +166,7 @@ export const refusalStatuses: Pick<Format<ReadonlySet<number>>, 'schema'> = {
     const given = wordsOf(list);
     if (given.length > 0 && given.every((status) => /^4\d\d$/.test(status)))
       return new Set(given.map(Number));
-    context.addIssue(
-      'give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.',
-    );
+    context.addIssue('give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.');
     return z.NEVER;
   }),
 };

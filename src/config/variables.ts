@@ -1,3 +1,4 @@
+import { logLevels } from '../server/log.ts';
 import { defaultAnswerLimits } from '../engine/answer-limits.ts';
 import {
   anyFlag,
@@ -155,6 +156,12 @@ export const variables = {
     description:
       'the statuses with which the bank refuses a payment; any other failure leaves open whether it was executed ([which](payments.md#what-the-banks-answer-means))',
   },
+  READY_NEEDS_STATE: {
+    ...flag(false),
+    section: 'payments',
+    description:
+      '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
+  },
   IDEMPOTENCY_TTL_DAYS: {
     ...wholeNumber(30, 1, 3650),
     section: 'payments',
@@ -247,7 +254,8 @@ export const variables = {
   LIMIT_ALIASES: {
     ...count(30),
     section: 'limits',
-    description: 'how many aliases it may have, of 128 characters at most; fragments put in, as for the next ones',
+    description:
+      'how many aliases it may have, of 128 characters at most; fragments put in, as for the next ones',
   },
   LIMIT_ROOT_FIELDS: { ...count(20), section: 'limits', description: 'how many fields at its root' },
   LIMIT_DIRECTIVES: { ...count(20), section: 'limits', description: 'how many directives' },
@@ -307,9 +315,15 @@ export const variables = {
     description: 'how long `/ready` answers 503 on SIGTERM before the server stops to listen',
   },
   LOG_LEVEL: {
-    ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    ...oneOf(logLevels, 'info'),
     section: 'server',
     description: "pino's levels; payments leave their audit line whatever the level",
+  },
+  LOG_LEVEL_FILE: {
+    ...optional(anyText),
+    section: 'server',
+    description:
+      'a file with a level that stands in for `LOG_LEVEL`, read at the start and on SIGHUP; where it is absent or empty, `LOG_LEVEL` holds',
   },
   NODE_ENV: {
     ...optional(anyText),

@@ -1,56 +1,64 @@
-import { parseArgs } from 'node:util';
-import { type OpenStoreOptions, openStore } from './open-store.ts';
-import { paymentJson, paymentLines, paymentTable } from './operator-table.ts';
-import { type PaymentRecord, type PaymentState, type PaymentStore, StoreUnavailable } from './store.ts';
+import { openStore } from './open-store.ts';
+import { CommandError, type OperatorContext, type OperatorSubcommand } from './operator-context.ts';
+import { find, list, show } from './operator-list.ts';
+import { settle } from './operator-settle.ts';
+import { acceptLoss, backup, restore } from './operator-store.ts';
+import { type PaymentStore, StoreUnavailable } from './store.ts';
 
 export interface OperatorCommand {
   /** What follows `bankql payments`. */
   readonly args: readonly string[];
-  /** The store of the bankql that runs, or ran. */
-  readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
+  readonly state: OperatorContext['state'];
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /** See OperatorContext; nobody where it is left out. */
+  readonly ask?: OperatorContext['ask'];
   readonly now?: () => number;
+  /** How the store is opened; openStore where it is left out. */
+  readonly open?: typeof openStore;
 }
 
-const usage = `usage: npm run payments -- list [--state unknown|pending|done|rejected] [--json]
-       npm run payments -- settle <id, or how it begins> --as done|rejected --by "<name>" --reason "<text>"
+const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
+  Object.entries({ list, find, show, settle, backup, restore, 'accept-loss': acceptLoss }),
+);
+
+const usage = `usage: npm run payments -- <command> [options]
+
+  list          payments as a table, those of unknown outcome first of all
+  find          payments by key, caller, account, Track-ID, request id, time
+  show          one payment and its story
+  settle        says what the bank did with payments of unknown outcome
+  backup        copies the records while bankql serves
+  restore       puts a backup in the place of the records
+  accept-loss   lets payments go on after records were lost
+
+\`npm run payments -- <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are.
+Exit codes: 0 done, 1 not done, or not all of it; the message on standard error says why.
 `;
 
-const states: Readonly<Record<string, PaymentState>> = {
-  unknown: 'UNKNOWN',
-  pending: 'PENDING',
-  done: 'DONE',
-  rejected: 'REJECTED',
-};
-
-/** What the operator did not get, and why. */
-class CommandError extends Error {
-  override readonly name = 'CommandError';
-}
-
 /**
- * `bankql payments`: what an operator does with payments of unknown outcome. Sends nothing to the bank.
- * Shape: the process's exit code: 0, or 1 with a message where nothing was written.
+ * `bankql payments`: what an operator does with payments and their records. Sends nothing to the bank.
+ * Shape: the process's exit code: 0, or 1 with a message that says what was not done.
  */
 export async function runOperatorCommand(command: OperatorCommand): Promise<number> {
-  const { args, state, write, writeError, now = Date.now } = command;
+  const { args, state, write, writeError, ask = null, now = Date.now, open = openStore } = command;
+  const [name = '', ...rest] = args;
+  const subcommand = subcommands.get(name);
   try {
-    const work = readArgs(args);
-    const { url, ...options } = state;
-    if (url === 'memory:') {
-      throw new CommandError(
-        'STATE_URL is memory:, or not set: such payments are known to their own process alone. Set it as for the bankql whose payments these are.',
-      );
-    }
-    const store = await openStore(url, { ...options, create: false }).catch((error: Error) => {
-      throw new CommandError(error.message);
+    if (['--help', '-h', 'help'].includes(name)) return succeed(write, usage);
+    if (subcommand === undefined)
+      throw new CommandError(`${usage}${name === '' ? '' : `\nThere is no command "${name}".`}`.trimEnd());
+    if (rest.includes('--help') || rest.includes('-h')) return succeed(write, subcommand.help);
+    const at = now();
+    const task = readTask(subcommand, rest, at);
+    await task({
+      state,
+      now: at,
+      withStore: (work) => withStore(open, state, work),
+      write,
+      note: writeError,
+      ask,
     });
-    try {
-      write(await work(store, now()));
-    } finally {
-      await store.close();
-    }
     return 0;
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof StoreUnavailable)) throw error;
@@ -59,93 +67,39 @@ export async function runOperatorCommand(command: OperatorCommand): Promise<numb
   }
 }
 
-/** What the arguments ask for: work on a store that ends with what is to be printed. */
-function readArgs(args: readonly string[]): (store: PaymentStore, now: number) => Promise<string> {
-  const [name, ...rest] = args;
-  if (name === 'list') return readList(rest);
-  if (name === 'settle') return readSettle(rest);
-  throw new CommandError(usage.trimEnd());
+function succeed(write: (text: string) => void, text: string): 0 {
+  write(text);
+  return 0;
 }
 
-function readList(args: string[]) {
-  const { values } = parsed(() =>
-    parseArgs({ args, options: { state: { type: 'string' }, json: { type: 'boolean' } } }),
-  );
-  const state = states[values.state?.toLowerCase() ?? 'unknown'];
-  if (state === undefined)
-    throw misused(`--state is unknown, pending, done or rejected, not ${values.state}.`);
-
-  return async (store: PaymentStore, now: number) => {
-    const records = await store.search({ states: [state] }, now);
-    if (values.json === true) return paymentJson(records);
-    return records.length === 0 ? `No payment is ${state}.\n` : paymentTable(records, now);
-  };
-}
-
-function readSettle(args: string[]) {
-  const { values, positionals } = parsed(() =>
-    parseArgs({
-      args,
-      allowPositionals: true,
-      options: { as: { type: 'string' }, by: { type: 'string' }, reason: { type: 'string' } },
-    }),
-  );
-  const [prefix = '', ...others] = positionals;
-  if (others.length > 0 || !/^[0-9a-f]{6,64}$/.test(prefix)) {
-    throw misused('settle takes one id, or at least its first six digits.');
-  }
-  const state = states[values.as?.toLowerCase() ?? ''];
-  if (state !== 'DONE' && state !== 'REJECTED') {
-    throw misused('--as says what the bank did: done (it executed the payment), or rejected (it did not).');
-  }
-  const by = text('by', 'who says so', values.by);
-  const reason = text('reason', 'how it is known', values.reason);
-
-  return async (store: PaymentStore, now: number) => {
-    const record = await findUnknown(store, prefix, now);
-    const settledBy = `${by}: ${reason} (${new Date(now).toISOString()})`;
-    const settled = await store.settle(record.id, state, settledBy, now).catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      throw new CommandError(`${error.message} Whether it was settled is not known: list it.`);
-    });
-    if (!settled)
-      throw new CommandError(`${record.id} was settled or answered meanwhile; nothing was written.`);
-    return `${paymentLines(record)}\nSettled as ${state} by ${settledBy}\n`;
-  };
-}
-
-/** The one UNKNOWN payment whose id begins so. Errors: CommandError. */
-async function findUnknown(store: PaymentStore, prefix: string, now: number): Promise<PaymentRecord> {
-  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix }, now);
-  if (others.length > 0) {
-    throw new CommandError(
-      `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
-    );
-  }
-  if (record !== undefined) return record;
-  for (const state of ['PENDING', 'DONE', 'REJECTED'] as const) {
-    const found = (await store.search({ states: [state], idPrefix: prefix }, now))[0];
-    if (found === undefined) continue;
-    throw new CommandError(
-      `${found.id} is ${state}: only an UNKNOWN payment is settled. Nothing was written.`,
-    );
-  }
-  throw new CommandError(`No payment begins with ${prefix}. Nothing was written.`);
-}
-
-function text(option: string, meaning: string, value: string | undefined): string {
-  const trimmed = value?.trim() ?? '';
-  if (!/^\P{C}{1,500}$/u.test(trimmed)) throw misused(`--${option} says ${meaning}, in one line.`);
-  return trimmed;
-}
-
-/** Errors: CommandError for what parseArgs does not know. */
-function parsed<T>(parse: () => T): T {
+/** Errors: CommandError with the way in which the command is used. */
+function readTask({ read, help }: OperatorSubcommand, args: string[], now: number) {
   try {
-    return parse();
+    return read(args, now);
   } catch (error) {
-    throw misused(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof CommandError)) throw error;
+    const [forms = ''] = help.split('\n\n', 1);
+    throw new CommandError(`${error.message}\n${forms}`);
   }
 }
 
-const misused = (message: string) => new CommandError(`${message}\n${usage.trimEnd()}`);
+/** Errors: CommandError where there is no such store. */
+async function withStore<T>(
+  open: typeof openStore,
+  { url, ...options }: OperatorContext['state'],
+  work: (store: PaymentStore) => Promise<T>,
+): Promise<T> {
+  if (url === 'memory:') {
+    throw new CommandError(
+      'STATE_URL is memory:, or not set: such payments are known to their own process alone. Set it as for the bankql whose payments these are.',
+    );
+  }
+  const store = await open(url, { ...options, create: false }).catch((error: Error) => {
+    throw new CommandError(error.message);
+  });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -5,11 +5,19 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Records as a table for a terminal, one a line; ids are cut where they stay apart from each other. */
-export function paymentTable(records: readonly PaymentRecord[], now: number): string {
+/**
+ * Records as a table for a terminal, one a line; ids are cut where they stay apart from each other. Where all are of one
+ * state, it needs no column.
+ */
+export function paymentTable(
+  records: readonly PaymentRecord[],
+  now: number,
+  { withState = false }: { readonly withState?: boolean } = {},
+): string {
   const idLength = uniqueLength(records.map(({ id }) => id));
   const head = [
     'id',
+    ...(withState ? ['state'] : []),
     'created',
     'age',
     'operation',
@@ -22,8 +30,9 @@ export function paymentTable(records: readonly PaymentRecord[], now: number): st
   ];
   const rows = records.map((record) => [
     record.id.slice(0, idLength),
+    ...(withState ? [record.state] : []),
     isoTime(record.createdAt),
-    age(now - record.createdAt),
+    formatAge(now - record.createdAt),
     record.operation,
     `${record.bankId}/${record.accountId} -> ${record.toBankId ?? '-'}/${record.toAccountId ?? '-'}`,
     record.amount === null ? '-' : `${record.amount} ${record.currency ?? ''}`,
@@ -45,10 +54,10 @@ export function paymentTable(records: readonly PaymentRecord[], now: number): st
     .join('');
 }
 
-/** One record, a field a line. */
-export function paymentLines(record: PaymentRecord): string {
+/** One record, a field a line; its history is paymentStory's. */
+export function paymentLines({ history, ...fields }: PaymentRecord): string {
   const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
-  return Object.entries(record)
+  return Object.entries(fields)
     .filter(([, value]) => value !== null)
     .map(
       ([field, value]) =>
@@ -62,8 +71,11 @@ export function paymentJson(records: readonly PaymentRecord[]): string {
   return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
 }
 
+/** One object as a line of JSON, as lines of the log are. */
+export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
+
 /** What a client chose may hold a terminal's commands. */
-const printable = (text: string) => escaped(text, /\p{C}/gu);
+export const printable = (text: string) => escaped(text, /\p{C}/gu);
 
 const escaped = (text: string, characters: RegExp) =>
   text.replace(characters, (found) =>
@@ -80,11 +92,12 @@ function uniqueLength(ids: readonly string[]): number {
   return 64;
 }
 
-function age(ms: number): string {
+/** How long ago, for people. */
+export function formatAge(ms: number): string {
   if (ms >= day) return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
   if (ms >= hour) return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;
   if (ms >= minute) return `${Math.floor(ms / minute)} min`;
   return `${Math.max(0, Math.floor(ms / second))} s`;
 }
 
-const isoTime = (time: number) => new Date(time).toISOString();
+export const isoTime = (time: number) => new Date(time).toISOString();

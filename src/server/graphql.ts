@@ -18,8 +18,8 @@ export interface GraphQLOptions
   /** Finds out who calls, such as identity.ts; where it is left out, the request's headers say it. */
   readonly identify?: Identify | undefined;
   readonly logger: Logger;
-  /** False while the process is about to end: /ready then answers 503. */
-  readonly isReady?: () => boolean;
+  /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
+  readonly isReady?: () => boolean | Promise<boolean>;
   /** Whether so many bytes of an answer may wait for their client to take them; always, where it is left out. */
   readonly hasRoomFor?: (bytes: number) => boolean;
   /** False: all goes by yoga's door. Tests of HTTP over a socket are run with each. */

@@ -39,12 +39,15 @@ export interface KeysOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** Finds a key; `reload` fetches the set at once, and resolves with whether it could: the earlier set stands where not. */
+export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
+
 /**
  * Finds the key that a token names, in the set at `url`, which is kept for a while. A key that is not in it may be a
  * new one: the set is fetched again, one fetch at a time and no more than one in `cooldownMs`.
  * Errors: KeysUnavailable; those of jose for a token to which no key, or more than one, belongs.
  */
-export function createKeys({ url, times, onFailure }: KeysOptions): JWTVerifyGetKey {
+export function createKeys({ url, times, onFailure }: KeysOptions): Keys {
   const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...usualTimes, ...times };
   let keys: ReturnType<typeof createLocalJWKSet> | null = null;
   let loadedAt = Number.NEGATIVE_INFINITY;
@@ -85,7 +88,7 @@ export function createKeys({ url, times, onFailure }: KeysOptions): JWTVerifyGet
     return keys;
   }
 
-  return async (header, token) => {
+  const find: JWTVerifyGetKey = async (header, token) => {
     const known = await current();
     try {
       return await known(header, token);
@@ -96,6 +99,14 @@ export function createKeys({ url, times, onFailure }: KeysOptions): JWTVerifyGet
     if (hasFailed) throw new KeysUnavailable('the token names a key that may be a new one');
     return (await current())(header, token);
   };
+
+  async function reload(): Promise<boolean> {
+    underWay ??= load();
+    await underWay;
+    return !hasFailed;
+  }
+
+  return Object.assign(find, { reload });
 }
 
 /** Errors: whatever keeps a set of keys from being read. */

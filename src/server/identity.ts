@@ -7,7 +7,7 @@ import { bearerToken } from './bearer-token.ts';
 import type { Identify } from './caller.ts';
 import { refuseCredentials } from './credentials.ts';
 import { hideFromLog } from './current-request.ts';
-import { createKeys, KeysUnavailable } from './identity-keys.ts';
+import { createKeys, type Keys, KeysUnavailable } from './identity-keys.ts';
 import type { IdentityOptions } from './identity-options.ts';
 import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
 
@@ -24,7 +24,7 @@ export function identifyByToken(
   options: IdentityOptions,
   logger: Pick<Logger, 'debug' | 'warn'>,
   onRefusal?: (why: TokenRefusal) => void,
-): Identify {
+): Identify & { readonly reloadKeys: Keys['reload'] } {
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
   const keys = createKeys({
     url: options.jwksUrl,
@@ -55,7 +55,7 @@ export function identifyByToken(
     };
   }
 
-  return async (incoming) => {
+  const identify: Identify = async (incoming) => {
     refuseCredentials(incoming);
     const token = bearerToken(incoming);
     if (token === null) {
@@ -80,6 +80,7 @@ export function identifyByToken(
       throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
     }
   };
+  return Object.assign(identify, { reloadKeys: keys.reload });
 }
 
 const unauthenticated = (message: string, challenge: string) =>

@@ -2,6 +2,11 @@ import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/redact.ts';
 import { currentRequestId, currentSecrets } from './current-request.ts';
 
+/** pino's. */
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export const isLogLevel = (text: string): boolean => logLevels.some((level) => level === text);
+
 /**
  * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
  * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.

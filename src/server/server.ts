@@ -36,6 +36,8 @@ export interface RunningServer {
   readonly inFlight: number;
   /** Bytes of answers that clients have not taken yet. */
   readonly unreadBytes: number;
+  /** From now on these are the documents that may be asked for by their ids; what is under way ends as it began. */
+  replacePersisted(persisted: GraphQLOptions['persisted']): void;
   /** Lets what is under way end, and serves nothing new. */
   close(): Promise<void>;
 }
@@ -47,11 +49,12 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const { logger, subscriptionKey, writeDeadlineMs } = options;
   let draining = false;
   const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
-  const graphql = createGraphQL({
+  const graphqlOptions: GraphQLOptions = {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
     hasRoomFor: (bytes) => unread.hasRoomFor(bytes),
-  });
+  };
+  let graphql = createGraphQL(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
   const load = createLoadGuard(
     options.load,
@@ -113,6 +116,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     },
     get unreadBytes() {
       return unread.total;
+    },
+    replacePersisted(persisted) {
+      graphql = createGraphQL({ ...graphqlOptions, persisted });
     },
     async close() {
       draining = true;

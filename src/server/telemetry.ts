@@ -3,11 +3,31 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Drift } from '../bank/answer.ts';
 import type { CallReport } from '../bank/attempts.ts';
 import type { BreakerReason } from '../bank/breaker.ts';
+import type { ObservedStore, StoreOperation } from '../payments/observed-store.ts';
 import type { AuditEntry } from '../payments/payment-record.ts';
+import type { PaymentRefusal } from '../payments/payment-refusals.ts';
+import type { StoreEvent } from '../payments/store-event.ts';
 import type { HttpRefusal } from './http-policy.ts';
 import type { Shed } from './load.ts';
 import type { RateRefusal } from './rate-limit.ts';
 import type { TokenRefusal } from './token-refusal.ts';
+
+/** What the log says of a store's own news. */
+const storeEvents = {
+  loss: { level: 'error', message: 'the payment store has lost records: payments are refused, reads go on' },
+  'loss-accepted': { level: 'warn', message: 'an operator accepted that the payment store lost records' },
+  purge: { level: 'warn', message: 'more than a tenth of all payment records are over their time' },
+  'clocks-differ': {
+    level: 'error',
+    message: 'the clocks of those that share the payment store differ: nothing is purged',
+  },
+  'clocks-agree': { level: 'info', message: 'the clocks of those that share the payment store agree again' },
+  'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
+  'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
+} as const satisfies Record<
+  StoreEvent['kind'],
+  { readonly level: 'info' | 'warn' | 'error'; readonly message: string }
+>;
 
 /**
  * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
@@ -88,6 +108,19 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       this.set(unreadBytes());
     },
   });
+  const storeCalls = new Histogram({
+    name: 'bankql_state_call_seconds',
+    help: 'Calls of the payment store by operation, failed ones included.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+    registers,
+  });
+  const paymentRefusals = new Counter({
+    name: 'bankql_payment_refusals_total',
+    help: 'Payments that bankql did not send, by why.',
+    labelNames: ['why'],
+    registers,
+  });
   const seen = new Set<string>();
 
   return {
@@ -131,6 +164,55 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     },
     onRateRefusal({ refused: what, budget }: RateRefusal) {
       rates.inc({ refused: what, budget });
+    },
+    onStoreCall(operation: StoreOperation, seconds: number) {
+      storeCalls.observe({ operation }, seconds);
+    },
+    onStoreAway(reason: string) {
+      logger.error({ reason }, 'the payment store is away: payments are refused, reads go on');
+    },
+    onStoreBack(awaySeconds: number) {
+      logger.warn({ awaySeconds }, 'the payment store is back: payments go on');
+    },
+    onStoreEvent(event: StoreEvent) {
+      const { level, message } = storeEvents[event.kind];
+      logger[level](event, message);
+    },
+    onPaymentRefusal(why: PaymentRefusal) {
+      paymentRefusals.inc({ why });
+    },
+    /** Reads what the store holds when metrics are read; what it cannot say then is left out. */
+    watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
+      new Gauge({
+        name: 'bankql_state_up',
+        help: '1 where payments can be recorded, 0 where they are refused because they cannot.',
+        registers,
+        async collect() {
+          await store.recentStatus();
+          this.set(store.isUp ? 1 : 0);
+        },
+      });
+      new Gauge({
+        name: 'bankql_state_payments',
+        help: 'Payments in the store that have not ended: under way, or of unknown outcome.',
+        labelNames: ['state'],
+        registers,
+        async collect() {
+          const status = await store.recentStatus();
+          this.reset();
+          if (status === null) return;
+          this.set({ state: 'PENDING' }, status.pending);
+          this.set({ state: 'UNKNOWN' }, status.unknown);
+        },
+      });
+      new Gauge({
+        name: 'bankql_unwritten_ends',
+        help: 'Ends of payments that this process knows and the store has not yet.',
+        registers,
+        collect() {
+          this.set(unwrittenEnds());
+        },
+      });
     },
     onPayment(entry: AuditEntry) {
       // What the log repeats happened once.

@@ -30,8 +30,8 @@ export interface YogaDoorOptions {
   readonly maxRequestBytes: number;
   /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
   readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
-  /** False while the process is about to end: /ready then answers 503. */
-  readonly isReady: () => boolean;
+  /** False while the process should get no traffic: /ready then answers 503. */
+  readonly isReady: () => boolean | Promise<boolean>;
 }
 
 /** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */

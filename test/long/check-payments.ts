@@ -1,31 +1,35 @@
 import { parseArgs } from 'node:util';
-import { sharedStates } from '../support/payment-states.ts';
+import { sentinelStates, sharedStates, type StateKind } from '../support/payment-states.ts';
+import { type Drill, drills, runDrill } from './drills.ts';
 import { judge } from './history-judge.ts';
 import { makePlan } from './history-plan.ts';
 import { runHistory } from './history-run.ts';
 
 /**
- * `npm run check:payments -- [--operations N] [--store sqlite|redis|both] [--seed N]`: clients, faults and crashes at
- * random, and afterwards proof that no payment was sent twice and nobody was told what is not so. Exit code 1 where
- * that does not hold.
+ * `npm run check:payments -- [--operations N] [--store sqlite|redis|sentinel|all] [--seed N]`: clients, faults and crashes
+ * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so; then the drills of
+ * drills.ts. Without operations (`--operations 0`) the drills alone. Exit code 1 where something does not hold.
  */
 const { values } = parseArgs({
   options: {
     operations: { type: 'string', default: '5000' },
-    store: { type: 'string', default: 'both' },
+    store: { type: 'string', default: 'all' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
 const operations = Number(values.operations);
 const seed = Number(values.seed);
-const kinds = sharedStates.filter(
-  ({ name }) => values.store === 'both' || name.toLowerCase() === values.store,
-);
+const stores: Readonly<Record<string, readonly StateKind[]>> = {
+  sqlite: sharedStates.filter(({ name }) => name === 'SQLite'),
+  redis: sharedStates.filter(({ name }) => name === 'Redis'),
+  sentinel: sentinelStates,
+};
+const kinds = values.store === 'all' ? Object.values(stores).flat() : (stores[values.store] ?? []);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-if (!Number.isInteger(operations) || operations < 1 || !Number.isInteger(seed) || kinds.length === 0) {
+if (!Number.isInteger(operations) || operations < 0 || !Number.isInteger(seed) || kinds.length === 0) {
   say(
-    'Give --operations and --seed as whole numbers, and --store as sqlite, redis (where it is installed) or both.',
+    'Give --operations and --seed as whole numbers, and --store as sqlite, redis or sentinel (where Redis is installed) or all.',
   );
   process.exit(2);
 }
@@ -35,18 +39,40 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 const plan = makePlan(seed, operations, { waitMs: 200, pauseMs: 3000 });
 let violated = 0;
-for (const kind of kinds) {
+
+function report(violations: readonly string[], where: string): void {
+  say(`  ${String(violations.length).padStart(6)}  VIOLATIONS, ${where}`);
+  for (const violation of violations.slice(0, 50)) say(`          ${violation}`);
+  violated += violations.length;
+}
+
+async function checkHistory(kind: StateKind): Promise<void> {
   say(`${kind.name}: ${operations} operations, seed ${seed}`);
-  const history = await runHistory(plan, kind, interrupted.signal).catch((error: unknown) => {
-    if (!interrupted.signal.aborted) throw error;
-    say('Interrupted; all that was started has ended.');
-    process.exit(130);
-  });
+  const history = await runHistory(plan, kind, interrupted.signal);
   const { counts, violations } = judge(history);
   for (const [what, times] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
     say(`  ${String(times).padStart(6)}  ${what}`);
-  say(`  ${String(violations.length).padStart(6)}  VIOLATIONS, in ${history.seconds} s`);
-  for (const violation of violations.slice(0, 50)) say(`          ${violation}`);
-  violated += violations.length;
+  report(violations, `in ${history.seconds} s`);
+}
+
+async function checkDrill(kind: StateKind, drill: Drill): Promise<void> {
+  interrupted.signal.throwIfAborted();
+  const violations = await runDrill(drill, kind).catch((error: unknown) => [
+    `the drill did not end: ${error}`,
+  ]);
+  if (violations === null) say(`          ${drill.name}: not with this store`);
+  else report(violations, drill.name);
+}
+
+try {
+  for (const kind of kinds) {
+    if (operations > 0) await checkHistory(kind);
+    say(`${kind.name}: drills`);
+    for (const drill of drills) await checkDrill(kind, drill);
+  }
+} catch (error) {
+  if (!interrupted.signal.aborted) throw error;
+  say('Interrupted; all that was started has ended.');
+  process.exit(130);
 }
 process.exit(violated > 0 ? 1 : 0);

@@ -5,8 +5,8 @@ import { pick, type Random } from './history-plan.ts';
 /** What a bank does with a payment. */
 export interface Fault {
   readonly name: string;
-  /** How the payment ends for whoever reads the whole answer. */
-  readonly ends: 'DONE' | 'REJECTED' | 'UNKNOWN';
+  /** How the payment ends for whoever reads the whole answer; RELEASED: its key is free again. */
+  readonly ends: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   /** Whether money moved. */
   readonly executed: boolean;
   readonly act: Act;
@@ -19,6 +19,11 @@ const weights = {
   accept: 30,
   'accept, slowly': 20,
   'accept with an empty body': 4,
+  'accept with a word': 2,
+  'accept for later': 2,
+  'refuse the caller': 2,
+  'refuse with 200': 2,
+  'an error with 200': 2,
   hang: 5,
   'answer too late': 5,
   'reset after reading': 4,
@@ -35,7 +40,6 @@ const weights = {
   'a page': 2,
 } as const;
 
-// Without 401, of which nothing is kept: the key may be sent again, and then it is.
 const refusals = [400, 402, 403, 404, 405, 413, 415, 422, 429];
 const unclear = [408, 409, 410, 425];
 const failures = [500, 502, 503, 504];
@@ -66,6 +70,16 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     }
     case 'accept with an empty body':
       return { name, ends: 'DONE', executed: true, act: reply(200, '') };
+    case 'accept with a word':
+      return { name, ends: 'DONE', executed: true, act: reply(200, 'OK', { 'Content-Type': 'text/plain' }) };
+    case 'accept for later':
+      return unknown(reply(202, '{"id":"tx-later"}'));
+    case 'refuse the caller':
+      return { name, ends: 'RELEASED', executed: false, act: reply(401, '{"message":"who?"}') };
+    case 'refuse with 200':
+      return { name, ends: 'REJECTED', executed: false, act: reply(200, '{"status":"declined"}') };
+    case 'an error with 200':
+      return unknown(reply(200, '{"error":"try later"}'));
     case 'hang':
       return unknown(hang);
     case 'answer too late':

@@ -18,7 +18,13 @@ interface Case {
   readonly notSent: ReadonlySet<string>;
 }
 
-const refusals: ReadonlySet<string> = new Set(['BANK_REJECTED', 'UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND']);
+const refusals: ReadonlySet<string> = new Set(['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND']);
+
+/** Words that leave no room for an earlier request with the same key. */
+export const saysNothingWasSent = (message: string | null): boolean =>
+  /nothing (was|has been) sent|was not sent|never sent/i.test(
+    (message ?? '').replace(/never sent again/i, ''),
+  );
 
 /** Compares what clients were told, what the records say, and what the bank received. */
 export function judge({ clients, bank, records, audit, events, misdeeds }: History): Verdict {
@@ -70,10 +76,14 @@ export function judge({ clients, bank, records, audit, events, misdeeds }: Histo
 function againstTheBank({ sent, records, clients }: Case): string[] {
   const broken: string[] = [];
   const [record] = records;
-  const [request] = sent;
+  const releases = sent.filter(({ ends }) => ends === 'RELEASED');
+  const others = sent.filter(({ ends }) => ends !== 'RELEASED');
+  // Where the record could not be released, it is still that of the request whose caller was refused.
+  const request =
+    others[0] ?? releases.find(({ arrived }) => arrived.trackId === record?.trackId) ?? undefined;
   if (clients.length === 0) broken.push('nobody asked for it');
-  if (sent.length > 1)
-    broken.push(`${sent.length} requests: ${sent.map(({ arrived }) => arrived.trackId).join(', ')}`);
+  if (others.length > 1)
+    broken.push(`${others.length} requests: ${others.map(({ arrived }) => arrived.trackId).join(', ')}`);
   if (sent.filter(({ executed }) => executed).length > 1) broken.push('executed more than once');
   if (records.length > 1) broken.push(`${records.length} records`);
   if (record === undefined) {
@@ -94,7 +104,7 @@ function againstTheBank({ sent, records, clients }: Case): string[] {
 
 /** One answer against the record and what the bank received. */
 function against(
-  { told, amount, payment, phase }: ClientEntry,
+  { told, amount, payment, phase, began }: ClientEntry,
   { sent, records, clients, notSent }: Case,
 ): string[] {
   if (told === null) return phase === 'history' ? [] : [`no answer (${phase})`];
@@ -107,6 +117,13 @@ function against(
   };
   const isOfRecord = record?.trackId === trackId;
 
+  // That one says of itself that the key was another payment's.
+  must(
+    code === 'IDEMPOTENCY_KEY_REUSED' ||
+      !saysNothingWasSent(told.message) ||
+      !sent.some(({ at, ends }) => at < began && ends !== 'RELEASED'),
+    `"${told.message}", and the bank had received a request with this key`,
+  );
   if (request !== undefined)
     must(request.amount === amount, `its request was for ${request.amount}, not ${amount}`);
   if (code === 'DONE') {
@@ -118,6 +135,8 @@ function against(
   } else if (refusals.has(code)) {
     must(request?.ends === 'REJECTED' && !request.executed, `the bank did: ${request?.name ?? 'nothing'}`);
     must(isOfRecord && record?.state !== 'DONE', `the record is ${record?.state} of ${record?.trackId}`);
+  } else if (code === 'UNAUTHENTICATED') {
+    must(request?.ends === 'RELEASED', `the bank did: ${request?.name ?? 'nothing'}`);
   } else if (code === 'OUTCOME_UNKNOWN') {
     must(isOfRecord, `the record is ${record?.state} of ${record?.trackId}`);
     must(idempotencyKey === payment.key, `with the key ${idempotencyKey}`);

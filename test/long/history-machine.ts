@@ -10,6 +10,8 @@ import type { ChaosEvent, Plan } from './history-plan.ts';
 export interface BankEntry extends Pick<Fault, 'name' | 'ends' | 'executed'> {
   readonly arrived: Arrived;
   readonly amount: string;
+  /** When it arrived, by `performance.now()`. */
+  readonly at: number;
 }
 
 /** Two processes of bankql over one store and one bank, and all that can happen to them. */
@@ -70,7 +72,7 @@ export async function startMachine(plan: Plan, { start, ways }: StateKind): Prom
     const nth = bank.of(arrived.account).length;
     const { act, ...fault } = isWell ? accepting(arrived) : faultOf(plan.random, arrived, nth, deadlineMs);
     const amount = paid.parse(JSON.parse(arrived.body)).value.amount.toFixed(2);
-    log.push({ arrived, amount, ...fault });
+    log.push({ arrived, amount, at: performance.now(), ...fault });
     nextArrival.resolve();
     nextArrival = Promise.withResolvers();
     return act;
@@ -82,6 +84,7 @@ export async function startMachine(plan: Plan, { start, ways }: StateKind): Prom
       // Every fault is to reach the bank: no breaker pauses payments in between.
       BANK_BREAKER_THRESHOLD: '0',
       STATE_URL: state.url,
+      ...state.environment,
       BANK_TRANSFER_TIMEOUT_MS: String(deadlineMs),
       LOG_LEVEL: 'error',
     });

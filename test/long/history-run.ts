@@ -7,7 +7,7 @@ import type { StateKind } from '../support/payment-states.ts';
 import { type BankEntry, deadlineMs, type Machine, startMachine } from './history-machine.ts';
 import type { ChaosEvent, Plan, PlannedPayment } from './history-plan.ts';
 
-/** What a client asked for, when (milliseconds from the start), and what it was told; null: no answer. */
+/** What a client asked for, when (by `performance.now()`), and what it was told; null: no answer. */
 export interface ClientEntry {
   readonly payment: PlannedPayment;
   readonly amount: string;
@@ -61,7 +61,7 @@ export async function runHistory(plan: Plan, kind: StateKind, signal?: AbortSign
         ? { viewId: 'owner', transactionRequestType: 'SEPA' }
         : {}),
     });
-    const began = sinceStart();
+    const began = performance.now();
     const told = await pay(url, input, {
       headers: { 'Auth-ID': payment.caller },
       mutation: payment.mutation,
@@ -72,7 +72,7 @@ export async function runHistory(plan: Plan, kind: StateKind, signal?: AbortSign
         machine.misdeeds.push(`an answer of another shape: ${error}`);
       return null;
     });
-    clients.push({ payment, amount, began, ended: sinceStart(), told, phase });
+    clients.push({ payment, amount, began, ended: performance.now(), told, phase });
     return told?.code;
   }
 

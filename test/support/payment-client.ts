@@ -10,6 +10,10 @@ export interface Told {
   readonly transactionId: string | null;
   readonly idempotencyKey: string | null;
   readonly status: number | null;
+  /** The error's words. */
+  readonly message: string | null;
+  /** In seconds, where it may be tried again. */
+  readonly retryAfter: number | null;
 }
 
 /** The input of a payment; any field of MakeTransactionInput or PutTransactionRequestInput. */
@@ -55,8 +59,10 @@ const answer = z.object({
   errors: z
     .array(
       z.object({
+        message: z.string(),
         extensions: z.object({
           code: z.string(),
+          retryAfter: z.number().nullish(),
           trackId: z.string().nullish(),
           idempotencyKey: z.string().nullish(),
           status: z.number().nullish(),
@@ -98,6 +104,8 @@ export async function pay(target: Target, input: Payment, options: PayOptions = 
     transactionId: data?.paid?.transactionId ?? null,
     idempotencyKey: error?.extensions.idempotencyKey ?? null,
     status: error?.extensions.status ?? null,
+    message: error?.message ?? null,
+    retryAfter: error?.extensions.retryAfter ?? null,
   };
 }
 

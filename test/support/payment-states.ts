@@ -3,13 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hasRedis, startRedis } from './redis.ts';
+import { durable, hasRedis, startRedis, startSentinel, type TestRedis } from './redis.ts';
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
   readonly url: string;
+  /** Further variables that a bankql over it needs. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Takes the store away from bankql, in one of its kind's ways; the answer gives it back, with all that it held. */
   takeAway(way: string): Promise<() => Promise<void>>;
+  /** Loses all records, while no bankql runs. */
+  lose(): Promise<void>;
 }
 
 export interface StateKind {
@@ -31,6 +35,9 @@ const sqlite: StateKind = {
         // Without SQLite's own wait, which would stop this process.
         while (!locks(other)) await delay(2);
         return async () => other.close();
+      },
+      async lose() {
+        for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
       },
       [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
     };
@@ -62,10 +69,61 @@ const redis: StateKind = {
         await server.kill();
         return () => server.restart();
       },
+      lose: async () => void (await server.command('FLUSHALL')),
       [Symbol.asyncDispose]: () => server.stop(),
     };
   },
 };
+
+/** A primary and a replica, and a Sentinel that puts the one in the place of the other. */
+const sentinel: StateKind = {
+  name: 'Redis behind a Sentinel',
+  ways: ['failed over'],
+  async start() {
+    await using made = new AsyncDisposableStack();
+    const follow = ({ address }: TestRedis) => ['--replicaof', `127.0.0.1 ${address.port}`];
+    const args = [...durable, '--repl-diskless-sync-delay', '0'];
+    let primary = made.use(await startRedis(args));
+    let replica = made.use(await startRedis([...args, ...follow(primary)]));
+    const isFollowed = async () =>
+      /slave0:.*state=online/.test(String(await primary.command('INFO', 'replication')));
+    await until(isFollowed);
+    const watcher = made.use(await startSentinel('payments', primary));
+    const knowsReplica = async () => {
+      const replicas = await watcher.command('SENTINEL', 'REPLICAS', 'payments');
+      return Array.isArray(replicas) && replicas.length > 0;
+    };
+    // It promotes a replica that it has seen.
+    await until(knowsReplica);
+    const resources = made.move();
+    return {
+      url: `redis+sentinel://127.0.0.1:${watcher.address.port}/payments`,
+      environment: { STATE_WAIT_REPLICAS: '1' },
+      async takeAway() {
+        await primary.kill();
+        return async () => {
+          await until(async () => String(await replica.command('ROLE')).startsWith('master'));
+          [primary, replica] = [replica, primary];
+          // Told at once what the Sentinel would tell it after a while.
+          await replica.restart([...args, ...follow(primary)]);
+          await until(isFollowed);
+        };
+      },
+      lose: async () => void (await primary.command('FLUSHALL')),
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    };
+  },
+};
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 60_000; performance.now() < end; await delay(50)) {
+    if (await holds().catch(() => false)) return;
+  }
+  throw new Error('the Redis servers do not become what they should');
+}
+
+/** For `check:payments`; a failover takes seconds. */
+export const sentinelStates: readonly StateKind[] = hasRedis ? [sentinel] : [];
 
 /** The stores that several processes may share, as far as this machine has them. */
 export const sharedStates: readonly StateKind[] = hasRedis ? [sqlite, redis] : [sqlite];

@@ -56,9 +56,10 @@ export async function startProcess(
 export async function runProcess(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  limitMs = 10_000,
 ) {
   const { child, ended, output } = launch(environment, args);
-  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
   const code = await ended;
   clearTimeout(timer);
   return { code, output: output() };

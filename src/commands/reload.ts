@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+import type { RunningServer } from '../server/server.ts';
+
+export interface ReloadOptions extends Pick<RunningServer, 'replacePersisted'> {
+  readonly logger: Logger;
+  readonly logLevel: () => Promise<string>;
+  /** Null where there is no manifest. */
+  readonly persisted: (() => Promise<Parameters<RunningServer['replacePersisted']>[0]>) | null;
+  /** Fetches the keys that verify tokens, and says whether it could; null where no tokens are verified. */
+  readonly reloadKeys: (() => Promise<boolean>) | null;
+}
+
+/**
+ * What SIGHUP does: each source is read anew by itself, and where it cannot be used, what was read before stands, with a
+ * line in the log. Requests and payments that are under way notice nothing.
+ * Shape: a function that never rejects; calls that overlap are done one after the other.
+ */
+export function createReload(options: ReloadOptions): () => Promise<void> {
+  const { logger, logLevel, persisted, replacePersisted, reloadKeys } = options;
+  const sources = new Map<string, () => Promise<void>>();
+  sources.set('log level', async () => {
+    logger.level = await logLevel();
+  });
+  if (persisted !== null) sources.set('persisted documents', async () => replacePersisted(await persisted()));
+  if (reloadKeys !== null)
+    sources.set('token keys', async () => {
+      if (!(await reloadKeys())) throw new Error('the keys cannot be fetched');
+    });
+
+  async function reload(): Promise<void> {
+    const reloaded: string[] = [];
+    for (const [what, read] of sources) {
+      try {
+        await read();
+        reloaded.push(what);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        logger.error({ what, reason }, 'SIGHUP: not reloaded, what was read before stands');
+      }
+    }
+    logger.info({ reloaded }, 'SIGHUP: reloaded');
+  }
+
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(reload);
+    return last;
+  };
+}

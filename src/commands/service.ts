@@ -1,0 +1,7 @@
+/** What runs until a signal ends it. */
+export interface Service {
+  /** SIGHUP: reads anew what can be read anew. Never rejects. */
+  reload(): Promise<void>;
+  /** SIGTERM: lets what is under way end. */
+  stop(): Promise<void>;
+}

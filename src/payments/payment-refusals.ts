@@ -1,0 +1,51 @@
+import { BankqlError, type ErrorCode } from '../bank/error.ts';
+import type { Payments } from './payments.ts';
+import { type PaymentStore, StoreUnavailable } from './store.ts';
+
+/** Why bankql did not send a payment, for a metric. */
+export type PaymentRefusal =
+  | 'store away'
+  | 'records lost'
+  | 'not logged'
+  | 'in progress'
+  | 'key reused'
+  | 'rate limited'
+  | 'overloaded'
+  | 'bank away';
+
+/** Codes with which this request sent nothing; what the bank itself refuses is counted as a state of the payment. */
+const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
+  IDEMPOTENCY_IN_PROGRESS: 'in progress',
+  IDEMPOTENCY_KEY_REUSED: 'key reused',
+  RATE_LIMITED: 'rate limited',
+  OVERLOADED: 'overloaded',
+  BANK_UNAVAILABLE: 'bank away',
+  BANK_TIMEOUT: 'bank away',
+};
+
+function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRefusal | undefined {
+  if (!(error instanceof BankqlError)) return undefined;
+  if (error.code !== 'STATE_UNAVAILABLE') return refusals[error.code];
+  if (!(error.cause instanceof StoreUnavailable)) return 'not logged';
+  return store.loss === null ? 'store away' : 'records lost';
+}
+
+/** Payments, with each that is not sent told to `onRefusal`, which must not throw. Errors: as the payments'. */
+export function observeRefusals(
+  payments: Payments,
+  store: Pick<PaymentStore, 'loss'>,
+  onRefusal: (why: PaymentRefusal) => void,
+): Payments {
+  return {
+    ...payments,
+    async pay(operation, intent) {
+      try {
+        return await payments.pay(operation, intent);
+      } catch (error) {
+        const why = refusalOf(error, store);
+        if (why !== undefined) onRefusal(why);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { credentials } from '../support/bankql.ts';
+import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
+import { pay, type Told, transfer } from '../support/payment-client.ts';
+import type { State, StateKind } from '../support/payment-states.ts';
+import { type BankqlProcess, post, runProcess, startProcess } from '../support/process.ts';
+import { saysNothingWasSent } from './history-judge.ts';
+
+/** What a drill works with: a bank, a store, and processes of bankql over them. */
+export interface DrillContext {
+  readonly bank: PaymentBank;
+  readonly state: State;
+  readonly ways: StateKind['ways'];
+  /** A folder of the drill's own. */
+  readonly folder: string;
+  start(environment?: Readonly<Record<string, string>>): Promise<BankqlProcess>;
+  /** `bankql payments …` over the same store. */
+  operate(...args: string[]): Promise<{ readonly code: number | string | null; readonly output: string }>;
+  /** Notes a violation where it does not hold. */
+  must(holds: boolean, violation: string): void;
+}
+
+/** Something that happens to a store in one certain way, and what must not come of it. */
+export interface Drill {
+  readonly name: string;
+  /** Whether it can be done with this store; all where it is left out. */
+  readonly isFor?: (state: State) => boolean;
+  run(context: DrillContext): Promise<void>;
+}
+
+const keys = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}-${n}`);
+const day = 86_400_000;
+
+/** Pays each of them, a few at a time. Shape: what was told, in their order. */
+async function payAll({ url }: BankqlProcess, all: readonly string[]): Promise<Told[]> {
+  const told: Told[] = [];
+  for (let n = 0; n < all.length; n += 8)
+    told.push(...(await Promise.all(all.slice(n, n + 8).map((key) => pay(url, transfer(key))))));
+  return told;
+}
+
+/** The same, each until the store takes it: it may just be coming back, or the machine is busy. */
+async function payPatiently(bankql: BankqlProcess, all: readonly string[]): Promise<Told[]> {
+  const told: Told[] = [];
+  for (const key of all) {
+    let answer = await pay(bankql.url, transfer(key));
+    for (const end = Date.now() + 30_000; answer.code === 'STATE_UNAVAILABLE' && Date.now() < end; ) {
+      await delay(100);
+      answer = await pay(bankql.url, transfer(key));
+    }
+    told.push(answer);
+  }
+  return told;
+}
+
+const question = (key: string) => `{ payment(idempotencyKey: "${key}") { state } }`;
+
+const awayAtTheRetry: Drill = {
+  name: 'store away at the retry',
+  async run({ bank, state, ways, start, must }) {
+    const bankql = await start();
+    for (const way of ways) {
+      const [executed, unsent] = keys(way.replaceAll(' ', '-'), 2);
+      if (executed === undefined || unsent === undefined) continue;
+      must((await payPatiently(bankql, [executed]))[0]?.code === 'DONE', `${way}: it was not paid`);
+      const giveBack = await state.takeAway(way);
+      const told = await payAll(bankql, [executed, unsent]);
+      const asked = JSON.stringify(await post(bankql.url, question(executed), credentials));
+      for (const { code, message, idempotencyKey, retryAfter } of told) {
+        if (code === 'DONE') continue;
+        must(code === 'STATE_UNAVAILABLE', `${way}: told ${code}`);
+        must(!saysNothingWasSent(message), `${way}: "${message}"`);
+        must(
+          /earlier .*may have/i.test(message ?? ''),
+          `${way}: "${message}" does not say that it may have been sent`,
+        );
+        must(idempotencyKey !== null && retryAfter !== null, `${way}: told without key or time`);
+      }
+      must(/"state":"DONE"|unknown/i.test(asked), `${way}: payment(…) said ${asked}`);
+      must(bank.of(unsent).length === 0 || told[1]?.code === 'DONE', `${way}: a refused payment was sent`);
+      await giveBack();
+      await payPatiently(bankql, [executed, unsent]);
+      for (const key of [executed, unsent])
+        must(bank.of(key).length === 1, `${way}: ${key} was sent ${bank.of(key).length} times`);
+    }
+  },
+};
+
+const restoredBackup: Drill = {
+  name: 'restored backup',
+  isFor: ({ url }) => url.startsWith('sqlite:'),
+  async run({ bank, folder, start, operate, must }) {
+    const bankql = await start();
+    const file = join(folder, 'backup.db');
+    const [before, during, after] = [keys('before', 40), keys('during', 40), keys('after', 20)];
+    await payPatiently(bankql, before);
+    const underLoad = payAll(bankql, during);
+    const saved = await operate('backup', file);
+    must(saved.code === 0, `backup: ${saved.output}`);
+    await underLoad;
+    await payPatiently(bankql, after);
+    await bankql.stop();
+    const restored = await operate('restore', file, '--by', 'the drill', '--yes');
+    must(restored.code === 0, `restore: ${restored.output}`);
+    const again = await start();
+    await payAll(again, [...before, ...during, ...after]);
+    for (const key of [...before, ...during, ...after]) {
+      const sent = bank.of(key).length;
+      // Its account bears the key's name, and the command names what the backup has not.
+      const isNamed = new RegExp(`/${key} `).test(restored.output);
+      must(sent === 1 || isNamed, `${key} was sent ${sent} times, and the restore did not name it`);
+      must(!isNamed || !before.includes(key), `${key} was paid before the backup, which has it not`);
+      must(isNamed || !after.includes(key), `${key} was paid after the backup, and is not named`);
+    }
+  },
+};
+
+const clockAhead: Drill = {
+  name: 'a clock 31 days ahead',
+  async run({ bank, start, must }) {
+    const right = await start();
+    const [finished, others] = [keys('finished', 20), keys('others', 10)];
+    await payPatiently(right, finished);
+    const wrong = await start({
+      NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, '../support/clock-ahead.ts'))}`,
+      CLOCK_AHEAD_MS: String(31 * day),
+    });
+    // It may refuse payments, but must neither forget anybody's nor end what is under way.
+    await payAll(wrong, [...others, ...finished]);
+    await delay(2000);
+    await payAll(wrong, others);
+    for (const bankql of [right, wrong]) await payAll(bankql, [...finished, ...others]);
+    for (const key of [...finished, ...others])
+      must(bank.of(key).length <= 1, `${key} was sent ${bank.of(key).length} times`);
+    for (const told of await payPatiently(right, finished))
+      must(told.code === 'DONE' && told.replayed, `a finished payment became ${told.code}`);
+    must(
+      (await payPatiently(right, ['new']))[0]?.code === 'DONE',
+      'the process with the right clock takes no payments',
+    );
+  },
+};
+
+const lostRecords: Drill = {
+  name: 'witness mismatch',
+  async run({ bank, state, start, operate, must }) {
+    const first = await start();
+    const paid = keys('paid', 20);
+    await payPatiently(first, paid);
+    await first.stop();
+    await state.lose();
+    const second = await start();
+    must(/PAYMENTS ARE REFUSED/.test(second.output()), 'the start does not say that records were lost');
+    for (const told of await payAll(second, [...paid, 'new']))
+      must(told.code === 'STATE_UNAVAILABLE', `told ${told.code} by a store that lost its records`);
+    for (const key of [...paid, 'new'])
+      must(bank.of(key).length === (key === 'new' ? 0 : 1), `${key} was sent ${bank.of(key).length} times`);
+    const read = await post(
+      second.url,
+      '{ bank(bankId: "BANK") { branches { nodes { id } } } }',
+      credentials,
+    );
+    must(!JSON.stringify(read).includes('errors'), 'reads do not go on');
+    await second.stop();
+    const accepted = await operate('accept-loss', '--by', 'the drill', '--reason', 'a drill', '--yes');
+    must(accepted.code === 0, `accept-loss: ${accepted.output}`);
+    const third = await start();
+    for (const { code, message } of await payPatiently(third, ['new']))
+      must(code === 'DONE', `after the loss was accepted: ${code} ${message}; ${third.output()}`);
+  },
+};
+
+export const drills: readonly Drill[] = [awayAtTheRetry, restoredBackup, clockAhead, lostRecords];
+
+/** Does a drill over a fresh store. Shape: what was violated; null where the drill is not for this kind of store. */
+export async function runDrill(drill: Drill, { start, ways }: StateKind): Promise<string[] | null> {
+  await using made = new AsyncDisposableStack();
+  const state = made.use(await start());
+  if (drill.isFor?.(state) === false) return null;
+  const bank = made.use(await startPaymentBank());
+  bank.decide = accept;
+  const folder = await mkdtemp(join(tmpdir(), 'bankql-drill-'));
+  made.defer(() => rm(folder, { recursive: true }));
+  const violations: string[] = [];
+  const environment = {
+    BANK_BASE_URL: bank.url,
+    STATE_URL: state.url,
+    LOG_LEVEL: 'error',
+    BANK_BREAKER_THRESHOLD: '0',
+    STATE_WITNESS: join(folder, 'witness.json'),
+    ...state.environment,
+  };
+  await drill.run({
+    bank,
+    state,
+    ways,
+    folder,
+    start: async (more = {}) => made.use(await startProcess({ ...environment, ...more })),
+    operate: (...args) => runProcess(environment, ['payments', ...args], 60_000),
+    must: (holds, violation) => void (holds || violations.push(violation)),
+  });
+  return violations;
+}

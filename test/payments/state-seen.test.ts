@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startPaymentBank, type PaymentBank } from '../support/payment-bank.ts';
+import { pay, transfer } from '../support/payment-client.ts';
+import { type BankqlProcess, startProcess } from '../support/process.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+
+/** What an operator sees of the payment store of a process that serves. */
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-state-seen-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let bank: PaymentBank;
+beforeAll(async () => {
+  bank = await startPaymentBank();
+});
+afterAll(() => bank.close());
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const metricsOf = async (bankql: BankqlProcess) => {
+  const url = /Metrics: (\S+)\./.exec(bankql.output())?.[1] ?? '';
+  return (await fetch(url)).text();
+};
+const sampleOf = (metrics: string, name: string) =>
+  metrics
+    .split('\n')
+    .find((line) => line.startsWith(`${name} `))
+    ?.slice(name.length + 1);
+const ready = async ({ url }: BankqlProcess) => (await fetch(`${url}/ready`)).status;
+const linesWith = ({ output }: BankqlProcess, words: string) =>
+  output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.includes(words))
+    .map((line) => JSON.parse(line));
+
+/** Asks until it is so; the test's own deadline ends it. */
+async function until<T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await ask();
+    if (wanted(value)) return value;
+    await delay(50);
+  }
+}
+
+describe('a store that is away while bankql runs', () => {
+  test('leaves one line when it goes and one when it is back, metrics say so, and /ready is 503 where it is asked to be', async () => {
+    const path = join(folder, 'away.db');
+    const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${path}`, METRICS_PORT: '0' };
+    await using bankql = await startProcess({ ...environment, READY_NEEDS_STATE: '1' });
+    await using other = await startProcess(environment);
+    expect(bankql.output()).toContain('\nPayment records: none.\n');
+    expect(await pay(bankql.url, transfer('before'))).toMatchObject({ code: 'DONE' });
+    expect(await ready(bankql)).toBe(200);
+    expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('1');
+
+    const lock = new DatabaseSync(path);
+    lock.exec('BEGIN IMMEDIATE');
+    for (const target of [bankql, other]) {
+      for (const key of ['refused', 'refused too'])
+        expect(await pay(target.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    }
+    expect([await ready(bankql), await ready(other)]).toEqual([503, 200]);
+    const away = await metricsOf(bankql);
+    expect(sampleOf(away, 'bankql_state_up')).toBe('0');
+    expect(sampleOf(away, 'bankql_payment_refusals_total{why="store away"}')).toBe('2');
+    expect(away).not.toMatch(/^bankql_state_payments\{/m);
+
+    lock.exec('ROLLBACK');
+    lock.close();
+    expect(
+      await until(
+        () => pay(bankql.url, transfer('after')),
+        ({ code }) => code === 'DONE',
+      ),
+    ).toBeDefined();
+    expect(await ready(bankql)).toBe(200);
+    const back = await until(
+      () => metricsOf(bankql),
+      (text) => sampleOf(text, 'bankql_state_payments{state="PENDING"}') === '0',
+    );
+    expect(sampleOf(back, 'bankql_state_up')).toBe('1');
+    expect(sampleOf(back, 'bankql_state_payments{state="UNKNOWN"}')).toBe('0');
+    expect(sampleOf(back, 'bankql_unwritten_ends')).toBe('0');
+    expect(Number(sampleOf(back, 'bankql_state_call_seconds_count{operation="begin"}'))).toBeGreaterThan(3);
+    expect(linesWith(bankql, 'payment store is away')).toMatchObject([
+      { level: 50, reason: expect.stringContaining('is not available') },
+    ]);
+    expect(linesWith(bankql, 'payment store is back')).toMatchObject([{ awaySeconds: expect.any(Number) }]);
+    // Nobody pays at the other one: it finds out by itself.
+    await until(
+      async () => linesWith(other, 'payment store is back').length,
+      (count) => count === 1,
+    );
+    expect(bank.of('refused')).toEqual([]);
+  });
+
+  test.skipIf(!hasRedis)('a Redis whose replicas do not confirm is seen likewise', async () => {
+    await using redis = await startRedis();
+    await using bankql = await startProcess({
+      BANK_BASE_URL: bank.url,
+      STATE_URL: redis.url,
+      STATE_WAIT_REPLICAS: '1',
+      METRICS_PORT: '0',
+      READY_NEEDS_STATE: '1',
+    });
+    for (const key of ['alone-1', 'alone-2'])
+      expect(await pay(bankql.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(linesWith(bankql, 'payment store is away')).toMatchObject([
+      { reason: expect.stringContaining('0 of 1 replicas') },
+    ]);
+    expect(await ready(bankql)).toBe(503);
+    expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('0');
+    expect(bank.of('alone-1')).toEqual([]);
+  });
+});
+
+test('the start says how many records there are and how old the newest is', async () => {
+  const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${join(folder, 'start.db')}` };
+  await using first = await startProcess(environment);
+  for (const key of ['start-1', 'start-2']) await pay(first.url, transfer(key));
+  await first.stop();
+  await using second = await startProcess(environment);
+  expect(second.output()).toMatch(/\nPayment records: 2, the newest \d+ s old\.\n/);
+});

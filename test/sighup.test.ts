@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, expect, test, vi } from 'vitest';
+import { credentials } from './support/bankql.ts';
+import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
+import { accept, startPaymentBank } from './support/payment-bank.ts';
+import { pay, transfer } from './support/payment-client.ts';
+import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
+
+/** SIGHUP rereads what can be reread, and ends nothing. */
+
+vi.setConfig({ testTimeout: 60_000 });
+const folder = mkdtempSync(join(tmpdir(), 'bankql-sighup-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const linesWith = ({ output }: BankqlProcess, words: string) =>
+  output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.includes(words))
+    .map((line) => JSON.parse(line));
+
+/** Sends the signal, and waits until what it asked for is done. */
+async function reload(bankql: BankqlProcess): Promise<unknown> {
+  const before = linesWith(bankql, 'SIGHUP: reloaded').length;
+  bankql.child.kill('SIGHUP');
+  for (;;) {
+    const line = linesWith(bankql, 'SIGHUP: reloaded')[before];
+    if (line !== undefined) return line.reloaded;
+    if (bankql.child.signalCode !== null || bankql.child.exitCode !== null) throw new Error('it ended');
+    await delay(20);
+  }
+}
+
+test('a payment that is under way ends as if nothing had come', async () => {
+  await using bank = await startPaymentBank();
+  const arrived = Promise.withResolvers<() => void>();
+  bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+  await using bankql = await startProcess({
+    BANK_BASE_URL: bank.url,
+    STATE_URL: `sqlite:${join(folder, 'state.db')}`,
+  });
+  const paid = pay(bankql.url, transfer('under way'));
+  const answer = await arrived.promise;
+  for (let n = 0; n < 3; n++) expect(await reload(bankql)).toEqual(['log level']);
+  answer();
+  const trackId = bank.of('under%20way')[0]?.trackId;
+  expect(await paid).toMatchObject({ code: 'DONE', replayed: false, trackId });
+  expect(bank.payments).toHaveLength(1);
+  expect(await bankql.stop()).toBe(0);
+});
+
+test('the manifest is read anew; a bad one leaves a line, and what was read before stands', async () => {
+  const manifest = join(folder, 'manifest.json');
+  const write = (documents: object) => writeFileSync(manifest, JSON.stringify(documents));
+  write({ first: '{ __typename }' });
+  await using bankql = await startProcess({ PERSISTED_DOCUMENTS: manifest, PERSISTED_ONLY: '1' });
+  const ask = async (documentId: string) => {
+    const response = await fetch(`${bankql.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials },
+      body: JSON.stringify({ documentId }),
+    });
+    const { data, errors } = await response.json();
+    return data?.__typename ?? data?.name ?? errors?.[0]?.extensions.code;
+  };
+  expect(await Promise.all(['first', 'second'].map(ask))).toEqual(['Query', 'PERSISTED_DOCUMENT_REQUIRED']);
+
+  write({ second: '{ name: __typename }' });
+  expect(await reload(bankql)).toEqual(['log level', 'persisted documents']);
+  expect(await Promise.all(['first', 'second'].map(ask))).toEqual(['PERSISTED_DOCUMENT_REQUIRED', 'Query']);
+
+  write({ third: '{ nowhere }' });
+  expect(await reload(bankql)).toEqual(['log level']);
+  expect(linesWith(bankql, 'not reloaded')).toMatchObject([
+    { level: 50, what: 'persisted documents', reason: expect.stringContaining('document third') },
+  ]);
+  expect(await Promise.all(['second', 'third'].map(ask))).toEqual(['Query', 'PERSISTED_DOCUMENT_REQUIRED']);
+});
+
+test('the level of the log is read anew from its file', async () => {
+  const file = join(folder, 'level');
+  await using bankql = await startProcess({ LOG_LEVEL_FILE: file, PUBLIC_CACHE_TTL_MS: '0' });
+  const read = () =>
+    post(bankql.url, '{ bank { branches(first: 1) { nodes { name } } } }', {
+      'Ocp-Apim-Subscription-Key': 'sandbox-key',
+    });
+  await read();
+  expect(linesWith(bankql, '"msg":"bank call"')).toEqual([]);
+  writeFileSync(file, 'debug\n');
+  await reload(bankql);
+  expect(await read()).toMatchObject({ data: {} });
+  while (linesWith(bankql, '"msg":"bank call"').length === 0) await delay(20);
+  writeFileSync(file, 'loud');
+  expect(await reload(bankql)).toEqual([]);
+  expect(linesWith(bankql, 'not reloaded')).toMatchObject([
+    { what: 'log level', reason: expect.stringContaining('LOG_LEVEL_FILE=') },
+  ]);
+  await bankql.stop('SIGKILL');
+  expect(await runProcess({ LOG_LEVEL_FILE: file })).toEqual({
+    code: 1,
+    output: `LOG_LEVEL_FILE=${file} cannot be used: let it hold one of fatal, error, warn, info, debug, trace, silent.\n`,
+  });
+});
+
+test('the keys that verify tokens are fetched anew; where they cannot be, the old ones stand', async () => {
+  const [old, fresh] = await Promise.all([createKey('ES256', 'old'), createKey('ES256', 'fresh')]);
+  await using issuer = await startIssuer(old);
+  await using bankql = await startProcess({
+    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
+    IDENTITY: 'jwt',
+    IDENTITY_JWKS_URL: issuer.jwksUrl,
+    IDENTITY_ISSUER: issuerName,
+    IDENTITY_AUDIENCE: 'bankql',
+    IDENTITY_PROVIDER_CLAIM: 'provider',
+  });
+  const token = await sign(old, claims({ provider: 'sandbox' }));
+  const ask = () => post(bankql.url, '{ __typename }', { Authorization: `Bearer ${token}` });
+  expect(await ask()).toEqual({ data: { __typename: 'Query' } });
+
+  issuer.behave = (response) => void response.writeHead(500).end();
+  expect(await reload(bankql)).toEqual(['log level']);
+  expect(linesWith(bankql, 'not reloaded')).toMatchObject([{ what: 'token keys' }]);
+  expect(await ask()).toEqual({ data: { __typename: 'Query' } });
+
+  // Its owner took the key back: after SIGHUP it counts no more.
+  issuer.behave = null;
+  issuer.keys = [fresh.jwk];
+  expect(await reload(bankql)).toEqual(['log level', 'token keys']);
+  expect(await ask()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
+});
