@@ -1,4 +1,4 @@
-import type { CallInput } from '../bank/call.ts';
+import type { CallInput, PreparedCall } from '../bank/call.ts';
 import type { BankClient } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { BankqlError } from '../bank/error.ts';
@@ -195,18 +195,10 @@ export function createPayments(options: PaymentsOptions): Payments {
     });
   }
 
-  async function pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>> {
-    const { idempotencyKey, input } = intent;
-    const { call, record } = prepare(operation, intent);
-    const { trackId } = record;
-    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
-    if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
-    await auditBeginning(record, idempotencyKey);
-    if (now() >= record.leaseUntil) throw await leaseExpired(record, idempotencyKey);
-
-    let reply: WireReply;
+  /** Sends a payment that was begun. Errors: what it ended with where no answer came. */
+  async function send(call: PreparedCall, record: PaymentRecord, idempotencyKey: string): Promise<WireReply> {
     try {
-      reply = await bank.send(call);
+      return await bank.send(call);
     } catch (error) {
       if (!(error instanceof TransportFailure)) throw error;
       if (!error.sent) {
@@ -219,7 +211,18 @@ export function createPayments(options: PaymentsOptions): Payments {
       await finish(record, { state: 'UNKNOWN', answer: null, code, status: null, message, bankText: null });
       throw unknown;
     }
+  }
 
+  async function pay<T extends PaymentOperation>(operation: T, intent: Intent<T>): Promise<Paid<T>> {
+    const { idempotencyKey, input } = intent;
+    const { call, record } = prepare(operation, intent);
+    const { trackId } = record;
+    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
+    if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+    await auditBeginning(record, idempotencyKey);
+    if (now() >= record.leaseUntil) throw await leaseExpired(record, idempotencyKey);
+
+    const reply = await send(call, record, idempotencyKey);
     const { status } = reply;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
