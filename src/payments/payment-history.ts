@@ -17,9 +17,13 @@ export const settleEvent = (state: PaymentEvent['state'], settledBy: string, at:
   settledBy,
 });
 
+/** A history is kept as text, a line of JSON for each event: appending one is joining texts, in every store. */
+export const historyLine = (entry: PaymentEvent): string => JSON.stringify(entry);
+
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };
 
-function withoutNulls(event: Nullable<PaymentEvent>): PaymentEvent {
+/** An event without what is not known. */
+export function withoutNulls(event: Nullable<PaymentEvent>): PaymentEvent {
   const entries = Object.entries(event).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as unknown as PaymentEvent;
 }

@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import { beginEvent, finishEvent, leaseEndEvent, settleEvent } from './payment-history.ts';
+import { beginEvent, finishEvent, historyLine, leaseEndEvent, settleEvent } from './payment-history.ts';
 import type { SharedClock } from './sqlite-clock.ts';
 import type { OpenFile } from './sqlite-file.ts';
 import { acceptedMark, heldMark } from './sqlite-marks.ts';
@@ -7,7 +7,6 @@ import type { StoreCall } from './sqlite-protocol.ts';
 import { search } from './sqlite-search.ts';
 import type { Statements } from './sqlite-statements.ts';
 import type { OnStoreEvent } from './store-event.ts';
-import { historyLine } from './stored-record.ts';
 
 /** What the payment store's calls do in the SQLite file. For sqlite-worker.ts. */
 

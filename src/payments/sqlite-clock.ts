@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import type { Statements } from './sqlite-statements.ts';
 import type { OnStoreEvent } from './store-event.ts';
 
@@ -16,8 +15,6 @@ const maxDifferenceMs = 60 * 60 * 1000;
 const maxDriftMs = 60_000;
 
 export const defaultBeatMs = 2_000;
-
-const clockRow = z.object({ id: z.string(), time: z.number(), beats: z.number() });
 
 interface Watched {
   readonly beats: number;
@@ -66,14 +63,15 @@ export function createSharedClock(onEvent: OnStoreEvent): SharedClock {
     const times: number[] = [];
     const dead: string[] = [];
     let unproven = false;
-    for (const row of z.array(clockRow).parse(statements.clocks.all())) {
-      if (row.id === own) continue;
-      const before = watched.get(row.id);
-      const changed = before === undefined || before.beats !== row.beats;
-      const now = changed ? { beats: row.beats, changedAt: beats, proven: before !== undefined } : before;
-      watched.set(row.id, now);
-      if (beats - now.changedAt >= deadAfterBeats) dead.push(row.id);
-      else if (now.proven) times.push(row.time);
+    for (const row of statements.clocks.all()) {
+      const [id, time, beatCount] = [String(row.id), Number(row.time), Number(row.beats)];
+      if (id === own) continue;
+      const before = watched.get(id);
+      const changed = before === undefined || before.beats !== beatCount;
+      const now = changed ? { beats: beatCount, changedAt: beats, proven: before !== undefined } : before;
+      watched.set(id, now);
+      if (beats - now.changedAt >= deadAfterBeats) dead.push(id);
+      else if (now.proven) times.push(time);
       else unproven = true;
     }
     return { times, dead, unproven };

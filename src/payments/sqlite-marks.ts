@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Statements } from './sqlite-statements.ts';
 import type { OnStoreEvent } from './store-event.ts';
 import {
@@ -14,17 +13,14 @@ import {
 export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
   witness === undefined ? [`${path}.mark`] : [`${path}.mark`, witness];
 
-export const storeMeta = z.object({
-  storeId: z.string(),
-  secret: z.string(),
-  began: z.number(),
-  newestAt: z.number().nullable(),
-});
-
 /** The high-water mark that a store says of itself. */
 export function heldMark(statements: Statements): HighWaterMark {
-  const { storeId, began, newestAt } = storeMeta.parse(statements.meta.get());
-  return { storeId, began, newestAt };
+  const { storeId, began, newestAt } = statements.meta.get() ?? {};
+  return {
+    storeId: String(storeId),
+    began: Number(began),
+    newestAt: newestAt === null ? null : Number(newestAt),
+  };
 }
 
 /** What a store lost, by the marks in these files; null where it lost nothing. */

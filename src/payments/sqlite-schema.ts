@@ -1,8 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { z } from 'zod';
-import type { PaymentEvent, PaymentRecord, PaymentState } from './store.ts';
-import { historyLine } from './stored-record.ts';
+import type { PaymentRecord } from './store.ts';
+import { historyLine, withoutNulls } from './payment-history.ts';
 
 /** The tables of the payment store's SQLite file, and how an older file gets them. */
 
@@ -106,48 +105,30 @@ function addMissingColumns(database: DatabaseSync): void {
     if (!present.has(name)) database.exec(`ALTER TABLE payment ADD COLUMN ${name} ${type}`);
 }
 
-const version1Row = z.tuple([
-  z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
-  z.number(),
-  z.number(),
-  z.number().nullable(),
-  z.string().nullable(),
-  z.string().nullable(),
-]);
-
 /** Gives rows of version 1 what they lack: the caller hashed under the store's secret, and as much history as is known. */
 function adoptVersion1Rows(database: DatabaseSync): void {
   const secret = String(database.prepare('SELECT secret FROM meta').get()?.secret);
   database.function('underSecret', { deterministic: true }, (caller) =>
     hashUnderSecret(secret, String(caller)),
   );
-  database.function('knownHistory', { deterministic: true, varargs: true }, (...values) =>
-    knownHistory(...version1Row.parse(values)),
+  database.function('historyLine', { deterministic: true }, (state, at, status, code, settledBy) =>
+    historyLine(
+      withoutNulls({
+        state: states.find((name) => name === state) ?? 'UNKNOWN',
+        at: Number(at),
+        status: status === null ? null : Number(status),
+        code: code === null ? null : String(code),
+        settledBy: settledBy === null ? null : String(settledBy),
+      }),
+    ),
   );
   database.exec(`UPDATE payment SET caller = underSecret(caller),
-    history = knownHistory(state, createdAt, updatedAt, status, code, settledBy) WHERE history = ''`);
+    history = historyLine('PENDING', createdAt, NULL, NULL, NULL) || iif(state = 'PENDING', '',
+      char(10) || historyLine(state, updatedAt, status, code, settledBy)) WHERE history = ''`);
 }
+
+const states = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
 
 /** The same as hashCaller's second step in payment-record.ts: the plain hash of version 1, keyed. */
 const hashUnderSecret = (secret: string, callerHash: string): string =>
   createHmac('sha256', secret).update(callerHash).digest('hex');
-
-function knownHistory(
-  state: PaymentState,
-  createdAt: number,
-  updatedAt: number,
-  status: number | null,
-  code: string | null,
-  settledBy: string | null,
-): string {
-  const began: PaymentEvent = { state: 'PENDING', at: createdAt };
-  if (state === 'PENDING') return historyLine(began);
-  const ended: PaymentEvent = {
-    state,
-    at: updatedAt,
-    ...(status === null ? {} : { status }),
-    ...(code === null ? {} : { code }),
-    ...(settledBy === null ? {} : { settledBy }),
-  };
-  return `${historyLine(began)}\n${historyLine(ended)}`;
-}

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createCalls, type ReadCall, type WriteCall } from './sqlite-calls.ts';
 import { createSharedClock } from './sqlite-clock.ts';
 import { inodeOf, isBusy, type OpenFile, openFile } from './sqlite-file.ts';
-import { createMarkWriters, findLoss, heldMark, markFiles, storeMeta } from './sqlite-marks.ts';
+import { createMarkWriters, findLoss, heldMark, markFiles } from './sqlite-marks.ts';
 import type {
   WorkerAnswer,
   WorkerMessage,
@@ -39,8 +39,8 @@ let markedAt = Number.NEGATIVE_INFINITY;
 
 /** Compares the store with its marks, and says so where the result is another one than before. */
 function checkLoss({ statements }: OpenFile): string | null {
-  const { secret, ...held } = storeMeta.parse(statements.meta.get());
-  const loss = findLoss(held, marks);
+  const secret = String(statements.meta.get()?.secret);
+  const loss = findLoss(heldMark(statements), marks);
   if (report?.loss !== loss || report.secret !== secret) {
     report = { secret, loss };
     tell(report);

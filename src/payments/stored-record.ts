@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { PaymentEvent, PaymentRecord } from './store.ts';
 
+export { historyLine } from './payment-history.ts';
+
 const event: z.ZodType<PaymentEvent> = z.object({
   state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
   at: z.number(),
@@ -11,9 +13,6 @@ const event: z.ZodType<PaymentEvent> = z.object({
   bankText: z.string().optional(),
   settledBy: z.string().optional(),
 });
-
-/** A history is kept as text, a line of JSON for each event: appending one is joining texts, in every store. */
-export const historyLine = (entry: PaymentEvent): string => JSON.stringify(entry);
 
 const history = z
   .string()
