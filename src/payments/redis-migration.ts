@@ -42,7 +42,7 @@ return 1`);
  * Each process does it when it starts, for what was written since it was last done, since an older bankql beside it
  * may go on writing version 1. Any number of processes may do it at once.
  */
-export async function migrateCallers(reader: RedisReader, secret: string): Promise<void> {
+export async function migrateCallers(reader: Pick<RedisReader, 'run'>, secret: string): Promise<void> {
   const times = z.tuple([z.string(), z.coerce.number().nullable()]);
   const [now, migratedAt] = await reader.run(beginScript, [], times.parse);
   const since = migratedAt === null ? undefined : migratedAt - marginMs;

@@ -40,7 +40,7 @@ const pageReply = z.tuple([z.coerce.number(), z.array(z.string())]);
  * added or removed meanwhile may be missed, or come twice.
  */
 export async function* readIndex(
-  reader: RedisReader,
+  reader: Pick<RedisReader, 'run'>,
   index: string,
   { since, newestFirst = false, size = pageSize }: { since?: number; newestFirst?: boolean; size?: number },
 ): AsyncGenerator<IndexPage> {
