@@ -151,10 +151,13 @@ function propertyOf(field: FieldPlan, source: unknown, above: Whole): unknown {
   return property.call(source, given, execution.context, new Place(execution, above, field, field.name));
 }
 
-/** Promises among these may be rejected: nobody waits for them any more. */
+/** Promises among these, and in lists among them, may be rejected: nobody waits for them any more. */
 export function ignoreRejections(values: Iterable<unknown>): void {
   const ignore = () => {};
-  for (const value of values) if (isPromise(value)) value.then(ignore, ignore);
+  for (const value of values) {
+    if (isPromise(value)) value.then(ignore, ignore);
+    else if (Array.isArray(value) || value instanceof Set) ignoreRejections(value);
+  }
 }
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>

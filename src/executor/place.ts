@@ -37,7 +37,10 @@ export class Place extends Whole implements GraphQLResolveInfo, ResponsePath, Pr
 
   #come(value: unknown, complete: Complete): void {
     const { isOver, turns } = this.execution;
-    if (isOver) return;
+    if (isOver) {
+      ignoreRejections([value]);
+      return;
+    }
     if (turns.isSpent) {
       turns.defer(() => this.#come(value, complete));
       return;

@@ -81,6 +81,8 @@ export class Outcomes {
       });
       if (this.#waiting.length === 1) this.#pump();
     });
+    // A list that fails while it is made leaves its items to nobody. What executors make of them is still told.
+    later.catch(() => {});
     return later;
   }
 
