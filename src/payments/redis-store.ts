@@ -158,6 +158,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     close: () => close().then(marks.close),
   };
+  // A connection alone does not keep the process alive.
+  const alive = setInterval(() => {}, timeoutMs);
   try {
     // Nobody waits for it yet: only a connection that is lost ends it.
     const run: RedisReader['run'] = (script, args, parse) =>
@@ -166,6 +168,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   } catch (error) {
     await close();
     throw error;
+  } finally {
+    clearInterval(alive);
   }
   return store;
 }
