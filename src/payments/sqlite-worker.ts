@@ -34,7 +34,7 @@ const markEveryMs = 50;
 
 let file: OpenFile | null = null;
 let report: WorkerReport | null = null;
-let markIsDue = false;
+let markTimer: NodeJS.Timeout | null = null;
 let markedAt = Number.NEGATIVE_INFINITY;
 
 /** Compares the store with its marks, and says so where the result is another one than before. */
@@ -50,11 +50,10 @@ function checkLoss({ statements }: OpenFile): string | null {
 
 /** What was begun reaches the marks right after the answer, while the bank is asked; many in a row share a write. */
 function markSoon(): void {
-  if (markIsDue) return;
-  markIsDue = true;
+  if (markTimer !== null) return;
   const wait = Math.max(0, markedAt + markEveryMs - performance.now());
-  setTimeout(() => {
-    markIsDue = false;
+  markTimer = setTimeout(() => {
+    markTimer = null;
     markedAt = performance.now();
     try {
       if (file !== null && report?.loss === null) void writeMarks(heldMark(file.statements));
@@ -131,6 +130,8 @@ function closeFile(): void {
 async function end(): Promise<void> {
   if (file === null) return;
   const { statements } = file;
+  // A write that begins now would be cut off with the thread, and leave its draft.
+  if (markTimer !== null) clearTimeout(markTimer);
   try {
     if (report?.loss === null) await writeMarks(heldMark(statements));
     inTransaction(file, () => clock.leave(statements));
