@@ -8,15 +8,17 @@ export default defineConfig({
     hookTimeout: 20_000,
     projects: [
       { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'] } },
-      // The same tests once more: what is about HTTP through yoga's door alone, what is about the schema by graphql's
+      // The same tests once more: what is about HTTP through yoga's handler alone, what is about the schema by graphql's
       // own executor.
       {
         extends: true,
         test: {
-          name: 'yoga door',
-          env: { BANKQL_DOOR: 'yoga' },
+          name: 'yoga handler',
+          env: { BANKQL_HANDLER: 'yoga' },
           include: [
-            'test/server/{audit,credentials,fuzz,graphql-cop,hostile-*,http,identity,isolation,load,rate-limit,server,slow-*}.test.ts',
+            'test/server/{audit,fuzz,graphql-cop,hostile-*,http,isolation,load-shedding,server,slow-*}.test.ts',
+            'test/server/auth/{header-credentials,jwt}.test.ts',
+            'test/server/rate-limit/rate-limiter.test.ts',
             'test/engine/persisted.test.ts',
           ],
         },

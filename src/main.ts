@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { failCurrentRequest, lastWords, rejectionOf } from './commands/crash.ts';
+import { failCurrentRequest, formatFatalError, rejectionOf } from './commands/fatal-error.ts';
 import type { Service } from './commands/service.ts';
 import { StartError } from './config/start-error.ts';
 
@@ -43,7 +43,7 @@ setFlagsFromString('--heap-growing-percent=100');
 const exitCode = command === 'doctor' ? 2 : 1;
 
 function crash(error: unknown): void {
-  terminal.writeError(`${lastWords(error)}\n`);
+  terminal.writeError(`${formatFatalError(error)}\n`);
   process.exit(exitCode);
 }
 
@@ -92,7 +92,7 @@ try {
   else if (command === 'sandbox')
     await serveUntilSignal(async () => (await import('./commands/sandbox.ts')).serveSandbox(terminal));
   else if (command === 'doctor')
-    process.exitCode = await (await import('./commands/doctor.ts')).examineBank(terminal);
+    process.exitCode = await (await import('./commands/doctor.ts')).checkBank(terminal);
   else if (command === 'payments')
     process.exitCode = await (await import('./commands/payments.ts')).managePayments(terminal);
   else if (command === 'persist')

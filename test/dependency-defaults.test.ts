@@ -15,7 +15,7 @@ import { createYoga } from 'graphql-yoga';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startFacade } from './support/facade.ts';
+import { startBankqlFixture } from './support/bankql-fixture.ts';
 
 /**
  * What bankql leans on in its libraries: an upgrade that changes one fails here. undici's part is in
@@ -46,34 +46,34 @@ describe('yoga, as bankql sets it up and with nothing in front of it', () => {
     ],
     ['an upload', () => new Request('http://bankql.test/graphql', { method: 'POST', body: form }), 415],
   ])('%s', async (_what, request, status) => {
-    await using facade = await startFacade({ hasPostDoor: false });
-    expect((await facade.bankql.fetch(request())).status).toBe(status);
-    expect(facade.bank.calls).toEqual([]);
+    await using fixture = await startBankqlFixture({ hasGraphQLHandler: false });
+    expect((await fixture.bankql.fetch(request())).status).toBe(status);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   test('lets in no other origin', async () => {
-    await using facade = await startFacade();
-    const { headers } = await facade.bankql.fetch(post(query, { Origin: 'https://evil.example' }));
+    await using fixture = await startBankqlFixture();
+    const { headers } = await fixture.bankql.fetch(post(query, { Origin: 'https://evil.example' }));
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
   test('an error that nobody expected says nothing, and is logged', async () => {
-    await using facade = await startFacade({
-      identify: () => {
+    await using fixture = await startBankqlFixture({
+      authenticate: () => {
         throw new Error('the cause');
       },
     });
-    const answer = await facade.bankql.fetch(post(query));
+    const answer = await fixture.bankql.fetch(post(query));
     expect(await answer.text()).not.toContain('the cause');
     expect(answer.status).toBe(500);
-    expect(facade.bankql.log.join('')).toContain('the cause');
+    expect(fixture.bankql.log.join('')).toContain('the cause');
   });
 
   test('a connection without `first` gives all of 150 entries', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true }));
-    facade.bank.otherwise({ body: { branches } });
-    const all = await facade.ask('{ bank { branches { totalCount edges { cursor } nodes { branchId } } } }');
+    fixture.bank.otherwise({ body: { branches } });
+    const all = await fixture.ask('{ bank { branches { totalCount edges { cursor } nodes { branchId } } } }');
     expect(all).toEqual({
       data: {
         bank: {

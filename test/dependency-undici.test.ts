@@ -11,8 +11,8 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTransport } from '../src/bank/transport.ts';
-import { TransportFailure } from '../src/bank/wire.ts';
+import { TransportFailure } from '../src/bank/http/http-message.ts';
+import { createTransport } from '../src/bank/http/transport.ts';
 import { createTestClient } from './support/bank-client.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
@@ -173,7 +173,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   /** transport.ts takes no certificates but Node's: a process of its own is told of one more. */
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
-      import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/transport.ts'))};
+      import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/http/transport.ts'))};
       const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (send, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };

@@ -38,18 +38,19 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
     'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl',
     'claims nothing, signed by nobody',
   ],
-  ['test/config.test.ts', 'https://me:secret@bank.example', made],
-  ['test/server/identity-config.test.ts', 'https://me:pw@login.example', made],
-  ['test/payments/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
+  ['test/config/config.test.ts', 'https://me:secret@bank.example', made],
+  ['test/config/environment.test.ts', 'https://me:secret@bank.example', made],
+  ['test/config/rules.test.ts', 'https://me:pw@login.example', made],
+  ['test/payments/stores/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
   [
-    'test/payments/open-store.test.ts',
+    'test/payments/stores/open-store.test.ts',
     'redis://ops:s3cr@127.0.0.1:${port',
     'of a server that the test starts',
   ],
-  ['test/payments/open-store.test.ts', 'redis://:p%40ss@cache', made],
-  ['test/payments/open-store.test.ts', 'redis://me:p@cache', made],
-  ['test/payments/open-store.test.ts', 'rediss://me:p@[::1', made],
-  ['test/payments/operator-command.test.ts', 'redis://ops:s3cret@:99999', made],
+  ['test/payments/stores/open-store.test.ts', 'redis://:p%40ss@cache', made],
+  ['test/payments/stores/open-store.test.ts', 'redis://me:p@cache', made],
+  ['test/payments/stores/open-store.test.ts', 'rediss://me:p@[::1', made],
+  ['test/commands/payments/operator-command.test.ts', 'redis://ops:s3cret@:99999', made],
 ];
 
 const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

@@ -1,16 +1,16 @@
 import type { Answer, Operation } from '../contract/operation.ts';
-import { checkAnswer, type Drift, parseAnswer } from './answer.ts';
-import { type CallReport, createAttempts } from './attempts.ts';
-import type { BreakerReason } from './breaker.ts';
-import { type CallInput, detailsOf, type PreparedCall, prepareCall } from './call.ts';
-import type { Cancel } from './cancel.ts';
-import { failureOf, refusalOf } from './failure.ts';
-import { createKeptAnswers } from './kept-answers.ts';
-import { Patience } from './patience.ts';
-import { createSharing, type Fetched, type SharingOptions } from './sharing.ts';
-import { type Outcome, TransportFailure, type WireReply } from './wire.ts';
+import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
+import { createSharedReads, type ReadResult, type SharedReadsOptions } from './cache/shared-reads.ts';
+import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
+import type { CancellationToken } from './http/cancellation.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
+import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
+import type { BreakerReason } from './resilience/circuit-breaker.ts';
+import { OperationDeadline } from './resilience/operation-deadline.ts';
+import { type CallReport, createRetryingSender } from './resilience/send-with-retry.ts';
+import { type Drift, parseResponse, validateResponse } from './response.ts';
 
-export interface BankOptions extends SharingOptions {
+export interface BankOptions extends SharedReadsOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
@@ -44,13 +44,13 @@ export interface BankOptions extends SharingOptions {
 /** How long a read's caller waits, and whether it may share another's call. */
 export interface ReadLimits {
   /** Shared by all reads of an operation; as long as the call itself takes where it is left out. */
-  readonly patience?: Patience;
+  readonly operationDeadline?: OperationDeadline;
   /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
-  readonly alone?: boolean;
+  readonly unshared?: boolean;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
-export interface Read<T> extends Pick<Fetched, 'staleMs' | 'trackId'> {
+export interface BankRead<T> extends Pick<ReadResult, 'staleMs' | 'trackId'> {
   readonly answer: T;
 }
 
@@ -62,7 +62,7 @@ export interface BankClient {
    */
   prepare<T extends Operation>(operation: T, input: CallInput<T>): PreparedCall<T>;
   /** Sends a write or a payment, once, whatever its answer. Errors: TransportFailure. */
-  send(call: PreparedCall): Promise<WireReply>;
+  send(call: PreparedCall): Promise<HttpResponse>;
   /**
    * Reads, and checks the answer.
    * Shape:  the answer as contract/ has it.
@@ -72,7 +72,7 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
     limits?: ReadLimits,
-  ): Promise<Read<Answer<T>>>;
+  ): Promise<BankRead<Answer<T>>>;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
    * Shape:  the answer as contract/ has it, and the call's Track-ID.
@@ -86,14 +86,14 @@ export interface BankClient {
 }
 
 /** For answers that may come again. */
-const keptBytes = 32 * 1024 * 1024;
+const parsedCacheBytes = 32 * 1024 * 1024;
 
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   const { breakerThreshold, breakerOpenMs, slowCallMs, onBreaker, onDrift } = options;
   const slowPaymentMs = (slowCallMs * options.paymentTimeoutMs) / options.timeoutMs;
-  const attempts = createAttempts({
+  const sender = createRetryingSender({
     ...options,
     origin,
     breaker: {
@@ -104,48 +104,52 @@ export function createBankClient(options: BankOptions): BankClient {
     },
   });
 
-  const sharing = createSharing(options, fetch);
-  const keptAnswers = createKeptAnswers(keptBytes);
+  const sharedReads = createSharedReads(options, sendRead);
+  const parsedResponses = createParsedResponseCache(parsedCacheBytes);
 
-  function fetch(call: PreparedCall, deadline: number, cancel: Cancel): Promise<Fetched> {
-    return attempts.twice(call, deadline, cancel, fetchedOf);
+  function sendRead(
+    call: PreparedCall,
+    deadline: number,
+    cancellation: CancellationToken,
+  ): Promise<ReadResult> {
+    return sender.sendWithRetry(call, deadline, cancellation, toReadResult);
   }
 
-  function fetchedOf(call: PreparedCall, outcome: Outcome): Fetched {
-    const reply = successOf(call, outcome);
-    const kept = keptAnswers.find(call.name, reply);
-    const read = kept ?? answerOf(call, reply);
-    if (kept === null) keptAnswers.note(call.name, reply, read);
-    const { answer, isWhole, drifts } = read;
+  function toReadResult(call: PreparedCall, result: HttpResult): ReadResult {
+    const response = successOf(call, result);
+    const kept = parsedResponses.find(call.key, response);
+    const read = kept ?? parseSuccess(call, response);
+    if (kept === null) parsedResponses.note(call.key, response, read);
+    const { answer, isValid, drifts } = read;
     for (const drift of drifts) onDrift?.(drift);
-    return { answer, isWhole, trackId: call.trackId, bytes: reply.body.length };
+    return { answer, isValid, trackId: call.trackId, bytes: response.body.length };
   }
 
   /** Errors: BankqlError, where no whole answer came or it is no success. */
-  function successOf(call: PreparedCall, outcome: Outcome): WireReply {
-    if (outcome instanceof TransportFailure) throw failureOf(call, outcome);
-    if (outcome.status < 200 || outcome.status > 299) throw refusalOf(call, outcome);
-    return outcome;
+  function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
+    if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
+    if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
+    return result;
   }
 
   /** Errors: BANK_BAD_RESPONSE, where it is not read. */
-  function answerOf<T extends Operation>(call: PreparedCall<T>, reply: WireReply) {
-    const details = { ...detailsOf(call), status: reply.status };
+  function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
+    const details = { ...errorDetailsOf(call), status: response.status };
     const drifts: Drift[] = [];
     const note = (drift: Drift) => void drifts.push(drift);
     return {
-      ...checkAnswer(call.operation, parseAnswer(reply, details, note), details, note),
+      ...validateResponse(call.operation, parseResponse(response, details, note), details, note),
       drifts,
     };
   }
 
-  async function send(call: PreparedCall): Promise<WireReply> {
+  async function send(call: PreparedCall): Promise<HttpResponse> {
     const isPayment = call.operation.kind === 'payment';
-    sharing.changed(call);
+    sharedReads.invalidate(call);
     try {
-      return await attempts.once(call, isPayment ? options.paymentTimeoutMs : options.timeoutMs);
+      return await sender.sendOnce(call, isPayment ? options.paymentTimeoutMs : options.timeoutMs);
     } finally {
-      sharing.changed(call);
+      sharedReads.invalidate(call);
     }
   }
 
@@ -153,11 +157,11 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, { patience = new Patience(), alone = false } = {}) {
+    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false } = {}) {
       try {
-        const fetched = sharing.read(prepareCall(prefix, operation, input), patience, alone);
+        const fetched = sharedReads.read(prepareCall(prefix, operation, input), operationDeadline, unshared);
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
-        return fetched as Promise<Read<Answer<typeof operation>>>;
+        return fetched as Promise<BankRead<Answer<typeof operation>>>;
       } catch (error) {
         return Promise.reject(error);
       }
@@ -165,14 +169,14 @@ export function createBankClient(options: BankOptions): BankClient {
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
-      const reply = await send(call).catch((error: unknown) => {
-        throw error instanceof TransportFailure ? failureOf(call, error) : error;
+      const response = await send(call).catch((error: unknown) => {
+        throw error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
       });
-      const { answer, drifts } = answerOf(call, successOf(call, reply));
+      const { answer, drifts } = parseSuccess(call, successOf(call, response));
       for (const drift of drifts) onDrift?.(drift);
       return { answer, trackId: call.trackId };
     },
 
-    close: () => attempts.close(),
+    close: () => sender.close(),
   };
 }

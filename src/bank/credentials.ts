@@ -1,6 +1,6 @@
 import { hash as oneHash } from 'node:crypto';
 import type { Operation } from '../contract/operation.ts';
-import { BankqlError, badUserInput } from './error.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 
 /** What a caller shows the bank; null where the caller gave none. */
 export interface Credentials {
@@ -16,16 +16,16 @@ export const credentialHeaders = {
   authId: 'Auth-ID',
 } as const satisfies Record<keyof Credentials, string>;
 
-const longest = 255;
+const maxLength = 255;
 const printable = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
  * A credential as it may leave for the bank: printable ASCII without outer white space, at most 255 characters.
  * Errors: BAD_USER_INPUT, which names the header and never shows the value.
  */
-export function checkCredential(header: string, value: string): string {
-  if (value.length > longest)
-    throw badUserInput(`The header ${header} is longer than ${longest} characters.`);
+export function validateCredential(header: string, value: string): string {
+  if (value.length > maxLength)
+    throw badUserInput(`The header ${header} is longer than ${maxLength} characters.`);
   if (!printable.test(value)) {
     throw badUserInput(
       `The header ${header} is empty, or holds something else than printable ASCII characters; send it once, with a plain value.`,
@@ -73,7 +73,7 @@ export const hash = (values: readonly (string | readonly string[] | null | undef
   oneHash('sha256', JSON.stringify(values), 'base64');
 
 /** What is worked out of a request's credentials once, however many calls they make. */
-class Caller {
+class CallerIdentity {
   /** Of each operation that was called, by its headers' maker. */
   readonly headers = new Map<Operation, string[]>();
   readonly #credentials: Credentials;
@@ -96,30 +96,30 @@ class Caller {
   }
 }
 
-const callers = new WeakMap<Credentials, Caller>();
+const callers = new WeakMap<Credentials, CallerIdentity>();
 
-function knownOf(credentials: Credentials): Caller {
+function identityOf(credentials: Credentials): CallerIdentity {
   let caller = callers.get(credentials);
   if (caller === undefined) {
-    caller = new Caller(credentials);
+    caller = new CallerIdentity(credentials);
     callers.set(credentials, caller);
   }
   return caller;
 }
 
 /** Tells callers apart by all three of their credentials, byte for byte, without holding one. */
-export const callerOf = (credentials: Credentials): string => knownOf(credentials).name;
+export const callerId = (credentials: Credentials): string => identityOf(credentials).name;
 
 /** Tells subscription keys apart without holding one. */
-export const keyOf = (credentials: Credentials): string => knownOf(credentials).key;
+export const subscriptionKeyId = (credentials: Credentials): string => identityOf(credentials).key;
 
 /** The headers of a caller's calls of one operation, made once. Errors: those of `make`. */
-export function headersOnce(
+export function cachedHeaders(
   operation: Operation,
   credentials: Credentials,
   make: (operation: Operation, credentials: Credentials) => string[],
 ): string[] {
-  const { headers } = knownOf(credentials);
+  const { headers } = identityOf(credentials);
   let made = headers.get(operation);
   if (made === undefined) {
     made = make(operation, credentials);

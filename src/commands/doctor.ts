@@ -3,11 +3,11 @@ import { StartError } from '../config/start-error.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
 import { example } from '../sandbox/example.ts';
+import type { CliContext } from './cli-context.ts';
 import { openSandbox } from './sandbox.ts';
-import type { Terminal } from './terminal.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
-export async function examineBank({ environment, args, write }: Terminal): Promise<number> {
+export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const given = {

@@ -1,5 +1,5 @@
 import { variablesAsHelp } from '../config/documentation.ts';
-import type { Terminal } from './terminal.ts';
+import type { CliContext } from './cli-context.ts';
 
 const usage = `bankql: a GraphQL façade over a bank's REST interface.
 
@@ -17,4 +17,4 @@ Environment variables, with their defaults:
 `;
 
 /** `bankql help`, `bankql --help`. */
-export const showHelp = ({ write }: Terminal): void => write(usage + variablesAsHelp());
+export const showHelp = ({ write }: CliContext): void => write(usage + variablesAsHelp());

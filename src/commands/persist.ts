@@ -1,10 +1,10 @@
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { PersistOptionError, runPersist } from '../engine/persisted-command.ts';
-import type { Terminal } from './terminal.ts';
+import type { CliContext } from './cli-context.ts';
 
 /** `bankql persist`: makes a manifest of documents. Gives the exit code. */
-export async function makePersisted({ environment, args, write }: Terminal): Promise<number> {
+export async function makePersisted({ environment, args, write }: CliContext): Promise<number> {
   // Nothing but the limits of documents is asked for: apps are built where there is no bank.
   const limits = Object.entries(environment).filter(([name]) => name.startsWith('LIMIT_'));
   try {

@@ -3,8 +3,8 @@ import { ConfigError } from '../config/start-error.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
 import * as identity from '../sandbox/identity.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
+import type { CliContext } from './cli-context.ts';
 import type { Service } from './service.ts';
-import type { Terminal } from './terminal.ts';
 
 /** Starts the sandbox bank. Errors: ConfigError where its faults cannot be used. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -27,7 +27,7 @@ export const alice = {
 };
 
 /** `bankql sandbox`: the sandbox bank alone. */
-export async function serveSandbox({ environment, write }: Terminal): Promise<Service> {
+export async function serveSandbox({ environment, write }: CliContext): Promise<Service> {
   const { sandbox: options } = readConfig({ ...environment, BANK_BASE_URL: undefined, SANDBOX: 'on' });
   const sandbox = await openSandbox(options);
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;

@@ -2,32 +2,32 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { observeStore } from '../payments/observed-store.ts';
-import { openStore } from '../payments/open-store.ts';
-import { observeRefusals } from '../payments/payment-refusals.ts';
-import { createPayments } from '../payments/payments.ts';
-import { describeState } from '../payments/store-summary.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
-import { parseRedisUrl, parseSentinelUrl } from '../payments/redis-address.ts';
-import { callerKeyByToken } from '../server/bearer-token.ts';
-import { currentRequestId } from '../server/current-request.ts';
+import { observeRefusals } from '../payments/payment-refusals.ts';
+import { createPaymentService } from '../payments/service.ts';
+import { observeStore } from '../payments/stores/observed-store.ts';
+import { openStore } from '../payments/stores/open-store.ts';
+import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
+import { describeState } from './store-summary.ts';
+import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { listen } from '../server/listen.ts';
 import { logOptions } from '../server/log.ts';
-import { limitBank, limitPayments } from '../server/rate-limit-bank.ts';
-import { openRateLimiter } from '../server/rate-limit-open.ts';
+import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
+import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
+import { currentRequestId } from '../server/request-scope.ts';
 import { serve } from '../server/server.ts';
 import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
+import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { createReload } from './reload.ts';
 import { alice, openSandbox } from './sandbox.ts';
 import type { Service } from './service.ts';
-import type { Terminal } from './terminal.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
-export async function serveBankql({ environment, write, replica }: Terminal): Promise<Service> {
+export async function serveBankql({ environment, write, replica }: CliContext): Promise<Service> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const logger = pino(logOptions(await readLogLevel(config), secrets), standardOutput(false));
@@ -60,7 +60,7 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     throw new StartError(cause.message, { cause });
   });
   const store = observeStore(opened, telemetry);
-  const unlimited = createPayments({
+  const unlimited = createPaymentService({
     bank,
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
@@ -71,7 +71,7 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
   });
   const payments = observeRefusals(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentRefusal);
   telemetry.watchStore(store, payments.unwrittenEnds);
-  const identify = await identifyBy(config, logger, telemetry);
+  const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
@@ -81,7 +81,7 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
     payments,
     rateLimiter,
     persisted,
-    identify,
+    authenticate,
     isReady: config.readyNeedsState
       ? async () => {
           // Whoever asks while nobody pays finds out too.
@@ -122,7 +122,7 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
       logLevel: () => readLogLevel(config),
       persisted: config.persisted === null ? null : () => readPersisted(config),
       replacePersisted: server.replacePersisted,
-      reloadKeys: identify?.reloadKeys ?? null,
+      reloadKeys: authenticate?.reloadKeys ?? null,
     }),
     async stop() {
       await server.close();
@@ -141,10 +141,10 @@ export async function serveBankql({ environment, write, replica }: Terminal): Pr
 const bearer = { Authorization: 'Bearer your-token' };
 
 /** Finds out who calls by tokens, where they are to say it. */
-async function identifyBy({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
+async function createAuthentication({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
   if (identity === null) return undefined;
-  const { identifyByToken } = await import('../server/identity.ts');
-  return identifyByToken(identity, logger, onTokenRefusal);
+  const { authenticateByToken } = await import('../server/auth/jwt.ts');
+  return authenticateByToken(identity, logger, onTokenRefusal);
 }
 
 /** The documents of the manifest; null where there is none. Errors: StartError. */

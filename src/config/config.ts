@@ -1,10 +1,10 @@
 import type { BankOptions } from '../bank/client.ts';
 import type { AnswerLimits } from '../engine/answer-limits.ts';
 import type { DocumentLimits } from '../engine/document-limits.ts';
-import type { OperationLimits } from '../schema/context.ts';
-import type { IdentityOptions } from '../server/identity-options.ts';
-import type { LoadLimits } from '../server/load.ts';
-import type { RateLimit } from '../server/rate-limit.ts';
+import type { OperationLimits } from '../schema/bank-session.ts';
+import type { JwtOptions } from '../server/auth/jwt-options.ts';
+import type { LoadLimits } from '../server/load-shedding.ts';
+import type { RateLimit } from '../server/rate-limit/limits.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
@@ -34,7 +34,7 @@ export interface Config {
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
   /** Whose tokens say who calls; null where headers say it. */
-  readonly identity: IdentityOptions | null;
+  readonly identity: JwtOptions | null;
   /** How many REST calls are made for a caller, and with a subscription key; null for no limit. */
   readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
   /** The manifest of documents that are asked for by their ids; null for none. */
@@ -55,7 +55,7 @@ export interface Config {
   };
   /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
   readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
-  /** Where payments are kept; see OpenStoreOptions in payments/open-store.ts. */
+  /** Where payments are kept; see OpenStoreOptions in payments/stores/open-store.ts. */
   readonly state: {
     readonly url: string;
     readonly retentionMs: number;
@@ -162,7 +162,7 @@ function configOf(values: Values): Config {
 }
 
 /** Null where no token says who calls. What is missing, contradictions() has said. */
-function identityOf(values: Values): IdentityOptions | null {
+function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
   const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;
   if (values.IDENTITY !== 'jwt' || !subscriptionKey || !jwksUrl || !issuer || !audience) return null;

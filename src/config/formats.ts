@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { checkCredential, credentialHeaders } from '../bank/credentials.ts';
-import { checkId } from '../bank/path.ts';
+import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
+import { validateId } from '../bank/ids.ts';
+import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { isLoopback } from '../server/http-policy.ts';
-import { algorithms } from '../server/identity-options.ts';
 
 /**
  * How variables are written: each format is what a variable holds where it is not set, how the documentation shows
@@ -126,11 +126,11 @@ export const keysAddress: Pick<Format<string>, 'schema' | 'show'> = {
   }, 'give an https address without credentials, such as https://login.example/.well-known/jwks.json.'),
 };
 
-/** An id that can be a segment of a path; the message is checkId's own. */
+/** An id that can be a segment of a path; the message is validateId's own. */
 export const id = (variable: string): Pick<Format<string>, 'schema'> => ({
   schema: z.string().superRefine((given, context) => {
     try {
-      checkId(variable, given);
+      validateId(variable, given);
     } catch (error) {
       context.addIssue(error instanceof Error ? error.message : 'give an id.');
     }
@@ -142,7 +142,7 @@ export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {
   show: () => '…',
   schema: z.string().refine((key) => {
     try {
-      checkCredential(credentialHeaders.subscriptionKey, key);
+      validateCredential(credentialHeaders.subscriptionKey, key);
       return true;
     } catch {
       return false;
@@ -190,10 +190,11 @@ export const origins: Format<ReadonlySet<string>> = {
 export const signatureAlgorithms = {
   schema: z.string().transform((list, context) => {
     const given = wordsOf(list);
-    const wrong = given.find((word) => !algorithms.some((known) => known === word));
+    const wrong = given.find((word) => !jwtAlgorithms.some((known) => known === word));
     if (wrong === undefined) return given;
-    context.addIssue(`give some of ${algorithms.join(' ')}; none and HS* are never accepted.`);
+    context.addIssue(`give some of ${jwtAlgorithms.join(' ')}; none and HS* are never accepted.`);
     return z.NEVER;
   }),
-  show: (list: string) => wordsOf(list).find((word) => !algorithms.some((known) => known === word)) ?? list,
+  show: (list: string) =>
+    wordsOf(list).find((word) => !jwtAlgorithms.some((known) => known === word)) ?? list,
 } satisfies Pick<Format<string[]>, 'schema' | 'show'>;

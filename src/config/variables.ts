@@ -1,5 +1,5 @@
-import { logLevels } from '../server/log.ts';
 import { defaultAnswerLimits } from '../engine/answer-limits.ts';
+import { logLevels } from '../server/log.ts';
 import {
   anyFlag,
   anyPort,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { money, moneyBody, optional, text, texts } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { money, moneyBody, optional, text, texts } from './shapes.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
 export const account = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { optional, text } from './shapes.ts';
 
 const address = z.object({
   city: text,

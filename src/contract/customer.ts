@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { keyValue, keyValueBody, nameBox, nameBoxBody, optional, text, texts } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { keyValue, keyValueBody, nameBox, nameBoxBody, optional, text, texts } from './shapes.ts';
 
 /** A customer as the bank answers it; `metadata` appears in answers only. */
 export const customer = z.object({

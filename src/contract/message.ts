@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { optional, text } from './shapes.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
 export const message = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { nameBox, optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { nameBox, optional, text } from './shapes.ts';
 
 /** A metadata entry (model MetadataDef). */
 export const metadataEntry = z.object({

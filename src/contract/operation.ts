@@ -50,7 +50,7 @@ export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T[
 
 /**
  * An operation's answer: its record, or its list without the envelope; unknown where none is specified.
- * Where the bank broke the contract in one place, an error stands in that place: see bank/answer.ts.
+ * Where the bank broke the contract in one place, an error stands in that place: see bank/response.ts.
  */
 export type Answer<T extends Operation> = T['answer'] extends z.ZodType
   ? T['envelope'] extends string

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { optional, text } from './shapes.ts';
 
 /** A counterparty of an account, as seen through one of its views (model OtherAccountDef). */
 export const otherAccount = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { optional, text, texts } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { optional, text, texts } from './shapes.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
 export const product = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { accountRef, accountRefBody, money, moneyBody, optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { accountRef, accountRefBody, money, moneyBody, optional, text } from './shapes.ts';
 
 /** One item of `transaction-requests`. */
 export const transactionRequest = z.object({

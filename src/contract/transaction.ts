@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { accountRefBody, amount, amountBody, moneyBody, optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
-import { accountRefBody, amount, amountBody, moneyBody, optional, text } from './shapes.ts';
 
 const details = z.object({
   approved_by_ip_address: optional(text),

@@ -1,8 +1,8 @@
 import type { BankOptions } from '../bank/client.ts';
-import { createTransport } from '../bank/transport.ts';
-import { examinations } from './examinations.ts';
-import { type Diagnosis, examine } from './examine.ts';
+import { createTransport } from '../bank/http/transport.ts';
+import { checks } from './checks.ts';
 import type { DoctorOptions } from './options.ts';
+import { type CheckResult, runCheck } from './run-check.ts';
 
 /** What the doctor is given to work with. */
 export interface DoctorContext extends DoctorOptions {
@@ -12,8 +12,8 @@ export interface DoctorContext extends DoctorOptions {
 }
 
 const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
-const operationWidth = widthOf(examinations.map(({ operation }) => operation.id));
-const requestWidth = widthOf(examinations.map(({ request }) => request));
+const operationWidth = widthOf(checks.map(({ operation }) => operation.id));
+const requestWidth = widthOf(checks.map(({ request }) => request));
 
 const row = (operation: string, request: string, status: string, milliseconds: string, verdict: string) =>
   [
@@ -26,7 +26,7 @@ const row = (operation: string, request: string, status: string, milliseconds: s
 
 /**
  * Calls every read operation of a bank whose ids are given, once and one after the other, and prints how the
- * answers compare with the contract. It cannot write: see examinations.ts. It prints no credential and no
+ * answers compare with the contract. It cannot write: see checks.ts. It prints no credential and no
  * value of an answer; of a refusal, the bank's text.
  * Shape:  the exit code: 0 where every call conforms, 1 where one does not, 2 where none could be made.
  * Errors: BankqlError BAD_USER_INPUT where an id cannot be sent.
@@ -42,32 +42,32 @@ export async function runDoctor({ bank, ids, credentials, write }: DoctorContext
     operationShare: 1,
     connectionPerCaller: false,
   });
-  const diagnoses: Diagnosis[] = [];
+  const results: CheckResult[] = [];
   let skipped = 0;
   write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);
   try {
-    for (const { operation, request, prepare } of examinations) {
+    for (const { operation, request, prepare } of checks) {
       const call = prepare(prefix, ids, credentials);
       if (!('request' in call)) {
         skipped += 1;
         write(`${row(operation.id, request, '-', '-', `skipped: give ${call.join(', ')}`)}\n`);
         continue;
       }
-      const diagnosis = await examine(transport, call, bank.timeoutMs);
-      diagnoses.push(diagnosis);
-      const { status, milliseconds, verdict, differences } = diagnosis;
+      const result = await runCheck(transport, call, bank.timeoutMs);
+      results.push(result);
+      const { status, milliseconds, verdict, differences } = result;
       write(`${row(operation.id, request, String(status ?? '-'), String(milliseconds), verdict)}\n`);
       for (const difference of differences) write(`    ${difference}\n`);
     }
   } finally {
     await transport.close();
   }
-  write(`\n${summaryOf(origin + prefix, diagnoses, skipped)}\n`);
-  if (diagnoses.length === 0) return 2;
-  return diagnoses.every(({ outcome }) => outcome === 'ok') ? 0 : 1;
+  write(`\n${summaryOf(origin + prefix, results, skipped)}\n`);
+  if (results.length === 0) return 2;
+  return results.every(({ outcome }) => outcome === 'ok') ? 0 : 1;
 }
 
-function summaryOf(address: string, diagnoses: readonly Diagnosis[], skipped: number): string {
+function summaryOf(address: string, diagnoses: readonly CheckResult[], skipped: number): string {
   const outcomes = (['ok', 'refused', 'no answer', 'contract', 'drift'] as const).flatMap((outcome) => {
     const count = diagnoses.filter((diagnosis) => diagnosis.outcome === outcome).length;
     return count === 0 ? [] : [`${count} ${outcome}`];

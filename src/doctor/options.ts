@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Credentials, checkCredential, credentialHeaders } from '../bank/credentials.ts';
-import { checkId } from '../bank/path.ts';
+import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
+import { validateId } from '../bank/ids.ts';
 
 /** The options that name a record of the bank, and what each of them is. */
 export const idOptions = {
@@ -72,12 +72,12 @@ export function readDoctorOptions(
   const ids: Partial<Record<IdOption, string>> = { ...defaults.ids };
   for (const [name, value] of given) {
     if (!isIdOption(name)) continue;
-    ids[name] = queries.includes(name) ? value : checked(() => checkId(`--${name}`, value));
+    ids[name] = queries.includes(name) ? value : checked(() => validateId(`--${name}`, value));
   }
   const credential = (option: CredentialOption) => {
     const { credential: name, variable } = credentialOptions[option];
     const value = given.get(option) ?? (environment[variable] || defaults.credentials[name]);
-    return value === null ? null : checked(() => checkCredential(credentialHeaders[name], value));
+    return value === null ? null : checked(() => validateCredential(credentialHeaders[name], value));
   };
   const credentials = {
     subscriptionKey: credential('key'),

@@ -1,13 +1,13 @@
 import { type DocumentNode, GraphQLError, parse } from 'graphql';
-import { type Size, sizesOf } from './document-size.ts';
-import { Refusal } from './refusal.ts';
+import { type DocumentSize, measureOperations } from './document-size.ts';
+import { RequestError } from './request-error.ts';
 
 /** How large an operation may be; see Size. `tokens` is of the document's text. */
-export interface DocumentLimits extends Size {
+export interface DocumentLimits extends DocumentSize {
   readonly tokens: number;
 }
 
-const words: Readonly<Record<keyof Size, string>> = {
+const words: Readonly<Record<keyof DocumentSize, string>> = {
   depth: 'levels of fields',
   fields: 'fields',
   rootFields: 'fields at its root',
@@ -25,22 +25,22 @@ export function parseWithin(text: string, { tokens }: DocumentLimits): DocumentN
   } catch (error) {
     // graphql tells this syntax error from others by its words alone.
     if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
-      throw new Refusal('LIMIT_EXCEEDED', `The document holds more than ${tokens} tokens.`);
+      throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${tokens} tokens.`);
     throw error;
   }
 }
 
 /** Errors: GraphQLError where an operation of the document is too large. */
 export function checkSize(document: DocumentNode, limits: DocumentLimits): void {
-  for (const size of sizesOf(document)) {
+  for (const size of measureOperations(document)) {
     if (size.aliasLength > maxAliasLength)
-      throw new Refusal(
+      throw new RequestError(
         'LIMIT_EXCEEDED',
         `The operation holds an alias of ${size.aliasLength} characters, and one may have ${maxAliasLength}; use shorter names.`,
       );
-    for (const [name, word] of Object.entries(words) as [keyof Size, string][]) {
+    for (const [name, word] of Object.entries(words) as [keyof DocumentSize, string][]) {
       if (size[name] > limits[name])
-        throw new Refusal(
+        throw new RequestError(
           'LIMIT_EXCEEDED',
           `The operation holds ${size[name]} ${word}, and may hold ${limits[name]}; ask for less at a time.`,
         );

@@ -6,12 +6,12 @@ import {
   type ValidationRule,
   validate,
 } from 'graphql';
-import { type ErrorCode, isErrorCode } from '../bank/error.ts';
+import { type ErrorCode, isErrorCode } from '../errors.ts';
 import { schema } from '../schema/schema.ts';
 import { checkSize, type DocumentLimits, parseWithin } from './document-limits.ts';
-import { bounded } from './mask-error.ts';
+import { truncate } from './mask-error.ts';
 import { OnePaymentRule } from './one-payment-rule.ts';
-import { Refusal } from './refusal.ts';
+import { RequestError } from './request-error.ts';
 
 /** What every document is held against beside the schema; the same for every caller, since what was checked is kept. */
 export interface DocumentRules {
@@ -55,6 +55,6 @@ function located(code: ErrorCode, error: GraphQLError): GraphQLError {
   const { message, nodes, source, positions, extensions } = error;
   const place = { nodes, source, positions };
   return isErrorCode(extensions.code)
-    ? new Refusal(extensions.code, message, place)
-    : new Refusal(code, bounded(message), { ...place, http: { status: 400, isOfDocument: true } });
+    ? new RequestError(extensions.code, message, place)
+    : new RequestError(code, truncate(message), { ...place, http: { status: 400, isOfDocument: true } });
 }

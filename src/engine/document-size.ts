@@ -6,7 +6,7 @@ import type {
 } from 'graphql';
 
 /** How large an operation is with its fragments put in. */
-export interface Size {
+export interface DocumentSize {
   /** The longest way from the operation to a field, in fields. */
   readonly depth: number;
   readonly fields: number;
@@ -16,7 +16,7 @@ export interface Size {
 }
 
 /** What is measured of an operation. */
-export interface MeasuredSize extends Size {
+export interface MeasuredSize extends DocumentSize {
   /** The characters of its longest alias, which an error's path repeats. */
   readonly aliasLength: number;
 }
@@ -34,7 +34,7 @@ const nothing: MeasuredSize = {
  * The size of each operation of a document. Each fragment is measured once, so that the time grows with the document's
  * text, whatever its fragments multiply to. A fragment in itself counts as nothing: validation refuses it.
  */
-export function sizesOf(document: DocumentNode): MeasuredSize[] {
+export function measureOperations(document: DocumentNode): MeasuredSize[] {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const operations: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {

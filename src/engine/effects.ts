@@ -1,6 +1,6 @@
 import type { BankClient } from '../bank/client.ts';
-import { BankqlError } from '../bank/error.ts';
-import type { Payments } from '../payments/payments.ts';
+import { BankqlError } from '../errors.ts';
+import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 
 /** A write of a mutation, as far as it is known. */
@@ -61,7 +61,7 @@ export class Effects {
   }
 
   /** Payments, each of which is noted. */
-  payments(payments: Payments): Payments {
+  payments(payments: PaymentService): PaymentService {
     return {
       ...payments,
       pay: (operation, intent) => {

@@ -1,22 +1,23 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
-import type { Payments } from '../payments/payments.ts';
-import { type Context, type Defaults, Reader, type StaleAnswer } from '../schema/context.ts';
 import { AnswerLimitError } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/executor.ts';
+import type { PaymentService } from '../payments/service.ts';
+import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
+import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
 import { BoundedResult } from './bounded-result.ts';
-import { createDocuments, type DocumentOptions } from './documents.ts';
+import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
 import { Effects } from './effects.ts';
 import { internalError, maskError } from './mask-error.ts';
-import { checkParams } from './params.ts';
-import { type Persisted, textOf } from './persisted-documents.ts';
-import { Refusal } from './refusal.ts';
+import { validateParams } from './params.ts';
+import { documentTextOf, type Persisted } from './persisted-documents.ts';
+import { RequestError } from './request-error.ts';
 
-export interface EngineOptions extends Omit<DocumentOptions, 'persisted'> {
+export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly bank: BankClient;
-  readonly payments: Payments;
+  readonly payments: PaymentService;
   readonly persisted?: Persisted | null | undefined;
   /** 100,000 values and 16 MB where they are left out. */
   readonly answerLimits?: AnswerLimits;
@@ -25,7 +26,7 @@ export interface EngineOptions extends Omit<DocumentOptions, 'persisted'> {
 }
 
 /** Who asks, and how. */
-export interface Asking {
+export interface EngineRequest {
   readonly credentials: Credentials;
   /** Makes the signal that is raised when the client has left, for who needs one. */
   readonly signal?: (() => AbortSignal) | undefined;
@@ -34,16 +35,16 @@ export interface Asking {
 }
 
 /**
- * Answers GraphQL, whatever brings the request: every door calls it, and none has rules of its own.
+ * Answers GraphQL, whatever brings the request: every handler calls it, and none has rules of its own.
  *
- * It never throws and never rejects. An error says under `extensions.http` what the door has to do with it (http-answer.ts); an answer
+ * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (http-response.ts); an answer
  * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
  * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (effects.ts).
  */
 export interface Engine {
-  answer(asked: unknown, asking: Asking): ExecutionResult | Promise<ExecutionResult>;
+  execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /** The answer to a request that fails before it is known what it asks for. */
-  refuse(error: unknown): ExecutionResult;
+  toErrorResult(error: unknown): ExecutionResult;
 }
 
 export function createEngine({
@@ -55,7 +56,7 @@ export function createEngine({
   ...options
 }: EngineOptions): Engine {
   const { defaults, limits } = options;
-  const documentOf = createDocuments({ ...options, persisted: persisted?.documents ?? null });
+  const documentOf = createDocumentCache({ ...options, persisted: persisted?.documents ?? null });
   const services: Services = { bank, payments, defaults, limits, answerLimits };
 
   const mask = (error: unknown): GraphQLError => {
@@ -66,7 +67,7 @@ export function createEngine({
       return internalError();
     }
   };
-  const refuse = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
+  const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
 
   /** The answer to an operation whose data cannot be shown, with what it did in its error's extensions. */
   const withoutData = (cause: unknown, effects: Effects | null): ExecutionResult => {
@@ -98,32 +99,32 @@ export function createEngine({
     return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
   };
 
-  function answer(asked: unknown, asking: Asking) {
+  function execute(rawParams: unknown, request: EngineRequest) {
     try {
-      const params = checkParams(asked);
-      const text = textOf(params, persisted);
-      if (text === null) throw new Refusal('BAD_USER_INPUT', 'A request needs a "query".');
+      const params = validateParams(rawParams);
+      const text = documentTextOf(params, persisted);
+      if (text === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
       const operation = documentOf(text)(params.operationName);
-      if (asking.isReadOnly === true && operation.kind !== 'query')
-        throw new Refusal('BAD_USER_INPUT', 'Send what changes something by POST.', {
+      if (request.isReadOnly === true && operation.kind !== 'query')
+        throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
           http: { status: 405, headers: { Allow: 'POST' } },
         });
       const raw = params.variables ?? {};
       const values = operation.variablesOf(raw);
       operation.checkNodeIds(values);
-      operation.checkCalls(values);
+      operation.checkCallLimit(values);
       const effects = operation.kind === 'mutation' ? new Effects() : null;
-      const context = new RequestContext(services, asking, effects);
+      const context = new RequestContext(services, request, effects);
       const result = operation.execute(context, { raw, values }, context);
       return result instanceof Promise
         ? result.then((settled) => conclude(settled, context))
         : conclude(result, context);
     } catch (error) {
-      return refuse(error);
+      return toErrorResult(error);
     }
   }
 
-  return { answer, refuse };
+  return { execute, toErrorResult };
 }
 
 type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'> & {
@@ -132,43 +133,43 @@ type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'>
 
 /** A request's context. What reads the bank is made when a resolver asks for it: many an operation reads nothing. */
 class RequestContext implements Context, ExecuteOptions {
-  readonly payments: Payments;
+  readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly credentials: Credentials;
   readonly answerLimits: AnswerLimits;
   /** What it writes and pays; null where it is no mutation. */
   readonly effects: Effects | null;
   readonly #services: Services;
-  readonly #asking: Asking;
+  readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
-  #reader: Reader | null = null;
+  #session: BankSession | null = null;
 
-  constructor(services: Services, asking: Asking, effects: Effects | null) {
+  constructor(services: Services, request: EngineRequest, effects: Effects | null) {
     this.payments = effects?.payments(services.payments) ?? services.payments;
     this.defaults = services.defaults;
-    this.credentials = asking.credentials;
+    this.credentials = request.credentials;
     this.answerLimits = services.answerLimits;
     this.effects = effects;
     this.#services = services;
-    this.#asking = asking;
+    this.#asking = request;
   }
 
-  get reader(): Reader {
-    if (this.#reader !== null) return this.#reader;
+  get session(): BankSession {
+    if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
     const { credentials, effects } = this;
     this.#signal = this.#asking.signal?.();
     const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal: this.#signal };
-    this.#reader = new Reader(options);
-    return this.#reader;
+    this.#session = new BankSession(options);
+    return this.#session;
   }
 
   get stale(): readonly StaleAnswer[] {
-    return this.#reader?.stale ?? nothing;
+    return this.#session?.stale ?? nothing;
   }
 
   cancelReads(): void {
-    this.#reader?.cancel();
+    this.#session?.cancel();
   }
 
   isAbandoned(): boolean {

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
-import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { BankqlError, isErrorCode } from '../errors.ts';
 import { withPlaceOf } from '../executor/locate-error.ts';
-import { Refusal } from './refusal.ts';
+import { RequestError } from './request-error.ts';
 
 /**
  * The error as the client sees it: one of bankql's codes, a message that is meant for it, nothing else. Whatever is not
@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts';
  * `unexpected` is told of those, for the log. Refusals are shared by the cache of documents: nobody changes one.
  */
 export function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
-  if (error instanceof Refusal) return error;
+  if (error instanceof RequestError) return error;
   const located = error instanceof GraphQLError ? error : null;
   const origin = originOf(error);
   const path = located?.path;
@@ -21,7 +21,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   if (origin instanceof GraphQLError) {
     const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);
     const { message } = located ?? origin;
-    return placed(new GraphQLError(bounded(message), { path, extensions: { code, retryable: false } }));
+    return placed(new GraphQLError(truncate(message), { path, extensions: { code, retryable: false } }));
   }
   unexpected(origin);
   return placed(internalError(path));
@@ -37,10 +37,12 @@ export function internalError(path?: GraphQLError['path']): GraphQLError {
 }
 
 /** How much of a message is shown: GraphQL's own repeat what was sent. */
-const longestMessage = 300;
+const maxMessageLength = 300;
 
-export const bounded = (message: string): string =>
-  message.length <= longestMessage ? message : `${message.slice(0, longestMessage).replace(/\p{Cs}$/u, '')}…`;
+export const truncate = (message: string): string =>
+  message.length <= maxMessageLength
+    ? message
+    : `${message.slice(0, maxMessageLength).replace(/\p{Cs}$/u, '')}…`;
 
 /** What was thrown first, under the wrappers that say where. */
 function originOf(error: unknown): unknown {

@@ -1,8 +1,8 @@
 import type { OperationDefinitionNode, SelectionSetNode } from 'graphql';
 import { argumentsOf, collectFields, type Selection } from '../executor/selection.ts';
-import { attempt, factsOf } from '../schema/field-facts.ts';
+import { fieldExtensionsOf, nullOnError } from '../schema/field-extensions.ts';
 import { maxNodeIds } from '../schema/node.ts';
-import { Refusal } from './refusal.ts';
+import { RequestError } from './request-error.ts';
 
 interface NodeIdCheckOptions extends Pick<Selection, 'schema' | 'fragments'> {
   readonly operation: OperationDefinitionNode;
@@ -23,21 +23,23 @@ export function createNodeIdCheck({
   if (!type) return () => {};
   const names = rootFieldNames(operation, fragments);
   const fields = type.getFields();
-  const takeIds = [...names].some((name) => fields[name] && factsOf(fields[name]).idCount !== undefined);
+  const takeIds = [...names].some(
+    (name) => fields[name] && fieldExtensionsOf(fields[name]).idCount !== undefined,
+  );
   if (!takeIds) return () => {};
   return (variableValues) => {
     const selection = { schema, fragments, variableValues, fieldNodes: [operation] };
     let ids = 0;
     let lists = 0;
     for (const selected of collectFields(selection, type)) {
-      const { idCount } = factsOf(selected.field);
+      const { idCount } = fieldExtensionsOf(selected.field);
       if (idCount === undefined) continue;
       lists++;
       // Where arguments are wrong, the field itself says so.
-      ids += attempt(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
+      ids += nullOnError(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
     if (lists > 1 && ids > maxNodeIds)
-      throw new Refusal(
+      throw new RequestError(
         'LIMIT_EXCEEDED',
         `The operation asks for ${ids} nodes by their ids, and may ask for ${maxNodeIds}; ask for less at a time.`,
       );

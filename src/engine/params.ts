@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { RequestError } from './request-error.ts';
 
 /** What a request asks for, as GraphQL over HTTP has it. */
 export interface Params {
@@ -22,38 +22,38 @@ const known: ReadonlySet<string> = new Set<keyof Params>([
  * A request's members, checked.
  * Errors: BAD_USER_INPUT, which names the member that is wrong and repeats nothing of what was sent.
  */
-export function checkParams(asked: unknown): Params {
-  if (!isObject(asked))
-    throw new Refusal(
+export function validateParams(rawParams: unknown): Params {
+  if (!isObject(rawParams))
+    throw new RequestError(
       'BAD_USER_INPUT',
-      Array.isArray(asked)
+      Array.isArray(rawParams)
         ? 'Batches are not served: send one operation at a time.'
         : 'A request is a JSON object with a "query".',
     );
-  for (const name in asked) {
-    const value = asked[name];
+  for (const name in rawParams) {
+    const value = rawParams[name];
     if (!known.has(name) && value !== null && value !== undefined)
-      throw new Refusal('BAD_USER_INPUT', `A request holds nothing but ${[...known].join(', ')}.`);
+      throw new RequestError('BAD_USER_INPUT', `A request holds nothing but ${[...known].join(', ')}.`);
   }
   return {
-    query: member(asked, 'query', isText, 'a text'),
-    operationName: member(asked, 'operationName', isText, 'a text'),
-    variables: member(asked, 'variables', isObject, 'an object'),
-    extensions: member(asked, 'extensions', isObject, 'an object'),
-    documentId: member(asked, 'documentId', isText, 'a text'),
+    query: member(rawParams, 'query', isText, 'a text'),
+    operationName: member(rawParams, 'operationName', isText, 'a text'),
+    variables: member(rawParams, 'variables', isObject, 'an object'),
+    extensions: member(rawParams, 'extensions', isObject, 'an object'),
+    documentId: member(rawParams, 'documentId', isText, 'a text'),
   };
 }
 
 function member<T>(
-  asked: Readonly<Record<string, unknown>>,
+  rawParams: Readonly<Record<string, unknown>>,
   name: keyof Params,
   is: (value: unknown) => value is T,
   what: string,
 ): T | null {
-  const value = asked[name];
+  const value = rawParams[name];
   if (value === undefined || value === null) return null;
   if (is(value)) return value;
-  throw new Refusal('BAD_USER_INPUT', `"${name}" has to be ${what}, or left out.`);
+  throw new RequestError('BAD_USER_INPUT', `"${name}" has to be ${what}, or left out.`);
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

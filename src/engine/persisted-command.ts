@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { DocumentLimits } from './document-limits.ts';
 import { createDocumentCheck } from './document-rules.ts';
-import { makeManifest } from './persisted-maker.ts';
+import { generateManifest } from './manifest-generator.ts';
 
 const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
 
@@ -26,7 +26,7 @@ export async function runPersist(
   const { folder, out } = readOptions(args);
   // Where the schema may not be asked for, the start says so.
   const check = createDocumentCheck({ documentLimits, introspection: true });
-  const { manifest, operations, refused } = makeManifest(await sourcesIn(folder), check);
+  const { manifest, operations, refused } = generateManifest(await sourcesIn(folder), check);
   if (refused.length > 0) {
     for (const { file, reason } of refused) write(`${file}: ${reason}\n`);
     write(`${refused.length} refused; ${out} is not written.\n`);

@@ -1,6 +1,6 @@
-import { BankqlError } from '../bank/error.ts';
-import { type PersistedDocuments, plainId } from './persisted-manifest.ts';
+import { BankqlError } from '../errors.ts';
 import type { Params } from './params.ts';
+import { type PersistedDocuments, plainId } from './persisted-manifest.ts';
 
 /** Documents that are asked for by their ids, and whether nothing else is served. */
 export interface Persisted {
@@ -13,7 +13,7 @@ export interface Persisted {
  * `extensions.persistedQuery.sha256Hash`. Null where it names none. With `only`, nothing but the manifest is served.
  * Errors: PERSISTED_DOCUMENT_REQUIRED for an id that is not known; with `only`, for a request with a text.
  */
-export function textOf(params: Params, persisted: Persisted | null): string | null {
+export function documentTextOf(params: Params, persisted: Persisted | null): string | null {
   const { query } = params;
   if (persisted === null) return query;
   const { documents, only } = persisted;

@@ -3,10 +3,10 @@ import {
   GraphQLError,
   type GraphQLField,
   type GraphQLFieldResolver,
+  type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  type GraphQLInputType,
   getArgumentValues,
   getNullableType,
   isInputObjectType,
@@ -15,7 +15,13 @@ import {
   type OperationDefinitionNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { type Complete, type CompleteLeaf, completerOf, leafCompleterOf, type Slot } from './complete.ts';
+import {
+  type Complete,
+  type CompleteLeaf,
+  createCompleter,
+  createLeafCompleter,
+  type FieldDetails,
+} from './complete.ts';
 import { collectFields, type SelectedField } from './selection.ts';
 
 /**
@@ -39,7 +45,7 @@ export interface OperationPlan {
 }
 
 /** One field of an object, under its name in the answer. */
-export interface FieldPlan extends Slot {
+export interface FieldPlan extends FieldDetails {
   readonly name: string;
   /** The field's value where it is the same for every object: that of __typename. */
   readonly constant: string | undefined;
@@ -100,17 +106,17 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       if (fields instanceof GraphQLError) throw fields;
       return fields;
     };
-    const slot: Slot = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
+    const details: FieldDetails = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
-      ...slot,
+      ...details,
       name,
       constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
       resolve,
       takesInfo: resolve !== null && takesInfo(resolve),
       arguments: argumentsWithoutVariables(field, nodes),
       index: plan.size++,
-      leaf: leafCompleterOf(field.type, slot),
-      complete: completerOf(field.type, slot),
+      leaf: createLeafCompleter(field.type, details),
+      complete: createCompleter(field.type, details),
     };
   };
 

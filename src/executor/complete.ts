@@ -2,8 +2,8 @@ import {
   defaultTypeResolver,
   type FieldNode,
   type GraphQLAbstractType,
-  type GraphQLField,
   GraphQLError,
+  type GraphQLField,
   GraphQLID,
   type GraphQLLeafType,
   type GraphQLList,
@@ -20,19 +20,19 @@ import {
 } from 'graphql';
 import type { FieldPlan } from './compile.ts';
 import { executeFields, ignoreRejections, isPromise } from './execution.ts';
-import { Place } from './place.ts';
+import { PendingField } from './pending-field.ts';
 
 /**
  * Makes a value of the answer of what the field's resolver gave; its place, where the value is on its way.
  * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
  */
-export type Complete = (value: unknown, place: Place) => unknown;
+export type Complete = (value: unknown, pending: PendingField) => unknown;
 
 /** The same of a leaf, which is never on its way and needs to know no place. */
 export type CompleteLeaf = (value: unknown) => unknown;
 
 /** What is known beforehand of the places of a field, or of the entries of its list. */
-export interface Slot {
+export interface FieldDetails {
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
   readonly parentType: GraphQLObjectType;
@@ -44,42 +44,42 @@ export interface Slot {
 }
 
 /** How the values of a type are completed: the specification's CompleteValue, decided once for each field. */
-export function completerOf(type: GraphQLOutputType, slot: Slot): Complete {
-  const leaf = leafCompleterOf(type, slot);
+export function createCompleter(type: GraphQLOutputType, details: FieldDetails): Complete {
+  const leaf = createLeafCompleter(type, details);
   if (leaf !== null) return leaf;
   const nullable = getNullableType(type);
   const complete = isListType(nullable)
-    ? list(nullable, slot)
+    ? list(nullable, details)
     : isAbstractType(nullable)
-      ? abstract(nullable, slot)
-      : object(nullable as GraphQLObjectType, slot);
-  return isNonNullType(type) ? nonNull(complete, slot) : complete;
+      ? abstract(nullable, details)
+      : object(nullable as GraphQLObjectType, details);
+  return isNonNullType(type) ? nonNull(complete, details) : complete;
 }
 
 /** The same of a leaf type; null of another. */
-export function leafCompleterOf(type: GraphQLOutputType, slot: Slot): CompleteLeaf | null {
+export function createLeafCompleter(type: GraphQLOutputType, details: FieldDetails): CompleteLeaf | null {
   const nullable = getNullableType(type);
-  return isLeafType(nullable) ? leaf(nullable, isNonNullType(type), slot) : null;
+  return isLeafType(nullable) ? leaf(nullable, isNonNullType(type), details) : null;
 }
 
-const noNull = ({ parentType, field }: Slot) =>
+const nonNullError = ({ parentType, field }: FieldDetails) =>
   new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
 
-function nonNull(complete: Complete, slot: Slot): Complete {
-  return (value, place) => {
-    const completed = complete(value, place);
-    if (completed === null) throw noNull(slot);
+function nonNull(complete: Complete, details: FieldDetails): Complete {
+  return (value, pending) => {
+    const completed = complete(value, pending);
+    if (completed === null) throw nonNullError(details);
     return completed;
   };
 }
 
-function leaf(type: GraphQLLeafType, isNonNull: boolean, slot: Slot): CompleteLeaf {
+function leaf(type: GraphQLLeafType, isNonNull: boolean, details: FieldDetails): CompleteLeaf {
   // What most values are, and what coercion leaves as it is.
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {
     if (isText && typeof value === 'string') return value;
     if (isAbsent(value)) {
-      if (isNonNull) throw noNull(slot);
+      if (isNonNull) throw nonNullError(details);
       return null;
     }
     const coerced = type.coerceOutputValue(value);
@@ -89,28 +89,28 @@ function leaf(type: GraphQLLeafType, isNonNull: boolean, slot: Slot): CompleteLe
   };
 }
 
-function object(type: GraphQLObjectType, { nodes, fieldsOf }: Slot): Complete {
+function object(type: GraphQLObjectType, { nodes, fieldsOf }: FieldDetails): Complete {
   let fields: readonly FieldPlan[] | null = null;
-  const complete: Complete = (value, place) => {
+  const complete: Complete = (value, pending) => {
     fields ??= fieldsOf(type);
-    return executeFields(fields, value, place);
+    return executeFields(fields, value, pending);
   };
   const { isTypeOf } = type;
-  if (!isTypeOf) return (value, place) => (isAbsent(value) ? null : complete(value, place));
-  const completeIf = (isOfType: unknown, value: unknown, place: Place) => {
+  if (!isTypeOf) return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
+  const completeIf = (isOfType: unknown, value: unknown, pending: PendingField) => {
     if (!isOfType) throw new GraphQLError(`Expected value of type "${type.name}".`, { nodes });
-    return complete(value, place);
+    return complete(value, pending);
   };
-  return (value, place) => {
+  return (value, pending) => {
     if (isAbsent(value)) return null;
-    const isOfType = isTypeOf(value, place.execution.context, place.info);
+    const isOfType = isTypeOf(value, pending.execution.context, pending.info);
     return isPromise(isOfType)
-      ? place.wait(isOfType, (resolved) => completeIf(resolved, value, place))
-      : completeIf(isOfType, value, place);
+      ? pending.awaitValue(isOfType, (resolved) => completeIf(resolved, value, pending))
+      : completeIf(isOfType, value, pending);
   };
 }
 
-function abstract(type: GraphQLAbstractType, slot: Slot): Complete {
+function abstract(type: GraphQLAbstractType, details: FieldDetails): Complete {
   const resolveType = type.resolveType ?? defaultTypeResolver;
   const objects = new Map<string, Complete>();
   /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
@@ -119,64 +119,64 @@ function abstract(type: GraphQLAbstractType, slot: Slot): Complete {
     if (known !== undefined) return known;
     const named = typeof name === 'string' ? schema.getType(name) : undefined;
     if (!isObjectType(named) || !schema.isSubType(type, named)) {
-      const at = `${slot.parentType.name}.${slot.field.name}`;
+      const at = `${details.parentType.name}.${details.field.name}`;
       throw new GraphQLError(
         `Abstract type "${type.name}" must resolve to one of its object types at runtime for field "${at}".`,
-        { nodes: slot.nodes },
+        { nodes: details.nodes },
       );
     }
-    const complete = object(named, slot);
+    const complete = object(named, details);
     objects.set(named.name, complete);
     return complete;
   };
-  return (value, place) => {
+  return (value, pending) => {
     if (isAbsent(value)) return null;
-    const name = resolveType(value, place.execution.context, place.info, type);
+    const name = resolveType(value, pending.execution.context, pending.info, type);
     return isPromise(name)
-      ? place.wait(name, (resolved) => objectNamed(resolved, place)(value, place))
-      : objectNamed(name, place)(value, place);
+      ? pending.awaitValue(name, (resolved) => objectNamed(resolved, pending)(value, pending))
+      : objectNamed(name, pending)(value, pending);
   };
 }
 
-function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
+function list(type: GraphQLList<GraphQLOutputType>, details: FieldDetails): Complete {
   const itemType = type.ofType;
-  const entry: Slot = { ...slot, typename: undefined, isNonNull: isNonNullType(itemType) };
-  const leaf = leafCompleterOf(itemType, slot);
-  const complete = leaf ?? completerOf(itemType, entry);
+  const entry: FieldDetails = { ...details, typename: undefined, isNonNull: isNonNullType(itemType) };
+  const leaf = createLeafCompleter(itemType, details);
+  const complete = leaf ?? createCompleter(itemType, entry);
 
   /** An entry of the answer's list, or its place where it is on its way. */
-  function completeItem(item: unknown, above: Place, index: number): unknown {
+  function completeItem(item: unknown, parent: PendingField, index: number): unknown {
     // As in executeField: a leaf is completed without its place.
-    let place = leaf === null ? new Place(above.execution, above, entry, index) : undefined;
+    let pending = leaf === null ? new PendingField(parent.execution, parent, entry, index) : undefined;
     try {
       if (leaf !== null && !isPromise(item)) return leaf(item);
-      place ??= new Place(above.execution, above, entry, index);
-      return isPromise(item) ? place.wait(item, complete) : complete(item, place);
+      pending ??= new PendingField(parent.execution, parent, entry, index);
+      return isPromise(item) ? pending.awaitValue(item, complete) : complete(item, pending);
     } catch (error) {
-      place ??= new Place(above.execution, above, entry, index);
-      return place.fail(error);
+      pending ??= new PendingField(parent.execution, parent, entry, index);
+      return pending.handleFieldError(error);
     }
   }
 
-  return (value, place) => {
+  return (value, pending) => {
     if (isAbsent(value)) return null;
     if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
       throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${slot.parentType.name}.${slot.field.name}".`,
+        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
       );
-    const { budget } = place.execution;
+    const { budget } = pending.execution;
     const isCounted = Array.isArray(value);
     const completed: unknown[] = [];
-    let missing = 0;
+    let outstanding = 0;
     let bytes = 0;
     try {
       if (isCounted) budget.spendValues(value.length);
       for (const item of value as Iterable<unknown>) {
         if (!isCounted) budget.spendValues(1);
-        const done = completeItem(item, place, completed.length);
-        if (done instanceof Place) {
+        const done = completeItem(item, pending, completed.length);
+        if (done instanceof PendingField) {
           completed.push(done.members);
-          missing++;
+          outstanding++;
         } else {
           if (typeof done === 'string') bytes += done.length;
           completed.push(done);
@@ -188,7 +188,7 @@ function list(type: GraphQLList<GraphQLOutputType>, slot: Slot): Complete {
       ignoreRejections(value as Iterable<unknown>);
       throw error;
     }
-    return place.hold(completed, missing);
+    return pending.awaitMembers(completed, outstanding);
   };
 }
 

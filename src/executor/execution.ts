@@ -2,9 +2,9 @@ import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValue
 import { type AnswerBudget, nameBytes } from './answer-budget.ts';
 import { attempt, type FieldPlan, type OperationPlan } from './compile.ts';
 import type { ExecuteOptions } from './executor.ts';
-import { Place } from './place.ts';
+import { PendingField } from './pending-field.ts';
+import { type Data, PendingRoot, PendingValue } from './pending-value.ts';
 import { Turns } from './turns.ts';
-import { type Data, Root, Whole } from './whole.ts';
 
 export interface ExecutionOptions {
   readonly plan: OperationPlan;
@@ -25,7 +25,7 @@ export class Execution {
   /** The answer is given: what is still on its way has nobody to be completed for. */
   isOver = false;
   /** The root fields that are being executed. */
-  root: Root | null = null;
+  root: PendingRoot | null = null;
   readonly #options: ExecuteOptions;
   readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
 
@@ -52,7 +52,7 @@ export class Execution {
   stop(error: GraphQLError): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.root?.giveUp(error);
+    this.root?.propagateError(error);
   }
 
   /** The same, where nobody waits for the answer. What a mutation has begun runs to its end. */
@@ -80,14 +80,17 @@ export class Execution {
 
 /** Fields of the root, or a promise of them. Errors: GraphQLError, where null may not be. */
 export function executeRoot(execution: Execution, fields: readonly FieldPlan[]): Data | Promise<Data> {
-  const root = new Root(execution);
+  const root = new PendingRoot(execution);
   execution.root = root;
   const data = executeFields(fields, undefined, root);
-  return data instanceof Whole ? root.settled() : data;
+  return data instanceof PendingValue ? root.completed() : data;
 }
 
 /** The fields of a mutation: each begins when the one before has ended. */
-export async function executeInTurn(execution: Execution, fields: readonly FieldPlan[]): Promise<Data> {
+export async function executeFieldsSerially(
+  execution: Execution,
+  fields: readonly FieldPlan[],
+): Promise<Data> {
   const data = execution.newObject();
   for (const field of fields) {
     // What is below a null goes on, and may have ended the execution: nothing more is begun then.
@@ -98,57 +101,67 @@ export async function executeInTurn(execution: Execution, fields: readonly Field
 }
 
 /** The selected fields of an object; what holds it, where some are on their way. Errors: where null may not be. */
-export function executeFields(fields: readonly FieldPlan[], source: unknown, above: Whole): Data | Whole {
-  const { execution } = above;
+export function executeFields(
+  fields: readonly FieldPlan[],
+  source: unknown,
+  parent: PendingValue,
+): Data | PendingValue {
+  const { execution } = parent;
   const { budget } = execution;
   budget.spendValues(fields.length);
   const data = execution.newObject();
-  let missing = 0;
+  let outstanding = 0;
   let bytes = 0;
   for (const field of fields) {
-    const value = field.constant ?? executeField(field, source, above);
+    const value = field.constant ?? executeField(field, source, parent);
     bytes += field.name.length + nameBytes;
     // What is on its way has its name already: the answer's order is that of the operation.
-    if (value instanceof Whole) {
+    if (value instanceof PendingValue) {
       data[field.name] = value.members;
-      missing++;
+      outstanding++;
     } else {
       if (typeof value === 'string') bytes += value.length;
       data[field.name] = value;
     }
   }
   budget.spendBytes(bytes);
-  return above.hold(data, missing);
+  return parent.awaitMembers(data, outstanding);
 }
 
 /** The value of one field, or its place where it is on its way; null where it failed. Errors: where null may not be. */
-function executeField(field: FieldPlan, source: unknown, above: Whole): unknown {
-  const { execution } = above;
+function executeField(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
+  const { execution } = parent;
   const { leaf } = field;
   // A leaf is completed without its place, which few of them need.
-  let place = leaf === null || field.takesInfo ? new Place(execution, above, field, field.name) : undefined;
+  let pending =
+    leaf === null || field.takesInfo ? new PendingField(execution, parent, field, field.name) : undefined;
   try {
     const value =
       field.resolve === null
-        ? propertyOf(field, source, above)
-        : field.resolve(source, execution.argumentsOf(field), execution.context, place as Place);
+        ? propertyOf(field, source, parent)
+        : field.resolve(source, execution.argumentsOf(field), execution.context, pending as PendingField);
     if (leaf !== null && !isPromise(value)) return leaf(value);
-    place ??= new Place(execution, above, field, field.name);
-    return isPromise(value) ? place.wait(value, field.complete) : field.complete(value, place);
+    pending ??= new PendingField(execution, parent, field, field.name);
+    return isPromise(value) ? pending.awaitValue(value, field.complete) : field.complete(value, pending);
   } catch (error) {
-    place ??= new Place(execution, above, field, field.name);
-    return place.fail(error);
+    pending ??= new PendingField(execution, parent, field, field.name);
+    return pending.handleFieldError(error);
   }
 }
 
 /** What stands for a resolver, where a field has none. */
-function propertyOf(field: FieldPlan, source: unknown, above: Whole): unknown {
-  const { execution } = above;
+function propertyOf(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
+  const { execution } = parent;
   const given = execution.argumentsOf(field);
   if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
   const property: unknown = (source as Data)[field.field.name];
   if (typeof property !== 'function') return property;
-  return property.call(source, given, execution.context, new Place(execution, above, field, field.name));
+  return property.call(
+    source,
+    given,
+    execution.context,
+    new PendingField(execution, parent, field, field.name),
+  );
 }
 
 /** Promises among these, and in lists among them, may be rejected: nobody waits for them any more. */

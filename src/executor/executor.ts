@@ -56,7 +56,7 @@ export interface PreparedOperation {
 }
 
 /** How many plans an operation keeps: those of the combinations of what @skip and @include decide that came last. */
-export const mostPlans = 2;
+export const maxPlans = 2;
 
 /**
  * Prepares an operation to be run again and again; each combination of what @skip and @include decide has a plan of its
@@ -64,7 +64,7 @@ export const mostPlans = 2;
  */
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
-  const { conditions, isPlain, namesPrototype } = surveyOf(document);
+  const { conditions, isPlain, namesPrototype } = analyseDocument(document);
   const isInterpreted = options.isInterpreted === true || operation.operation === 'subscription' || !isPlain;
   const fragments = fragmentsOf(document);
   const plans = new Map<string, OperationPlan | GraphQLError>();
@@ -99,7 +99,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
           }),
         );
         const [oldest] = plans.keys();
-        if (plans.size === mostPlans && oldest !== undefined) plans.delete(oldest);
+        if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
         plans.set(key, plan);
       }
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
@@ -116,7 +116,7 @@ interface Survey {
   readonly namesPrototype: boolean;
 }
 
-function surveyOf(document: DocumentNode): Survey {
+function analyseDocument(document: DocumentNode): Survey {
   const conditions = new Set<string>();
   let isPlain = true;
   let namesPrototype = false;

@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { AnswerLimitError, boundErrors } from './answer-budget.ts';
-import { type Execution, executeInTurn, executeRoot } from './execution.ts';
-import type { Data } from './whole.ts';
+import { type Execution, executeFieldsSerially, executeRoot } from './execution.ts';
+import type { Data } from './pending-value.ts';
 
 /** Executes a plan. Never throws and never rejects. */
 export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
@@ -25,7 +25,10 @@ export function run(execution: Execution): ExecutionResult | Promise<ExecutionRe
     }
   };
   try {
-    const data = (operation.operation === 'mutation' ? executeInTurn : executeRoot)(execution, fields);
+    const data = (operation.operation === 'mutation' ? executeFieldsSerially : executeRoot)(
+      execution,
+      fields,
+    );
     return data instanceof Promise ? data.then(answer, fail) : answer(data);
   } catch (error) {
     return fail(error);

@@ -23,12 +23,12 @@ export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragment
 /** A selection for which it is worked out once what does not change from one execution to the next. */
 export interface PreparedSelection {
   /** The same object each time, for what is worked out of the selection to be kept with. */
-  readonly slot: object;
+  readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The arguments of one of these fields. Errors: GraphQLError. */
   argumentsOf(field: SelectedField): Readonly<Record<string, unknown>>;
   /** What is selected below one of these fields. */
-  below(field: SelectedField): Selection;
+  subselection(field: SelectedField): Selection;
 }
 
 /** A document's fragments by their names. */
@@ -108,8 +108,8 @@ export function argumentsOf(field: SelectedField, selection: Selection): Readonl
 }
 
 /** What is selected below a selected field. */
-export function selectionBelow(field: SelectedField, selection: Selection): Selection {
-  if (selection.prepared) return selection.prepared.below(field);
+export function subselectionOf(field: SelectedField, selection: Selection): Selection {
+  if (selection.prepared) return selection.prepared.subselection(field);
   const { schema, fragments, variableValues } = selection;
   return { schema, fragments, variableValues, fieldNodes: field.nodes };
 }

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { type CallInput, nameOf } from '../bank/call.ts';
+import { type CallInput, requestKey } from '../bank/request.ts';
 import { getAccountsScope } from '../contract/account.ts';
 import { type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
 import { getCustomer } from '../contract/customer.ts';
@@ -34,8 +34,8 @@ export type ReadOperation = <T extends ReadableOperation>(
 ) => Promise<Answer<T>>;
 
 /** A read that is asked for, and what tells it apart from others. */
-interface Asked {
-  readonly name: string;
+interface QueuedRead {
+  readonly key: string;
   readonly read: () => Promise<unknown>;
 }
 
@@ -60,12 +60,15 @@ const query = <Body>(key: Query<Body>) => key.query;
  */
 export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => void) => void) {
   // What was asked for before is answered from here: DataLoader would make a batch, and a promise, of the question alone.
-  const asked = new Map<string, Promise<unknown>>();
-  const reads = new DataLoader<Asked, unknown, string>(async (batch) => batch.map(({ read }) => read()), {
-    cacheKeyFn: ({ name }) => name,
-    cacheMap: asked,
-    ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
-  });
+  const cache = new Map<string, Promise<unknown>>();
+  const reads = new DataLoader<QueuedRead, unknown, string>(
+    async (batch) => batch.map(({ read }) => read()),
+    {
+      cacheKeyFn: ({ key }) => key,
+      cacheMap: cache,
+      ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
+    },
+  );
   const loader = <T extends ReadableOperation, Key>(
     operation: T,
     idsOf: (key: Key) => PathIds<T>,
@@ -74,10 +77,10 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
     load(key) {
       const ids = idsOf(key);
       const body = bodyOf?.(key);
-      const name = nameOf(operation, ids, body);
-      const input = { ids, body, name };
+      const name = requestKey(operation, ids, body);
+      const input = { ids, body, key: name };
       // Reads are named by their operation, so that the answer is one of this operation's.
-      return (asked.get(name) ?? reads.load({ name, read: () => read(operation, input) })) as Promise<
+      return (cache.get(name) ?? reads.load({ key: name, read: () => read(operation, input) })) as Promise<
         Answer<T>
       >;
     },

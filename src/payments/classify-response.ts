@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { WireReply } from '../bank/wire.ts';
+import type { HttpResponse } from '../bank/http/http-message.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { readableAnswer, recordsOf } from './readable-answer.ts';
@@ -35,7 +35,7 @@ export const defaultRejectedStatuses: ReadonlySet<number> = new Set([...refusedW
 
 /** What the bank's answer to a payment means: the table in docs/payments.md. In doubt it is UNKNOWN. */
 export function classifyPaymentResponse(
-  { status, body }: Pick<WireReply, 'status' | 'body'>,
+  { status, body }: Pick<HttpResponse, 'status' | 'body'>,
   options: ClassifyOptions,
 ): PaymentVerdict {
   const said = readBody(body);
@@ -77,7 +77,7 @@ interface Body {
 const unreadable: Body = { kind: 'unreadable', value: undefined };
 
 /** The longest text that is taken for a status, in bytes. */
-const longestStatus = 64;
+const maxStatus = 64;
 
 function readBody(body: Buffer): Body {
   if (!isUtf8(body)) return unreadable;
@@ -90,7 +90,7 @@ function readBody(body: Buffer): Body {
     return { kind: 'json', value: parseExactJson(text) };
   } catch {
     // What begins like JSON or markup is half of something, and a status is plain words.
-    const isStatus = Buffer.byteLength(text) <= longestStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
+    const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
     return isStatus ? { kind: 'text', value: text } : unreadable;
   }
 }

@@ -1,5 +1,5 @@
-import { type PaymentEnd, writeEnd } from './unwritten-end.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+import { type PaymentEnd, writeEnd } from './unwritten-end.ts';
 
 /** An end that the store has not taken yet, and the record as it will be then. */
 interface UnwrittenEnd {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { badUserInput } from '../bank/error.ts';
-import { accountRefBody, moneyBody, text } from '../contract/shapes.ts';
+import { accountRefBody, moneyBody, text } from '../contract/common-schemas.ts';
+import { badUserInput } from '../errors.ts';
 import type { PaymentRecord } from './store.ts';
 
 /** Who pays (the path's account), who is paid, and how much. */

@@ -1,4 +1,4 @@
-import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../bank/error.ts';
+import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../errors.ts';
 import { type PaymentRecord, StoreUnavailable } from './store.ts';
 
 /** How long a client waits before it asks a store again that could not be reached, in seconds. */
@@ -93,7 +93,7 @@ export async function withStoreErrors<T>(
 }
 
 /** Errors: BAD_USER_INPUT for an idempotency key that is none; nothing is sent for it. */
-export function checkKey(idempotencyKey: string): void {
+export function validateIdempotencyKey(idempotencyKey: string): void {
   if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
     throw badUserInput(
       'idempotencyKey has to be 1 to 255 printable ASCII characters, chosen anew for each intended payment.',

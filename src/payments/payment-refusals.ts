@@ -1,5 +1,5 @@
-import { BankqlError, type ErrorCode } from '../bank/error.ts';
-import type { Payments } from './payments.ts';
+import { BankqlError, type ErrorCode } from '../errors.ts';
+import type { PaymentService } from './service.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
 
 /** Why bankql did not send a payment, for a metric. */
@@ -32,10 +32,10 @@ function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRe
 
 /** Payments, with each that is not sent told to `onRefusal`, which must not throw. Errors: as the payments'. */
 export function observeRefusals(
-  payments: Payments,
+  payments: PaymentService,
   store: Pick<PaymentStore, 'loss'>,
   onRefusal: (why: PaymentRefusal) => void,
-): Payments {
+): PaymentService {
   return {
     ...payments,
     async pay(operation, intent) {

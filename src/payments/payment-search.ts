@@ -1,5 +1,5 @@
 import type { EndWriter } from './end-writer.ts';
-import { hashCaller, idempotencyKeyOf, isOf, type Payer } from './payment-record.ts';
+import { belongsTo, hashCaller, idempotencyKeyOf, type Payer } from './record.ts';
 import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 
 /** Which of a caller's own payments are asked for. */
@@ -16,23 +16,23 @@ export interface OwnPayment {
 }
 
 /** How many records of a caller are looked at, at most: those of other subscription keys are passed over. */
-const mostRead = 5000;
+const maxRead = 5000;
 
 /** A payer's own payments, newest first. Errors of what it makes: StoreUnavailable. */
 export function createPaymentSearch(store: PaymentStore, ends: EndWriter, now: () => number) {
   return async (payer: Payer, { states, limit }: OwnPaymentsQuery): Promise<readonly OwnPayment[]> => {
     const caller = hashCaller(store.secret, ...payer.caller);
-    for (let readLimit = Math.min(limit, mostRead); ; readLimit = Math.min(readLimit * 4, mostRead)) {
+    for (let readLimit = Math.min(limit, maxRead); ; readLimit = Math.min(readLimit * 4, maxRead)) {
       const found = await store.search(
         // What this process knows better than the store may be in another state there.
         { caller, states: ends.unwritten === 0 ? states : undefined, newestFirst: true, limit: readLimit },
         now(),
       );
       const own = found
-        .filter((record) => isOf(payer, record))
+        .filter((record) => belongsTo(payer, record))
         .map((record) => ends.latest(record))
         .filter(({ state }) => states === undefined || states.includes(state));
-      if (own.length < limit && found.length === readLimit && readLimit < mostRead) continue;
+      if (own.length < limit && found.length === readLimit && readLimit < maxRead) continue;
       return own
         .slice(0, limit)
         .map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));

@@ -1,10 +1,10 @@
-import { checkAnswer } from '../bank/answer.ts';
+import { validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 
 /** How long a text of a stored answer may be, in characters, and all of it; what is longer is cut, and what is more is left out. */
-const longestText = 4000;
-const longestAnswer = 32_000;
+const maxText = 4000;
+const maxAnswer = 32_000;
 
 /**
  * The records in what the bank said of a payment, whatever shape it has: the list under the envelope's key, a bare list, an
@@ -44,7 +44,7 @@ export function readableAnswer(
   const [receipt = null, ...others] = records;
   if (!hasMembers(receipt) || others.length > 0) return null;
   const text = write(receipt, secrets);
-  return text.length > longestAnswer ? null : text;
+  return text.length > maxAnswer ? null : text;
 }
 
 /**
@@ -53,7 +53,7 @@ export function readableAnswer(
 export function readStoredAnswer<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
   if (text === null) return null;
   try {
-    return checkAnswer(operation, parseExactJson(text), { operation: operation.id }).answer;
+    return validateResponse(operation, parseExactJson(text), { operation: operation.id }).answer;
   } catch {
     // The payment's end stands, however broken the bank's words are.
     return null;
@@ -69,7 +69,7 @@ function write(record: object | null, secrets: readonly string[]): string {
   return JSON.stringify(record, (_name, member) => {
     if (typeof member !== 'string') return member;
     const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), member);
-    return clean.slice(0, longestText).replace(/\p{Cs}$/u, '');
+    return clean.slice(0, maxText).replace(/\p{Cs}$/u, '');
   });
 }
 
@@ -77,7 +77,7 @@ function whatFits(texts: readonly string[]): readonly string[] {
   let length = 0;
   return texts.filter((text) => {
     length += text.length + 1;
-    return length <= longestAnswer;
+    return length <= maxAnswer;
   });
 }
 

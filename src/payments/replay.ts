@@ -1,6 +1,6 @@
-import { BankqlError, isErrorCode } from '../bank/error.ts';
+import { BankqlError, isErrorCode } from '../errors.ts';
+import type { PaymentOperation, PaymentResult } from './payment.ts';
 import { outcomeUnknown } from './payment-errors.ts';
-import type { Paid, PaymentOperation } from './payments.ts';
 import { readStoredAnswer } from './readable-answer.ts';
 import type { PaymentRecord } from './store.ts';
 
@@ -10,7 +10,7 @@ export function replay<T extends PaymentOperation>(
   earlier: PaymentRecord,
   fingerprint: string,
   idempotencyKey: string,
-): Paid<T> {
+): PaymentResult<T> {
   const details = { operation: earlier.operation, trackId: earlier.trackId, idempotencyKey };
   if (earlier.fingerprint !== fingerprint) {
     throw new BankqlError(

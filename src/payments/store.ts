@@ -136,7 +136,7 @@ export interface PaymentStore {
    */
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
   /** Forgets a PENDING record of this attempt: there is proof that nothing was sent. True where it did. */
-  reopen(id: string, trackId: string): Promise<boolean>;
+  release(id: string, trackId: string): Promise<boolean>;
   /** The record with this id, treated as `begin` treats it; null where there is none. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
   /** The records that a query asks for. By state, by caller, and by id, it is answered from an index. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AuditEntry, auditEntry } from './payment-record.ts';
+import { type AuditEntry, auditEntry } from './record.ts';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
 
 /** How a payment ended, as a store is told of it. */
@@ -15,7 +15,7 @@ export interface PaymentEnd {
 
 /** Writes a payment's end. Shape: false where the record is no longer this attempt's to end. Errors: StoreUnavailable. */
 export const writeEnd = (store: PaymentStore, { id, trackId, outcome, at }: PaymentEnd): Promise<boolean> =>
-  outcome === null ? store.reopen(id, trackId) : store.finish(id, trackId, outcome, at);
+  outcome === null ? store.release(id, trackId) : store.finish(id, trackId, outcome, at);
 
 /** The line of the audit log that keeps an end which the store could not take before the process ended. */
 export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: PaymentEnd): AuditEntry => ({

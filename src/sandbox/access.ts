@@ -1,32 +1,32 @@
 import type { Account } from '../contract/account.ts';
 import type { Database } from './database.ts';
-import { Refusal } from './refusal.ts';
+import { HttpError } from './http-error.ts';
 
 /** The views that the sandbox knows; an account may offer fewer of them (`views_available`). */
 export const views: readonly string[] = ['owner', 'public'];
 
-/** Errors: Refusal 404. */
+/** Errors: HttpError 404. */
 export function accountOf(database: Database, accountId: string): Account {
   const account = database.accounts.get(accountId);
-  if (!account) throw new Refusal(404, `There is no account ${accountId}`);
+  if (!account) throw new HttpError(404, `There is no account ${accountId}`);
   return account;
 }
 
 /**
  * An account that the caller owns.
- * Errors: Refusal 404 where there is none with this id, 403 where it is another's.
+ * Errors: HttpError 404 where there is none with this id, 403 where it is another's.
  */
 export function ownAccount(database: Database, accountId: string, caller: string | null): Account {
   const account = accountOf(database, accountId);
   if (caller === null || !account.owners?.includes(caller)) {
-    throw new Refusal(403, `The account ${accountId} is another's`);
+    throw new HttpError(403, `The account ${accountId} is another's`);
   }
   return account;
 }
 
 /**
  * An account as named by a path with a view.
- * Errors: Refusal 404 where the account has no such view, 403 where the caller may not see it: `public` is
+ * Errors: HttpError 404 where the account has no such view, 403 where the caller may not see it: `public` is
  *         for everybody, `owner` for the account's owners.
  */
 export function viewedAccount(
@@ -36,14 +36,14 @@ export function viewedAccount(
 ): Account {
   const account = accountOf(database, ids.ACCOUNT_ID);
   if (!account.views_available?.includes(ids.VIEW_ID)) {
-    throw new Refusal(404, `The account ${ids.ACCOUNT_ID} has no view ${ids.VIEW_ID}`);
+    throw new HttpError(404, `The account ${ids.ACCOUNT_ID} has no view ${ids.VIEW_ID}`);
   }
   return ids.VIEW_ID === 'public' ? account : ownAccount(database, ids.ACCOUNT_ID, caller);
 }
 
 /**
  * The account of a path whose data only its owners see: counterparties, transactions, transaction requests.
- * Errors: as viewedAccount, and Refusal 403 for the view `public`, whoever asks.
+ * Errors: as viewedAccount, and HttpError 403 for the view `public`, whoever asks.
  */
 export function ownerView(
   database: Database,
@@ -51,6 +51,6 @@ export function ownerView(
   caller: string | null,
 ): Account {
   const account = viewedAccount(database, ids, caller);
-  if (ids.VIEW_ID !== 'owner') throw new Refusal(403, `The view ${ids.VIEW_ID} does not show this`);
+  if (ids.VIEW_ID !== 'owner') throw new HttpError(403, `The view ${ids.VIEW_ID} does not show this`);
   return account;
 }

@@ -1,24 +1,24 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Auth } from '../contract/operation.ts';
+import { HttpError } from './http-error.ts';
 import { authProvider, callers, subscriptionKey } from './identity.ts';
-import { Refusal } from './refusal.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Checks the subscription key: the header's, or where there is no header the query's.
- * Errors: Refusal 401 where it is missing, given twice, or unknown.
+ * Errors: HttpError 401 where it is missing, given twice, or unknown.
  */
 export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSearchParams): void {
   const given = headers['ocp-apim-subscription-key'] ?? query.getAll('subscription-key').join();
-  if (given === '') throw new Refusal(401, 'The subscription key is missing');
-  if (given !== subscriptionKey) throw new Refusal(401, 'The subscription key is not known');
+  if (given === '') throw new HttpError(401, 'The subscription key is missing');
+  if (given !== subscriptionKey) throw new HttpError(401, 'The subscription key is not known');
 }
 
 /**
  * Who calls, as far as an operation takes auth headers.
  * Shape:  the caller's customer id; null where the operation takes no auth headers, or may go without them.
- * Errors: Refusal 403 where headers are missing that it requires, or name nobody whom the bank knows.
+ * Errors: HttpError 403 where headers are missing that it requires, or name nobody whom the bank knows.
  */
 export function callerOf(auth: Auth, headers: IncomingHttpHeaders): string | null {
   if (auth === 'none') return null;
@@ -26,18 +26,18 @@ export function callerOf(auth: Auth, headers: IncomingHttpHeaders): string | nul
   const id = headers['auth-id'];
   if (!provider && !id && auth === 'optional') return null;
   if (!provider || !id) {
-    throw new Refusal(403, `The header ${provider ? 'Auth-ID' : 'Auth-Provider-Name'} is missing`);
+    throw new HttpError(403, `The header ${provider ? 'Auth-ID' : 'Auth-Provider-Name'} is missing`);
   }
   if (provider !== authProvider || typeof id !== 'string' || !callers.includes(id)) {
-    throw new Refusal(403, 'The bank does not know this caller');
+    throw new HttpError(403, 'The bank does not know this caller');
   }
   return id;
 }
 
-/** Errors: Refusal 400 where the `Track-ID` is missing or no UUID. */
+/** Errors: HttpError 400 where the `Track-ID` is missing or no UUID. */
 export function checkTrackId(headers: IncomingHttpHeaders): void {
   const given = headers['track-id'];
   if (typeof given !== 'string' || !uuid.test(given)) {
-    throw new Refusal(400, given ? 'The header Track-ID is not a UUID' : 'The header Track-ID is missing');
+    throw new HttpError(400, given ? 'The header Track-ID is not a UUID' : 'The header Track-ID is missing');
   }
 }

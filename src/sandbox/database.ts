@@ -8,7 +8,7 @@ import { type OtherAccount, otherAccount } from '../contract/other-account.ts';
 import { type ProductBody, productBody } from '../contract/product.ts';
 import { type Transaction, transaction } from '../contract/transaction.ts';
 import { type TransactionRequest, transactionRequest } from '../contract/transaction-request.ts';
-import { type Parts, parts, type Records, records } from './records.ts';
+import { type ChildRecords, childRecords, type Records, records } from './records.ts';
 
 /** Goes up with every change of the tables or the seed: a file of another version is refused. */
 const version = 1;
@@ -48,15 +48,15 @@ export interface Database {
   /** As they were put: `bank_id` is one string, and each answer gives it the form that it needs. */
   readonly products: Records<ProductBody>;
   /** By account id. */
-  readonly otherAccounts: Parts<OtherAccount>;
+  readonly otherAccounts: ChildRecords<OtherAccount>;
   /** By account id: a transfer within the bank is one transaction id with a record on either side. */
-  readonly transactions: Parts<Transaction>;
+  readonly transactions: ChildRecords<Transaction>;
   /** By account id. */
-  readonly transactionRequests: Parts<TransactionRequest>;
+  readonly transactionRequests: ChildRecords<TransactionRequest>;
   /** By customer id. */
-  readonly messages: Parts<Message>;
+  readonly messages: ChildRecords<Message>;
   /** By metadata id, which several entries share. */
-  readonly metadata: Parts<MetadataEntry>;
+  readonly metadata: ChildRecords<MetadataEntry>;
   /** The next id of its kind, such as `tx-0001`. */
   nextId(prefix: string): string;
   /** Runs the work as one database transaction: all of it stays, or nothing where it throws. */
@@ -74,11 +74,11 @@ function tables(db: DatabaseSync): Database {
     accounts: records(db, 'accounts', account),
     branches: records(db, 'branches', branch),
     products: records(db, 'products', productBody),
-    otherAccounts: parts(db, 'other_accounts', otherAccount),
-    transactions: parts(db, 'transactions', transaction),
-    transactionRequests: parts(db, 'transaction_requests', transactionRequest),
-    messages: parts(db, 'messages', message),
-    metadata: parts(db, 'metadata', metadataEntry),
+    otherAccounts: childRecords(db, 'other_accounts', otherAccount),
+    transactions: childRecords(db, 'transactions', transaction),
+    transactionRequests: childRecords(db, 'transaction_requests', transactionRequest),
+    messages: childRecords(db, 'messages', message),
+    metadata: childRecords(db, 'metadata', metadataEntry),
     nextId: (prefix) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
     atomically: (work) => atomically(db, work),
     close: () => db.close(),

@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { HttpError } from './http-error.ts';
 
 /**
  * Exact arithmetic on the text of a JSON number: `units` divided by ten to the power of `scale`. A result has
@@ -50,12 +50,12 @@ export function compare(left: string, right: string): number {
 
 /**
  * Checks an amount of a request before it is reckoned with: "1e999999999" is a short text and a huge number.
- * Errors: Refusal 400 where it has more than 30 digits before the point, or more than 18 behind it.
+ * Errors: HttpError 400 where it has more than 30 digits before the point, or more than 18 behind it.
  */
 export function checkDigits(field: string, text: string): void {
   const [, , whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   const shift = Number(exponent);
   if (whole.length + shift > 30 || fraction.length - shift > 18 || whole.length + fraction.length > 48) {
-    throw new Refusal(400, `${field}: the bank keeps 30 digits before the point and 18 behind it`);
+    throw new HttpError(400, `${field}: the bank keeps 30 digits before the point and 18 behind it`);
   }
 }

@@ -21,31 +21,31 @@ export interface Faults {
 const chance = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
 
 /** A fault with what it remembers. */
-function follow(fault: Fault, position: number) {
+function track(fault: Fault, position: number) {
   // Counted by operation, so that the nth call of one fares the same however calls of others run beside it.
   const calls = new Map<OperationId, number>();
-  let struck = 0;
+  let hits = 0;
   return {
     fault,
-    state: (): FaultState => ({ ...fault, struck }),
+    state: (): FaultState => ({ ...fault, struck: hits }),
     strikes(operation: OperationId): boolean {
       if (fault.operation !== '*' && fault.operation !== operation) return false;
-      if (struck === fault.count) return false;
+      if (hits === fault.count) return false;
       const call = (calls.get(operation) ?? 0) + 1;
       calls.set(operation, call);
       if (chance(`${position} ${fault.kind} ${operation} ${call}`) >= fault.rate) return false;
-      struck += 1;
+      hits += 1;
       return true;
     },
   };
 }
 
 export function createFaults(initial: readonly Fault[]): Faults {
-  let followed = initial.map(follow);
+  let followed = initial.map(track);
   return {
     list: () => followed.map(({ state }) => state()),
     replace(faults) {
-      followed = faults.map(follow);
+      followed = faults.map(track);
     },
     draw(operation) {
       const drawn: Fault[] = [];

@@ -19,6 +19,6 @@ export interface Call<Id extends OperationId> {
 /**
  * What the bank does for one operation: the answer without its envelope. It is synchronous, and one database
  * transaction where the operation is no read.
- * Errors: Refusal.
+ * Errors: HttpError.
  */
 export type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;

@@ -43,7 +43,7 @@ export function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>)
 }
 
 /** Records that belong to another record, in the order in which they were first put. */
-export interface Parts<T> {
+export interface ChildRecords<T> {
   /** Undefined where the owner has no such record. */
   get(ownerId: string, id: string): T | undefined;
   of(ownerId: string): T[];
@@ -51,7 +51,7 @@ export interface Parts<T> {
   put(ownerId: string, id: string | null, record: T): void;
 }
 
-export function parts<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): Parts<T> {
+export function childRecords<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): ChildRecords<T> {
   const read = reader(shape);
   const one = db.prepare(`SELECT record FROM ${table} WHERE owner_id = ? AND id = ?`);
   const every = db.prepare(`SELECT record FROM ${table} WHERE owner_id = ? ORDER BY position`);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Refusal } from './refusal.ts';
+import { HttpError } from './http-error.ts';
 
 /**
  * The text's JSON value, with the digits of every `amount` as text, as `parseExactJson` gives them. Unlike
@@ -8,7 +8,7 @@ import { Refusal } from './refusal.ts';
 function parseAmounts(text: string): unknown {
   return JSON.parse(text, (key, value, { source }) => {
     if (key !== 'amount') return value;
-    if (typeof value === 'string') throw new Refusal(400, 'amount: has to be a JSON number, not a string');
+    if (typeof value === 'string') throw new HttpError(400, 'amount: has to be a JSON number, not a string');
     return typeof value === 'number' ? source : value;
   });
 }
@@ -26,7 +26,7 @@ function complaint(error: z.ZodError): string {
 
 /**
  * A request's body, checked against its shape.
- * Errors: Refusal 400 where it is missing, not declared as JSON (a missing Content-Type is allowed: the
+ * Errors: HttpError 400 where it is missing, not declared as JSON (a missing Content-Type is allowed: the
  *         specification calls it optional), not JSON in UTF-8, or not what the shape allows; the text names
  *         the field.
  */
@@ -35,18 +35,18 @@ export function readBody<T extends z.ZodType>(
   contentType: string | undefined,
   bytes: unknown,
 ): z.infer<T> {
-  if (!(bytes instanceof Uint8Array) || bytes.length === 0) throw new Refusal(400, 'The body is missing');
+  if (!(bytes instanceof Uint8Array) || bytes.length === 0) throw new HttpError(400, 'The body is missing');
   if (contentType !== undefined && !/^application\/json[ \t]*(;|$)/i.test(contentType)) {
-    throw new Refusal(400, 'Content-Type: has to be application/json');
+    throw new HttpError(400, 'Content-Type: has to be application/json');
   }
   let body: unknown;
   try {
     body = parseAmounts(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(400, 'The body is not JSON');
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, 'The body is not JSON');
   }
   const checked = shape.safeParse(body);
-  if (!checked.success) throw new Refusal(400, complaint(checked.error));
+  if (!checked.success) throw new HttpError(400, complaint(checked.error));
   return checked.data;
 }

@@ -6,21 +6,21 @@ import type { Database } from './database.ts';
 import { faultHooks } from './faults/hooks.ts';
 import type { Faults } from './faults.ts';
 import { handlers } from './handlers/index.ts';
+import { HttpError } from './http-error.ts';
 import { bankId } from './identity.ts';
-import { Refusal } from './refusal.ts';
 import { readBody } from './request-body.ts';
 
 type Row = (typeof operations)[keyof typeof operations];
 type Request = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;
 
-/** The operation's answer to a request. Errors: Refusal, in the order of the checks. */
+/** The operation's answer to a request. Errors: HttpError, in the order of the checks. */
 function answer(row: Row, request: Request, database: Database): unknown {
   const { headers, params: ids } = request;
   checkSubscriptionKey(headers, new URL(request.url, 'http://sandbox').searchParams);
   const caller = callerOf(row.auth, headers);
   if (row.tracked) checkTrackId(headers);
   if (ids.BANK_ID !== undefined && ids.BANK_ID !== bankId) {
-    throw new Refusal(404, `There is no bank ${ids.BANK_ID}`);
+    throw new HttpError(404, `There is no bank ${ids.BANK_ID}`);
   }
   const body = row.body ? readBody(row.body, headers['content-type'], request.body) : undefined;
   const handle: (call: never) => unknown = handlers[row.id];

@@ -4,7 +4,7 @@ import { openDatabase } from './database.ts';
 import { addFaultRoutes, faultsPath } from './faults/routes.ts';
 import { parseFaults } from './faults/text.ts';
 import { createFaults } from './faults.ts';
-import { Refusal } from './refusal.ts';
+import { HttpError } from './http-error.ts';
 import { addRoutes } from './routes.ts';
 import { seed } from './seed.ts';
 
@@ -38,7 +38,7 @@ function sendError(reply: FastifyReply, code: number, message: string): FastifyR
 
 /** A failure's status: the refusal's, or Fastify's own for what it declines (413, a broken request). */
 function statusOf(error: Error | FastifyError): number {
-  if (error instanceof Refusal) return error.code;
+  if (error instanceof HttpError) return error.code;
   const status = 'statusCode' in error ? error.statusCode : undefined;
   // A Content-Type that is none at all is declined by Fastify itself; any other by us, with 400.
   return status === 415 ? 400 : (status ?? 500);

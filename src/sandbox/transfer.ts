@@ -1,10 +1,10 @@
 import type { Account } from '../contract/account.ts';
-import type { AccountRef, MoneyBody } from '../contract/shapes.ts';
+import type { AccountRef, MoneyBody } from '../contract/common-schemas.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
 import { add, checkDigits, compare, negate } from './decimal.ts';
+import { HttpError } from './http-error.ts';
 import { bankId } from './identity.ts';
-import { Refusal } from './refusal.ts';
 import { uuidOf } from './uuid.ts';
 
 /** A transfer whose accounts and value have been found to fit. */
@@ -16,17 +16,17 @@ export interface TransferOrder {
   readonly amount: string;
 }
 
-/** The account that a request pays to. Errors: Refusal 400 without an id, 404 where this bank has none. */
+/** The account that a request pays to. Errors: HttpError 400 without an id, 404 where this bank has none. */
 export function payeeOf(database: Database, to: AccountRef): string {
-  if (!to.account_id) throw new Refusal(400, 'to.account_id: is missing');
-  if ((to.bank_id ?? bankId) !== bankId) throw new Refusal(404, `to.bank_id: this bank is ${bankId}`);
+  if (!to.account_id) throw new HttpError(400, 'to.account_id: is missing');
+  if ((to.bank_id ?? bankId) !== bankId) throw new HttpError(404, `to.bank_id: this bank is ${bankId}`);
   accountOf(database, to.account_id);
   return to.account_id;
 }
 
 /**
  * Checks what is to move between two accounts.
- * Errors: Refusal 400 where the accounts are one, the amount is missing or not positive, or the currency is
+ * Errors: HttpError 400 where the accounts are one, the amount is missing or not positive, or the currency is
  *         not that of both; 404 where an account is unknown. A missing currency means the accounts'.
  */
 export function transferOrder(
@@ -35,15 +35,15 @@ export function transferOrder(
   toId: string,
   value: MoneyBody | undefined,
 ): TransferOrder {
-  if (fromId === toId) throw new Refusal(400, 'to.account_id: is the account that pays');
+  if (fromId === toId) throw new HttpError(400, 'to.account_id: is the account that pays');
   const amount = value?.amount;
-  if (amount === undefined) throw new Refusal(400, 'value.amount: is missing');
+  if (amount === undefined) throw new HttpError(400, 'value.amount: is missing');
   checkDigits('value.amount', amount);
-  if (compare(amount, '0') <= 0) throw new Refusal(400, 'value.amount: has to be positive');
+  if (compare(amount, '0') <= 0) throw new HttpError(400, 'value.amount: has to be positive');
   const held = accountOf(database, fromId).balance?.currency ?? '';
   const currency = value?.currency ?? held;
   for (const holds of [held, accountOf(database, toId).balance?.currency ?? '']) {
-    if (holds !== currency) throw new Refusal(400, `value.currency: an account holds ${holds}`);
+    if (holds !== currency) throw new HttpError(400, `value.currency: an account holds ${holds}`);
   }
   return { fromId, toId, currency, amount };
 }
@@ -77,12 +77,12 @@ function ensureCounterparty(database: Database, accountId: string, other: Accoun
  * Moves the money: both balances, a counterparty and a transaction on either side. The caller of this
  * function runs it within one database transaction.
  * Shape:  the transaction's id, the same on both accounts.
- * Errors: Refusal 400 where the funds do not suffice.
+ * Errors: HttpError 400 where the funds do not suffice.
  */
 export function transfer(database: Database, order: TransferOrder, text: TransferText): string {
   const from = accountOf(database, order.fromId);
   const to = accountOf(database, order.toId);
-  if (compare(from.balance?.amount ?? '0', order.amount) < 0) throw new Refusal(400, 'Insufficient funds');
+  if (compare(from.balance?.amount ?? '0', order.amount) < 0) throw new HttpError(400, 'Insufficient funds');
 
   const id = database.nextId('tx');
   const side = (account: Account, accountId: string, other: Account, otherId: string, amount: string) => {

@@ -1,10 +1,10 @@
-import { sound } from '../bank/answer.ts';
-import { checkBankId, checkId } from '../bank/path.ts';
-import type { AccountRef as AccountName, AccountRefBody } from '../contract/shapes.ts';
-import { AccountRef, accountLink } from './account.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
+import type { AccountRef as AccountName, AccountRefBody } from '../contract/common-schemas.ts';
 import { builder } from './builder.ts';
-import { facts, type Planning } from './field-facts.ts';
-import { present } from './values.ts';
+import { omitNullish } from './common-types.ts';
+import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { AccountObject, accountNode } from './nodes/account.ts';
 
 /** An account as another record names it, with what stands for the parts that it leaves out. */
 export interface NamedAccount {
@@ -15,8 +15,8 @@ export interface NamedAccount {
   readonly viewId: string;
 }
 
-export const NamedAccountRef = builder.objectRef<NamedAccount>('AccountRef');
-NamedAccountRef.implement({
+export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
+AccountRefObject.implement({
   description: 'An account named by another record.',
   fields: (t) => ({
     bankId: t.id({
@@ -30,32 +30,32 @@ NamedAccountRef.implement({
       resolve: ({ named }) => named.account_id,
     }),
     account: t.field({
-      type: AccountRef,
+      type: AccountObject,
       nullable: true,
       description:
         'Seen through the view of the record that names it, unless another is given; null where the record names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: 'Another view.' }) },
-      extensions: facts({
-        plan: (parent: NamedAccount, args: { viewId?: string | null }, planning: Planning) => {
+      extensions: fieldExtensions({
+        estimate: (parent: NamedAccount, args: { viewId?: string | null }, context: EstimateContext) => {
           const ids = accountOf(parent, args.viewId);
-          return ids === null ? null : accountLink.leadTo(ids, planning);
+          return ids === null ? null : accountNode.estimate(ids, context);
         },
       }),
       resolve: (parent, args, context, info) => {
         const ids = accountOf(parent, args.viewId);
-        return ids === null ? null : accountLink.follow(ids, context, info);
+        return ids === null ? null : accountNode.load(ids, context, info);
       },
     }),
   }),
 });
 
 function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string | null | undefined) {
-  const accountId = sound(named.account_id);
+  const accountId = unwrap(named.account_id);
   if (!accountId) return null;
   return {
-    bankId: checkBankId('a bank', sound(named.bank_id) ?? bankId),
-    accountId: checkBankId('an account', accountId),
-    viewId: checkId('viewId', otherViewId ?? viewId),
+    bankId: validateBankId('a bank', unwrap(named.bank_id) ?? bankId),
+    accountId: validateBankId('an account', accountId),
+    viewId: validateId('viewId', otherViewId ?? viewId),
   };
 }
 
@@ -68,19 +68,19 @@ export const AccountRefInput = builder.inputType('AccountRefInput', {
 });
 
 export const accountRefBody = ({ accountId, bankId }: typeof AccountRefInput.$inferInput): AccountRefBody =>
-  present({ account_id: accountId, bank_id: bankId });
+  omitNullish({ account_id: accountId, bank_id: bankId });
 
 /**
  * The same, of an account that can be asked for afterwards. `name` is the input's.
  * Errors: BAD_USER_INPUT, which names the id that is at fault and does not repeat it.
  */
-export function checkedAccountRefBody(
+export function validatedAccountRefBody(
   name: string,
   given: typeof AccountRefInput.$inferInput,
 ): AccountRefBody {
   for (const part of ['bankId', 'accountId'] as const) {
     const id = given[part];
-    if (typeof id === 'string') checkId(`${name}.${part}`, id);
+    if (typeof id === 'string') validateId(`${name}.${part}`, id);
   }
   return accountRefBody(given);
 }

@@ -1,83 +1,44 @@
-import { z } from 'zod';
-import { sound } from '../bank/answer.ts';
-import { checkBankId, checkId } from '../bank/path.ts';
-import { type Account, getAccountsScope } from '../contract/account.ts';
-import type { BankIds, ViewIds } from '../loaders/loaders.ts';
-import { BankRef, bankLink } from './bank.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
+import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds, connectionTo } from './connection.ts';
-import type { Asking } from './context.ts';
-import { CustomerRef, customerLink } from './customer.ts';
-import { createLink, fromPath, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
-import { entryOf } from './list-entry.ts';
+import { MoneyObject } from './common-types.ts';
+import { connectionFromIds } from './connection.ts';
+import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-ref.ts';
+import { type AccountNode, AccountObject, accountNode } from './nodes/account.ts';
+import { BankObject, bankNode } from './nodes/bank.ts';
+import { CustomerObject, customerNode } from './nodes/customer.ts';
 import {
   loadOtherAccounts,
   OtherAccountConnection,
   OtherAccountFilter,
   type OtherAccountFilterInput,
-  OtherAccountRef,
-  otherAccountEntry,
-  otherAccountLink,
-} from './other-account.ts';
-import { TransactionRef, transactionLink } from './transaction.ts';
+  OtherAccountObject,
+  otherAccountNode,
+  toOtherAccountNode,
+} from './nodes/other-account.ts';
+import { TransactionObject, transactionNode } from './nodes/transaction.ts';
 import {
   TransactionRequestConnection,
-  TransactionRequestRef,
-  transactionRequestEntry,
+  TransactionRequestObject,
+  toTransactionRequestItem,
 } from './transaction-request.ts';
-import { MoneyRef } from './values.ts';
-import { checkView, viewKey } from './view.ts';
 
-export type AccountNode = Linked<ViewIds, Account>;
-
-/** Accounts by bank, account id and view. Read through getAccountsScope, scope `views`. */
-export const accountLink = createLink({
-  name: 'Account',
-  key: z.tuple(viewKey),
-  toKey: ({ bankId, accountId, viewId }: AccountNode) => [bankId, accountId, viewId] as const,
-  toIds: (key) => checkView(...key),
-  read: readAccount,
-});
-
-function readAccount(ids: ViewIds, { reader }: Asking): Promise<Account> {
-  const reading = reader.loaders.accountsScope.load({ ...ids, scope: 'views' });
-  return reading.then((accounts) => accountIn(accounts, ids));
-}
-
-/** The entry with the account's id, or the only entry where it has none. */
-function accountIn(accounts: readonly Account[], { accountId }: ViewIds): Account {
-  const [only] = accounts;
-  if (accounts.length === 1 && only !== undefined && !sound(sound(only).id)) return only;
-  return entryOf(accounts, accountId, getAccountsScope);
-}
-
-/**
- * An entry of the account list: by its own id, or by the path's where the bank gave none.
- * Errors: BANK_BAD_RESPONSE where the bank gave an id that is none: it could be any account's.
- */
-export const accountEntry = ({ bankId, accountId, viewId }: ViewIds, record: Account): AccountNode => ({
-  bankId,
-  accountId: sound(record.id) || accountId,
-  viewId,
-  record,
-});
-
-export const AccountRef = builder.objectRef<AccountNode>('Account');
-AccountRef.implement({
+AccountObject.implement({
   description:
     'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(accountLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
-    accountId: t.exposeID('accountId', fromPath("REST `id`; the path's where the bank gave none.")),
-    viewId: t.exposeID('viewId', fromPath('The view through which the account is seen, from the path.')),
+    id: t.id(accountNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    accountId: t.exposeID('accountId', idFromPath("REST `id`; the path's where the bank gave none.")),
+    viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
-      type: BankRef,
+      type: BankObject,
       nullable: false,
       description: 'The bank through which the account is read. Costs no REST call.',
-      ...linkFromIds(
-        () => bankLink,
+      ...nodeFromIds(
+        () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
@@ -85,7 +46,7 @@ AccountRef.implement({
       nullable: { list: true, items: true },
       description: 'REST `bank_id`, as a list as for customers and products.',
       resolve: (account) => {
-        const bankId = sound(recordOf(account).bank_id);
+        const bankId = unwrap(recordOf(account).bank_id);
         return typeof bankId === 'string' ? [bankId] : null;
       },
     }),
@@ -115,7 +76,7 @@ AccountRef.implement({
       resolve: (account) => recordOf(account).type,
     }),
     balance: t.field({
-      type: MoneyRef,
+      type: MoneyObject,
       nullable: true,
       description: 'REST `balance`.',
       resolve: (account) => recordOf(account).balance,
@@ -131,18 +92,18 @@ AccountRef.implement({
       resolve: (account) => recordOf(account).owners,
     }),
     owners: t.field({
-      type: [CustomerRef],
+      type: [CustomerObject],
       nullable: { list: true, items: true },
       description: 'The customers that `ownerIds` names. REST: one getCustomer for each distinct owner.',
-      ...linksFromRecord(
-        () => customerLink,
+      ...nodesFromRecord(
+        () => customerNode,
         (account: AccountNode) => recordOf(account).owners,
-        ({ bankId }, customerId) => ({ bankId, customerId: checkBankId('an owner', customerId) }),
+        ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
       ),
     }),
     otherAccounts: t.connection(
       {
-        type: OtherAccountRef,
+        type: OtherAccountObject,
         nullable: true,
         description:
           'Counterparties of the account. REST: getOtherAccounts; with a filter, postOtherAccounts.',
@@ -150,22 +111,22 @@ AccountRef.implement({
           filter: t.arg({ type: OtherAccountFilter, description: 'The query body of postOtherAccounts.' }),
         },
         ...connectionFromIds(
-          (account: AccountNode, args: OtherAccountFilterInput, { reader }) =>
-            loadOtherAccounts(account, args, reader),
-          otherAccountEntry,
+          (account: AccountNode, args: OtherAccountFilterInput, { session }) =>
+            loadOtherAccounts(account, args, session),
+          toOtherAccountNode,
         ),
       },
       OtherAccountConnection,
     ),
     otherAccount: t.field({
-      type: OtherAccountRef,
+      type: OtherAccountObject,
       nullable: true,
       description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
       args: {
         otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
       },
-      ...linkFromIds(
-        () => otherAccountLink,
+      ...nodeFromIds(
+        () => otherAccountNode,
         ({ bankId, accountId, viewId }: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
           bankId,
           accountId,
@@ -177,37 +138,32 @@ AccountRef.implement({
       ),
     }),
     transaction: t.field({
-      type: TransactionRef,
+      type: TransactionObject,
       nullable: true,
       description: 'One transaction of the account. REST: getTransaction.',
       args: { transactionId: t.arg.id({ required: true, description: "The path's transaction." }) },
-      ...linkFromIds(
-        () => transactionLink,
+      ...nodeFromIds(
+        () => transactionNode,
         ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
           bankId,
           accountId,
           viewId,
-          transactionId: checkId('transactionId', transactionId),
+          transactionId: validateId('transactionId', transactionId),
         }),
       ),
     }),
     transactionRequests: t.connection(
       {
-        type: TransactionRequestRef,
+        type: TransactionRequestObject,
         nullable: true,
         description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
         ...connectionFromIds(
-          ({ bankId, accountId, viewId }: AccountNode, _args: object, { reader }) =>
-            reader.loaders.transactionsRequest.load({ bankId, accountId, viewId }),
-          transactionRequestEntry,
+          ({ bankId, accountId, viewId }: AccountNode, _args: object, { session }) =>
+            session.loaders.transactionsRequest.load({ bankId, accountId, viewId }),
+          toTransactionRequestItem,
         ),
       },
       TransactionRequestConnection,
     ),
   }),
-});
-
-export const AccountConnection = connectionTo(AccountRef, {
-  list: 'A list of accounts.',
-  entry: 'An account and its place in a list.',
 });

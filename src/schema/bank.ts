@@ -1,33 +1,30 @@
-import { z } from 'zod';
-import { checkId } from '../bank/path.ts';
+import { validateId } from '../bank/ids.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { AccountConnection, AccountRef, accountEntry, accountLink } from './account.ts';
+import { builder } from './builder.ts';
+import { mapOptional, omitNullish } from './common-types.ts';
+import { connectionFromIds } from './connection.ts';
+import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { itemId } from './list-item.ts';
+import { MessageConnection, MessageObject } from './message.ts';
+import { idFromPath, nodeFromIds } from './node-ref.ts';
+import { AccountConnection, AccountObject, accountNode, toAccountNode } from './nodes/account.ts';
+import { BankObject, bankNode } from './nodes/bank.ts';
 import {
   BranchConnection,
   BranchFilter,
   type BranchNode,
-  BranchRef,
-  branchLink,
+  BranchObject,
+  branchNode,
   loadBranches,
-} from './branch.ts';
-import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
-import { type Asking, bankIdOr, viewIdOr } from './context.ts';
-import { CustomerRef, customerLink } from './customer.ts';
-import { createLink, fromPath, linkFromIds } from './link.ts';
-import { idOf } from './list-entry.ts';
-import { MessageConnection, MessageRef } from './message.ts';
-import { ProductConnection, ProductFilter, type ProductNode, ProductRef, productLink } from './product.ts';
-import { optionally, present } from './values.ts';
-
-/** Banks by their code. There is nothing to read of one. */
-export const bankLink = createLink({
-  name: 'Bank',
-  key: z.tuple([z.string()]),
-  toKey: ({ bankId }: BankIds) => [bankId] as const,
-  toIds: ([bankId]): BankIds => ({ bankId: checkId('bankId', bankId) }),
-  read: async () => ({}),
-});
+} from './nodes/branch.ts';
+import { CustomerObject, customerNode } from './nodes/customer.ts';
+import {
+  ProductConnection,
+  ProductFilter,
+  type ProductNode,
+  ProductObject,
+  productNode,
+} from './nodes/product.ts';
 
 const AccountScope = builder.enumType('AccountScope', {
   description: "The path's {scope} of getAccountsScope.",
@@ -50,37 +47,35 @@ interface Filter {
 const viewOf = (
   { bankId }: BankIds,
   { accountId, viewId }: AccountArguments,
-  { defaults }: Asking,
+  { defaults }: ReadContext,
 ): ViewIds => ({
   bankId,
-  accountId: checkId('accountId', accountId),
+  accountId: validateId('accountId', accountId),
   viewId: viewIdOr(defaults, viewId),
 });
 
-const queryOf = ({ id, name }: Filter) => present({ id, name });
-
-export const BankRef = builder.objectRef<BankIds>('Bank');
-BankRef.implement({
+const queryOf = ({ id, name }: Filter) => omitNullish({ id, name });
+BankObject.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(bankLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code.")),
+    id: t.id(bankNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code.")),
     customer: t.field({
-      type: CustomerRef,
+      type: CustomerObject,
       nullable: true,
       description: 'One customer. REST: getCustomer.',
       args: { customerId: t.arg.id({ required: true, description: "The path's customer." }) },
-      ...linkFromIds(
-        () => customerLink,
+      ...nodeFromIds(
+        () => customerNode,
         ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
           bankId,
-          customerId: checkId('customerId', customerId),
+          customerId: validateId('customerId', customerId),
         }),
       ),
     }),
     account: t.field({
-      type: AccountRef,
+      type: AccountObject,
       nullable: true,
       description:
         'The account as seen through a view; the configured default view where none is given. REST: getAccountsScope.',
@@ -88,11 +83,11 @@ BankRef.implement({
         accountId: t.arg.id({ required: true, description: "The path's account." }),
         viewId: t.arg.id({ description: "The path's view; the configured default view where left out." }),
       },
-      ...linkFromIds(() => accountLink, viewOf),
+      ...nodeFromIds(() => accountNode, viewOf),
     }),
     accounts: t.connection(
       {
-        type: AccountRef,
+        type: AccountObject,
         nullable: true,
         description:
           'All that getAccountsScope answers for this account, view and scope. REST: getAccountsScope.',
@@ -108,25 +103,25 @@ BankRef.implement({
         },
         ...connectionFromIds(
           (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
-            context.reader.loaders.accountsScope.load({ ...viewOf(bank, args, context), scope: args.scope }),
-          (bank, record, _index, args, context) => accountEntry(viewOf(bank, args, context), record),
+            context.session.loaders.accountsScope.load({ ...viewOf(bank, args, context), scope: args.scope }),
+          (bank, record, _index, args, context) => toAccountNode(viewOf(bank, args, context), record),
         ),
       },
       AccountConnection,
     ),
     branches: t.connection(
       {
-        type: BranchRef,
+        type: BranchObject,
         nullable: true,
         description: 'Branches of the bank. REST: getBranches; with a filter, postBranches.',
         args: { filter: t.arg({ type: BranchFilter, description: 'The query body of postBranches.' }) },
         ...connectionFromIds(
-          ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, { reader }) =>
-            loadBranches({ bankId, query: optionally(filter, queryOf) ?? null }, reader),
+          ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, { session }) =>
+            loadBranches({ bankId, query: mapOptional(filter, queryOf) ?? null }, session),
           ({ bankId }, record, index, { filter }): BranchNode => ({
             bankId,
-            branchId: idOf(record),
-            query: optionally(filter, queryOf) ?? null,
+            branchId: itemId(record),
+            query: mapOptional(filter, queryOf) ?? null,
             index,
             record,
           }),
@@ -135,12 +130,12 @@ BankRef.implement({
       BranchConnection,
     ),
     branch: t.field({
-      type: BranchRef,
+      type: BranchObject,
       nullable: true,
       description: 'One branch, found in getBranches. REST: getBranches.',
       args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
-      ...linkFromIds(
-        () => branchLink,
+      ...nodeFromIds(
+        () => branchNode,
         ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
           bankId,
           branchId,
@@ -150,15 +145,15 @@ BankRef.implement({
       ),
     }),
     product: t.field({
-      type: ProductRef,
+      type: ProductObject,
       nullable: true,
       description: 'One product. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: "The path's product." }) },
-      ...linkFromIds(
-        () => productLink,
+      ...nodeFromIds(
+        () => productNode,
         ({ bankId }: BankIds, { productId }: { productId: string }) => ({
           bankId,
-          productId: checkId('productId', productId),
+          productId: validateId('productId', productId),
           index: 0,
           query: null,
         }),
@@ -166,7 +161,7 @@ BankRef.implement({
     }),
     products: t.connection(
       {
-        type: ProductRef,
+        type: ProductObject,
         nullable: true,
         description: 'Products of the bank. REST: postProducts.',
         args: {
@@ -177,11 +172,11 @@ BankRef.implement({
           }),
         },
         ...connectionFromIds(
-          ({ bankId }: BankIds, { filter }: { readonly filter: Filter }, { reader }) =>
-            reader.loaders.postProducts.load({ bankId, query: queryOf(filter) }),
+          ({ bankId }: BankIds, { filter }: { readonly filter: Filter }, { session }) =>
+            session.loaders.postProducts.load({ bankId, query: queryOf(filter) }),
           ({ bankId }, record, index, { filter }): ProductNode => ({
             bankId,
-            productId: idOf(record),
+            productId: itemId(record),
             query: queryOf(filter),
             index,
             record,
@@ -192,11 +187,11 @@ BankRef.implement({
     ),
     messages: t.connection(
       {
-        type: MessageRef,
+        type: MessageObject,
         nullable: true,
         description: 'Messages of the calling customer. REST: getMessagesOwner.',
         ...connectionFromIds(
-          ({ bankId }: BankIds, _args: object, { reader }) => reader.loaders.messagesOwner.load({ bankId }),
+          ({ bankId }: BankIds, _args: object, { session }) => session.loaders.messagesOwner.load({ bankId }),
           (_bank, record) => record,
         ),
       },
@@ -207,13 +202,13 @@ BankRef.implement({
 
 builder.queryField('bank', (t) =>
   t.field({
-    type: BankRef,
+    type: BankObject,
     nullable: true,
     description:
       'A bank by its Swift bank code; the configured bank where none is given. Costs no REST call.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one where left out." }) },
-    ...linkFromIds(
-      () => bankLink,
+    ...nodeFromIds(
+      () => bankNode,
       (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
         bankId: bankIdOr(defaults, bankId),
       }),

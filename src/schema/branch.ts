@@ -1,61 +1,17 @@
-import { z } from 'zod';
-import { checkId } from '../bank/path.ts';
-import {
-  type Address,
-  type Branch,
-  type BranchBody,
-  type BranchQuery,
-  branchQuery,
-  getBranches,
-  putBranchID,
-} from '../contract/branch.ts';
+import { validateId } from '../bank/ids.ts';
+import { type Address, type Branch, type BranchBody, putBranchID } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBranch } from '../loaders/rest-ids.ts';
-import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
-import { type Asking, bankIdOr } from './context.ts';
-import { known } from './field-facts.ts';
-import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
-import { entryOf, type Place, position } from './list-entry.ts';
-import { optionally, present } from './values.ts';
-import { writing } from './write.ts';
+import { mapOptional, omitNullish } from './common-types.ts';
+import { bankIdOr } from './context.ts';
+import { knownObject } from './field-extensions.ts';
+import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-ref.ts';
+import { BankObject, bankNode } from './nodes/bank.ts';
+import { type BranchNode, BranchObject, branchNode } from './nodes/branch.ts';
+import { writeField } from './write.ts';
 
-interface BranchIds extends BankIds, Place<BranchQuery> {
-  /** Null where the bank gave none: then it is the one at `index` of the list. */
-  readonly branchId: string | null;
-}
-export type BranchNode = Linked<BranchIds, Branch>;
-
-/** The branches of a bank: all, or those that a query asks for. */
-export const loadBranches = (
-  { bankId, query }: { bankId: string; query: BranchQuery | null },
-  { loaders }: Asking['reader'],
-): Promise<Branch[]> =>
-  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
-
-/** Branches by bank and branch id. No operation reads one: it is found in the list. */
-export const branchLink = createLink({
-  name: 'Branch',
-  key: z.union([
-    z.tuple([z.string(), z.string()]),
-    z.tuple([z.string(), z.null(), position, branchQuery.nullable()]),
-  ]),
-  toKey: ({ bankId, branchId, index, query }: BranchNode) =>
-    branchId === null ? ([bankId, branchId, index, query] as const) : ([bankId, branchId] as const),
-  toIds: ([bankId, branchId, index = 0, query = null]): BranchIds => ({
-    bankId: checkId('bankId', bankId),
-    branchId,
-    index,
-    query,
-  }),
-  read: async (ids, { reader }) =>
-    ids.branchId === null
-      ? entryOf(await loadBranches(ids, reader), ids, getBranches)
-      : entryOf(await reader.loaders.branches.load({ bankId: ids.bankId }), ids.branchId, getBranches),
-});
-
-const AddressRef = builder.objectRef<Address>('Address').implement({
+const AddressObject = builder.objectRef<Address>('Address').implement({
   description: 'A postal address.',
   fields: (t) => ({
     line1: t.exposeString('line_1', { nullable: true, description: 'REST `line_1`.' }),
@@ -89,27 +45,25 @@ const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta
     license: t.exposeString('license', { nullable: true, description: 'REST `license`.' }),
   }),
 });
-
-export const BranchRef = builder.objectRef<BranchNode>('Branch');
-BranchRef.implement({
+BranchObject.implement({
   description: 'A branch of a bank. REST: getBranches, or postBranches.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(branchLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
+    id: t.id(branchNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     branchId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
-      extensions: fromIds,
+      extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ branchId, record }) => branchId ?? record?.id,
     }),
     bank: t.field({
-      type: BankRef,
+      type: BankObject,
       nullable: false,
       description: 'The bank through which the branch is read. Costs no REST call.',
-      ...linkFromIds(
-        () => bankLink,
+      ...nodeFromIds(
+        () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
@@ -129,7 +83,7 @@ BranchRef.implement({
       resolve: (branch) => recordOf(branch).acceptsDeposits,
     }),
     address: t.field({
-      type: AddressRef,
+      type: AddressObject,
       nullable: true,
       description: 'REST `address`.',
       resolve: (branch) => recordOf(branch).address,
@@ -152,19 +106,6 @@ BranchRef.implement({
       description: 'REST `meta`.',
       resolve: (branch) => recordOf(branch).meta,
     }),
-  }),
-});
-
-export const BranchConnection = connectionTo(BranchRef, {
-  list: 'A list of branches.',
-  entry: 'A branch and its place in a list.',
-});
-
-export const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'The query body of postBranches.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: 'REST `id`.' }),
-    name: t.string({ description: 'REST `name`.' }),
   }),
 });
 
@@ -214,12 +155,12 @@ const BranchInput = builder.inputType('BranchInput', {
 });
 
 const branchBody = (input: typeof BranchInput.$inferInput): BranchBody =>
-  present({
+  omitNullish({
     ...input,
-    address: optionally(input.address, ({ line1, line2, line3, ...rest }) =>
-      present({ ...rest, line_1: line1, line_2: line2, line_3: line3 }),
+    address: mapOptional(input.address, ({ line1, line2, line3, ...rest }) =>
+      omitNullish({ ...rest, line_1: line1, line_2: line2, line_3: line3 }),
     ),
-    location: optionally(input.location, present),
+    location: mapOptional(input.location, omitNullish),
   });
 
 const PutBranchInput = builder.inputType('PutBranchInput', {
@@ -237,10 +178,10 @@ const PutBranchPayload = builder
     description: "The bank's answer to putBranchID.",
     fields: (t) => ({
       branch: t.expose('branch', {
-        type: BranchRef,
+        type: BranchObject,
         nullable: true,
         description: 'The branch as the bank answered it.',
-        extensions: known(({ branch }: { branch: BranchNode }) => branch),
+        extensions: knownObject(({ branch }: { branch: BranchNode }) => branch),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -252,12 +193,12 @@ builder.mutationField('putBranch', (t) =>
     nullable: true,
     description: 'REST: putBranchID.',
     args: { input: t.arg({ type: PutBranchInput, required: true, description: 'What to put, and where.' }) },
-    ...writing(
+    ...writeField(
       putBranchID,
       ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => {
         const branch = {
           bankId: bankIdOr(defaults, input.bankId),
-          branchId: checkId('branchId', input.branchId),
+          branchId: validateId('branchId', input.branchId),
         };
         return { branch, ids: inBranch(branch), body: branchBody(input.branch) };
       },

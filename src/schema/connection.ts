@@ -1,10 +1,10 @@
 import type { ObjectRef } from '@pothos/core';
-import { badUserInput } from '../bank/error.ts';
+import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
-import type { Asking, Context } from './context.ts';
-import { askAhead, type Planning } from './field-facts.ts';
-import { fromIdsAhead } from './link.ts';
-import { eachEntry } from './list-entry.ts';
+import type { Context, ReadContext } from './context.ts';
+import { type EstimateContext, startPrefetch } from './field-extensions.ts';
+import { mapListItems } from './list-item.ts';
+import { answeredByIdsWithPrefetch } from './node-ref.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
@@ -70,7 +70,7 @@ class Connection<Item, Node> {
 
   get nodes(): Node[] {
     const start = this.#start;
-    return eachEntry(this.#list.slice(start, this.#end), (record, offset) =>
+    return mapListItems(this.#list.slice(start, this.#end), (record, offset) =>
       this.#toNode(record, start + offset),
     );
   }
@@ -139,7 +139,7 @@ export const connectionTo = <Node>(
  * Spread it into `t.connection`: it brings `resolve`, and the facts that links and plans look at.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
-  load: (parent: Parent, args: Args, context: Asking) => Promise<readonly Item[]>,
+  load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
   toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
@@ -148,16 +148,16 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
       connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context)),
     );
   };
-  const ahead = (parent: Parent, args: Args & PageArguments, context: Asking) => {
+  const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {
     checkPage(args);
     return load(parent, args, context);
   };
-  const plan = (parent: Parent, args: Args & PageArguments, planning: Planning) => {
-    askAhead(() => ahead(parent, args, planning));
+  const estimate = (parent: Parent, args: Args & PageArguments, context: EstimateContext) => {
+    startPrefetch(() => prefetch(parent, args, context));
     // What hangs on entries counts nothing: there may be none.
     return null;
   };
-  return { resolve, extensions: fromIdsAhead(ahead, plan) };
+  return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate) };
 }
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');

@@ -1,52 +1,37 @@
-import { z } from 'zod';
-import { checkBankId, checkId } from '../bank/path.ts';
-import { type Customer, type CustomerBody, putCustomerID } from '../contract/customer.ts';
-import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { type CustomerBody, putCustomerID } from '../contract/customer.ts';
+import type { BankIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
-import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
-import { known } from './field-facts.ts';
-import { createLink, fromPath, type Linked, linkFromIds, linksFromRecord, recordOf } from './link.ts';
 import {
   KeyValueInput,
-  KeyValueRef,
+  KeyValueObject,
   keyValueBody,
+  mapOptional,
   NameBoxInput,
-  NameBoxRef,
-  optionally,
-  present,
-} from './values.ts';
-import { writing } from './write.ts';
+  NameBoxObject,
+  omitNullish,
+} from './common-types.ts';
+import { bankIdOr } from './context.ts';
+import { knownObject } from './field-extensions.ts';
+import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-ref.ts';
+import { BankObject, bankNode } from './nodes/bank.ts';
+import { type CustomerNode, CustomerObject, customerNode } from './nodes/customer.ts';
+import { writeField } from './write.ts';
 
-export type CustomerNode = Linked<CustomerIds, Customer>;
-
-/** Customers by bank and customer id. Read through getCustomer. */
-export const customerLink = createLink({
-  name: 'Customer',
-  key: z.tuple([z.string(), z.string()]),
-  toKey: ({ bankId, customerId }: CustomerNode) => [bankId, customerId] as const,
-  toIds: ([bankId, customerId]): CustomerIds => ({
-    bankId: checkId('bankId', bankId),
-    customerId: checkId('customerId', customerId),
-  }),
-  read: (ids, { reader }) => reader.loaders.customer.load(ids),
-});
-
-export const CustomerRef = builder.objectRef<CustomerNode>('Customer');
-CustomerRef.implement({
+CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(customerLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
-    customerId: t.exposeID('customerId', fromPath('The customer id, from the path.')),
+    id: t.id(customerNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
     bank: t.field({
-      type: BankRef,
+      type: BankObject,
       nullable: false,
       description: 'The bank through which the customer is read. Costs no REST call.',
-      ...linkFromIds(
-        () => bankLink,
+      ...nodeFromIds(
+        () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
@@ -71,25 +56,25 @@ CustomerRef.implement({
       resolve: (customer) => recordOf(customer).mobile_phone_number,
     }),
     faceImage: t.field({
-      type: NameBoxRef,
+      type: NameBoxObject,
       nullable: true,
       description: 'REST `face_image`.',
       resolve: (customer) => recordOf(customer).face_image,
     }),
     dateValues: t.field({
-      type: [KeyValueRef],
+      type: [KeyValueObject],
       nullable: { list: true, items: true },
       description: 'REST `date_values`.',
       resolve: (customer) => recordOf(customer).date_values,
     }),
     numericValues: t.field({
-      type: [KeyValueRef],
+      type: [KeyValueObject],
       nullable: { list: true, items: true },
       description: 'REST `numeric_values`.',
       resolve: (customer) => recordOf(customer).numeric_values,
     }),
     stringValues: t.field({
-      type: [KeyValueRef],
+      type: [KeyValueObject],
       nullable: { list: true, items: true },
       description: 'REST `string_values`.',
       resolve: (customer) => recordOf(customer).string_values,
@@ -105,13 +90,13 @@ CustomerRef.implement({
       resolve: (customer) => recordOf(customer).bank_id,
     }),
     banks: t.field({
-      type: [BankRef],
+      type: [BankObject],
       nullable: { list: true, items: true },
       description: 'The banks that `bankIds` names. Costs no further REST call.',
-      ...linksFromRecord(
-        () => bankLink,
+      ...nodesFromRecord(
+        () => bankNode,
         (customer: CustomerNode) => recordOf(customer).bank_id,
-        (_customer, bankId) => ({ bankId: checkBankId('a bank', bankId) }),
+        (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
       ),
     }),
   }),
@@ -133,16 +118,16 @@ const CustomerInput = builder.inputType('CustomerInput', {
 });
 
 const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
-  present({
+  omitNullish({
     bank_id: input.bankIds,
     customer_number: input.customerNumber,
     legal_name: input.legalName,
     email: input.email,
     mobile_phone_number: input.mobilePhoneNumber,
     face_image: input.faceImage,
-    date_values: optionally(input.dateValues, (values) => values.map(keyValueBody)),
-    numeric_values: optionally(input.numericValues, (values) => values.map(keyValueBody)),
-    string_values: optionally(input.stringValues, (values) => values.map(keyValueBody)),
+    date_values: mapOptional(input.dateValues, (values) => values.map(keyValueBody)),
+    numeric_values: mapOptional(input.numericValues, (values) => values.map(keyValueBody)),
+    string_values: mapOptional(input.stringValues, (values) => values.map(keyValueBody)),
   });
 
 const PutCustomerInput = builder.inputType('PutCustomerInput', {
@@ -160,10 +145,10 @@ const PutCustomerPayload = builder
     description: "The bank's answer to putCustomerID.",
     fields: (t) => ({
       customer: t.expose('customer', {
-        type: CustomerRef,
+        type: CustomerObject,
         nullable: true,
         description: 'The customer as the bank answered it.',
-        extensions: known(({ customer }: { customer: CustomerNode }) => customer),
+        extensions: knownObject(({ customer }: { customer: CustomerNode }) => customer),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -177,12 +162,12 @@ builder.mutationField('putCustomer', (t) =>
     args: {
       input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
     },
-    ...writing(
+    ...writeField(
       putCustomerID,
       ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => {
         const customer = {
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: checkId('customerId', input.customerId),
+          customerId: validateId('customerId', input.customerId),
         };
         return { customer, ids: inCustomer(customer), body: customerBody(input.customer) };
       },

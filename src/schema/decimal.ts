@@ -2,16 +2,16 @@ import { GraphQLError, Kind } from 'graphql';
 import { builder } from './builder.ts';
 
 /** More digits than any amount needs; a bound all the same. */
-const longest = 1000;
+const maxLength = 1000;
 const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** What the bank wrote: a JSON number, which may have an exponent (contract/shapes.ts bounds it). */
+/** What the bank wrote: a JSON number, which may have an exponent (contract/common-schemas.ts bounds it). */
 const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
 function read(text: string): string {
-  if (text.length <= longest && digits.test(text)) return text;
+  if (text.length <= maxLength && digits.test(text)) return text;
   throw refuse(
     'A Decimal is written as digits with an optional sign and fraction, for example "1234.50": no exponent, no plus sign, no leading zeros, no white space.',
   );

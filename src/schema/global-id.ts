@@ -1,4 +1,4 @@
-import { badUserInput } from '../bank/error.ts';
+import { badUserInput } from '../errors.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 

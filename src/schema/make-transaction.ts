@@ -1,12 +1,17 @@
-import { checkId } from '../bank/path.ts';
+import { validateId } from '../bank/ids.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
-import { checkKey } from '../payments/payments.ts';
-import { AccountRefInput, checkedAccountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
+import { validateIdempotencyKey } from '../payments/service.ts';
+import {
+  AccountRefInput,
+  AccountRefObject,
+  type NamedAccount,
+  validatedAccountRefBody,
+} from './account-ref.ts';
 import { builder } from './builder.ts';
+import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
-import { known } from './field-facts.ts';
-import { checkPaid, idempotencyKeyDescription, paying, receiptOf } from './payment.ts';
-import { AmountInput, amountBody, present } from './values.ts';
+import { knownObject } from './field-extensions.ts';
+import { idempotencyKeyDescription, paymentExtensions, receiptOf, validatePaymentAmount } from './payment.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   description:
@@ -39,14 +44,14 @@ type TransferInput = typeof MakeTransactionInput.$inferInput;
 /** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
 function transferOf(input: TransferInput, defaults: Defaults) {
   const bankId = bankIdOr(defaults, input.bankId);
-  const accountId = checkId('accountId', input.accountId);
+  const accountId = validateId('accountId', input.accountId);
   const { viewId } = defaults;
-  checkPaid(input.value.amount);
-  const body = present({
+  validatePaymentAmount(input.value.amount);
+  const body = omitNullish({
     description: input.description,
     challenge_type: input.challengeType,
-    from: { bank_id: bankId, account_id: accountId, ...checkedAccountRefBody('from', input.from ?? {}) },
-    to: checkedAccountRefBody('to', input.to),
+    from: { bank_id: bankId, account_id: accountId, ...validatedAccountRefBody('from', input.from ?? {}) },
+    to: validatedAccountRefBody('to', input.to),
     value: amountBody(input.value),
   });
   const parties = {
@@ -83,17 +88,17 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
       resolve: ({ answer }) => receiptOf(answer).status,
     }),
     from: t.field({
-      type: NamedAccountRef,
+      type: AccountRefObject,
       nullable: false,
       description: 'Read after the transfer, so that its balance is the new one.',
-      extensions: known(({ from }: Transfer) => from),
+      extensions: knownObject(({ from }: Transfer) => from),
       resolve: ({ from }) => from,
     }),
     to: t.field({
-      type: NamedAccountRef,
+      type: AccountRefObject,
       nullable: false,
       description: 'Read after the transfer, so that its balance is the new one.',
-      extensions: known(({ to }: Transfer) => to),
+      extensions: knownObject(({ to }: Transfer) => to),
       resolve: ({ to }) => to,
     }),
   }),
@@ -104,16 +109,16 @@ builder.mutationField('makeTransaction', (t) =>
     type: MakeTransactionPayload,
     nullable: true,
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
-    extensions: paying((_root, { input }: { input: TransferInput }, planning) => {
-      const { ids, body, parties } = transferOf(input, planning.defaults);
-      checkKey(input.idempotencyKey);
-      planning.send(postMakeTransaction, { ids, body });
+    extensions: paymentExtensions((_root, { input }: { input: TransferInput }, context) => {
+      const { ids, body, parties } = transferOf(input, context.defaults);
+      validateIdempotencyKey(input.idempotencyKey);
+      context.send(postMakeTransaction, { ids, body });
       return { parent: parties };
     }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
-    resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
+    resolve: async (_root, { input }, { session, payments, credentials, defaults }) => {
       const { ids, body, parties } = transferOf(input, defaults);
       try {
         const paid = await payments.pay(postMakeTransaction, {
@@ -122,7 +127,7 @@ builder.mutationField('makeTransaction', (t) =>
         });
         return { ...paid, ...parties };
       } finally {
-        reader.forget();
+        session.invalidate();
       }
     },
   }),

@@ -1,13 +1,13 @@
-import { checkId } from '../bank/path.ts';
+import { validateId } from '../bank/ids.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
-import { writing } from './write.ts';
+import { writeField } from './write.ts';
 
-export const MessageRef = builder.objectRef<Message>('Message');
-MessageRef.implement({
+export const MessageObject = builder.objectRef<Message>('Message');
+MessageObject.implement({
   description: 'A message to a customer. REST: getMessagesOwner.',
   fields: (t) => ({
     message: t.exposeString('message', { nullable: true, description: 'REST `message`.' }),
@@ -20,7 +20,7 @@ MessageRef.implement({
   }),
 });
 
-export const MessageConnection = connectionTo(MessageRef, {
+export const MessageConnection = connectionTo(MessageObject, {
   list: 'A list of messages.',
   entry: 'A message and its place in a list.',
 });
@@ -42,7 +42,7 @@ const PutCustomerMessagePayload = builder
     description: "The bank's answer to the customer message PUT.",
     fields: (t) => ({
       message: t.expose('message', {
-        type: MessageRef,
+        type: MessageObject,
         nullable: true,
         description: 'The message as the bank answered it.',
       }),
@@ -62,12 +62,12 @@ builder.mutationField('putCustomerMessage', (t) =>
         description: 'The message, and to whom.',
       }),
     },
-    ...writing(
+    ...writeField(
       putCustomerMessage,
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
         ids: inCustomer({
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: checkId('customerId', input.customerId),
+          customerId: validateId('customerId', input.customerId),
         }),
         body: {
           message: input.message,

@@ -1,43 +1,43 @@
 import { z } from 'zod';
 import { type MetadataEntry, type MetadataQuery, metadataQuery, postMetadata } from '../contract/metadata.ts';
 import { builder } from './builder.ts';
+import { NameBoxObject } from './common-types.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
-import type { Asking } from './context.ts';
-import { createLink, fromIds, type Linked, recordOf } from './link.ts';
-import { entryOf, idOf, type Place, position } from './list-entry.ts';
-import { NameBoxRef } from './values.ts';
+import type { ReadContext } from './context.ts';
+import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
+import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-ref.ts';
 
-interface MetadataIds extends Place<MetadataQuery> {
+interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
   /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */
   readonly metadataId: string | null;
 }
-export type MetadataNode = Linked<MetadataIds, MetadataEntry>;
+export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
 
-const loadMetadata = (query: MetadataQuery, { reader }: Asking) =>
-  reader.loaders.postMetadata.load({ query });
+const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
+  session.loaders.postMetadata.load({ query });
 
 /** Metadata entries by the query that gives them, and their id there. Read through postMetadata. */
-export const metadataLink = createLink({
+export const metadataNode = defineNodeType({
   name: 'MetadataEntry',
-  key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), position])]),
+  key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
   toKey: ({ query, metadataId, index }: MetadataNode) =>
     metadataId === null ? ([query, metadataId, index] as const) : ([query, metadataId] as const),
   toIds: ([query, metadataId, index = 0]): MetadataIds => ({ query, metadataId, index }),
   read: async (ids, context) =>
-    entryOf(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
+    findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
 });
 
-export const MetadataRef = builder.objectRef<MetadataNode>('MetadataEntry');
-MetadataRef.implement({
+export const MetadataObject = builder.objectRef<MetadataNode>('MetadataEntry');
+MetadataObject.implement({
   description: 'A metadata entry. REST: postMetadata.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(metadataLink.idField),
+    id: t.id(metadataNode.idField),
     metadataId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
-      extensions: fromIds,
+      extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ metadataId, record }) => metadataId ?? record?.id,
     }),
@@ -48,7 +48,7 @@ MetadataRef.implement({
       resolve: (entry) => recordOf(entry).postedBy,
     }),
     text: t.field({
-      type: NameBoxRef,
+      type: NameBoxObject,
       nullable: true,
       description: 'REST `text`.',
       resolve: (entry) => recordOf(entry).text,
@@ -56,7 +56,7 @@ MetadataRef.implement({
   }),
 });
 
-const MetadataConnection = connectionTo(MetadataRef, {
+const MetadataConnection = connectionTo(MetadataObject, {
   list: 'A list of metadata entries.',
   entry: 'A metadata entry and its place in a list.',
 });
@@ -64,7 +64,7 @@ const MetadataConnection = connectionTo(MetadataRef, {
 builder.queryField('metadata', (t) =>
   t.connection(
     {
-      type: MetadataRef,
+      type: MetadataObject,
       nullable: true,
       description: 'Metadata entries with this id. REST: postMetadata.',
       args: { id: t.arg.id({ required: true, description: "The query body's `id`." }) },
@@ -72,7 +72,7 @@ builder.queryField('metadata', (t) =>
         (_root: object, { id }: { id: string }, context) => loadMetadata({ id }, context),
         (_root, record, index, { id }): MetadataNode => ({
           query: { id },
-          metadataId: idOf(record),
+          metadataId: itemId(record),
           index,
           record,
         }),

@@ -1,63 +1,63 @@
-import { badUserInput } from '../bank/error.ts';
+import { badUserInput } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
-import { accountLink } from './account.ts';
-import { bankLink } from './bank.ts';
-import { branchLink } from './branch.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
-import { customerLink } from './customer.ts';
-import { attempt, facts, type Lead, type Planning } from './field-facts.ts';
+import { type EstimateContext, fieldExtensions, type KnownObject, nullOnError } from './field-extensions.ts';
 import { decodeGlobalId, forged } from './global-id.ts';
-import type { Link } from './link.ts';
-import { metadataLink } from './metadata.ts';
-import { otherAccountLink } from './other-account.ts';
-import { productLink } from './product.ts';
-import { transactionLink } from './transaction.ts';
+import { metadataNode } from './metadata.ts';
+import type { NodeType } from './node-ref.ts';
+import { accountNode } from './nodes/account.ts';
+import { bankNode } from './nodes/bank.ts';
+import { branchNode } from './nodes/branch.ts';
+import { customerNode } from './nodes/customer.ts';
+import { otherAccountNode } from './nodes/other-account.ts';
+import { productNode } from './nodes/product.ts';
+import { transactionNode } from './nodes/transaction.ts';
 
-interface NodeType {
+interface NodeResolver {
   /** Follows a global id's key to its node, and says of which type it is. */
-  readonly follow: (key: unknown, context: Context, info: Selection) => Promise<object>;
-  readonly leadTo: (key: unknown, planning: Planning) => Lead;
+  readonly load: (key: unknown, context: Context, info: Selection) => Promise<object>;
+  readonly estimate: (key: unknown, context: EstimateContext) => KnownObject;
 }
 
-const byName = <Ids extends object, Item>(link: Link<Ids, Item>): [string, NodeType] => [
-  link.name,
+const byName = <Ids extends object, Item>(nodeType: NodeType<Ids, Item>): [string, NodeResolver] => [
+  nodeType.name,
   {
-    follow: async (key, context, info) => ({
-      ...(await link.follow(link.idsOf(key), context, info)),
-      __typename: link.name,
+    load: async (key, context, info) => ({
+      ...(await nodeType.load(nodeType.idsOf(key), context, info)),
+      __typename: nodeType.name,
     }),
-    leadTo: (key, planning) => link.leadTo(link.idsOf(key), planning),
+    estimate: (key, context) => nodeType.estimate(nodeType.idsOf(key), context),
   },
 ];
 
-const nodeTypes = new Map([
-  byName(bankLink),
-  byName(customerLink),
-  byName(accountLink),
-  byName(otherAccountLink),
-  byName(transactionLink),
-  byName(productLink),
-  byName(branchLink),
-  byName(metadataLink),
+const nodeResolvers = new Map([
+  byName(bankNode),
+  byName(customerNode),
+  byName(accountNode),
+  byName(otherAccountNode),
+  byName(transactionNode),
+  byName(productNode),
+  byName(branchNode),
+  byName(metadataNode),
 ]);
 
 /** Errors: BAD_USER_INPUT where it is no global id. */
-function typeAndKey(id: string): { readonly type: NodeType; readonly key: unknown } {
+function typeAndKey(id: string): { readonly type: NodeResolver; readonly key: unknown } {
   const { typename, key } = decodeGlobalId(id);
-  const type = nodeTypes.get(typename);
+  const type = nodeResolvers.get(typename);
   if (type === undefined) throw forged();
   return { type, key };
 }
 
 async function nodeOf(id: string, context: Context, info: Selection): Promise<object> {
   const { type, key } = typeAndKey(id);
-  return type.follow(key, context, info);
+  return type.load(key, context, info);
 }
 
-function leadTo(id: string, planning: Planning): Lead {
+function estimateNode(id: string, context: EstimateContext): KnownObject {
   const { type, key } = typeAndKey(id);
-  return type.leadTo(key, planning);
+  return type.estimate(key, context);
 }
 
 builder.queryField('node', (t) =>
@@ -67,8 +67,9 @@ builder.queryField('node', (t) =>
     description:
       'A node by its global id. Costs the REST call of its type, where the id does not answer what is selected.',
     args: { id: t.arg.id({ required: true, description: 'An `id` as it was answered.' }) },
-    extensions: facts({
-      plan: (_root: object, { id }: { id: string }, planning: Planning) => leadTo(id, planning),
+    extensions: fieldExtensions({
+      estimate: (_root: object, { id }: { id: string }, context: EstimateContext) =>
+        estimateNode(id, context),
     }),
     resolve: (_root, { id }, context, info) => nodeOf(id, context, info),
   }),
@@ -83,10 +84,12 @@ builder.queryField('nodes', (t) =>
     nullable: { list: false, items: true },
     description: 'Nodes by their global ids, in that order; each is read, and fails, on its own.',
     args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
-    extensions: facts({
+    extensions: fieldExtensions({
       idCount: ({ ids }: { ids: readonly string[] }) => ids.length,
-      plan: (_root: object, { ids }: { ids: readonly string[] }, planning: Planning) =>
-        ids.length > maxNodeIds ? null : ids.flatMap((id) => attempt(() => leadTo(id, planning)) ?? []),
+      estimate: (_root: object, { ids }: { ids: readonly string[] }, context: EstimateContext) =>
+        ids.length > maxNodeIds
+          ? null
+          : ids.flatMap((id) => nullOnError(() => estimateNode(id, context)) ?? []),
     }),
     resolve: (_root, { ids }, context, info) => {
       if (ids.length > maxNodeIds) throw badUserInput(`Ask for at most ${maxNodeIds} nodes at a time.`);

@@ -1,11 +1,11 @@
-import { badUserInput } from '../bank/error.ts';
+import { badUserInput } from '../errors.ts';
 import type { OwnPayment } from '../payments/payment-search.ts';
 import { builder } from './builder.ts';
 import { checkPage, connectionOf } from './connection.ts';
-import { type FoundPayment, PaymentRef, PaymentState } from './payment.ts';
+import { type FoundPayment, PaymentObject, PaymentState } from './payment.ts';
 
 const PaymentEdge = builder.edgeObject({
-  type: PaymentRef,
+  type: PaymentObject,
   name: 'PaymentEdge',
   description: 'A payment and its place in a list.',
 });
@@ -22,7 +22,7 @@ const PaymentConnection = builder
         description: 'The entries of the page with their cursors.',
       }),
       nodes: t.expose('nodes', {
-        type: [PaymentRef],
+        type: [PaymentObject],
         nullable: { list: true, items: true },
         description: 'The entries of the page.',
       }),
@@ -35,7 +35,7 @@ const PaymentConnection = builder
   });
 
 /** How many payments a page may have, and how far its end may be from the newest one. */
-const longestPage = 100;
+const maxPage = 100;
 const farthestEntry = 1000;
 
 interface PaymentPage {
@@ -45,8 +45,7 @@ interface PaymentPage {
 
 /** Errors: BAD_USER_INPUT. */
 function checkPaymentPage(args: PaymentPage) {
-  if (args.first < 1 || args.first > longestPage)
-    throw badUserInput(`first has to be from 1 to ${longestPage}.`);
+  if (args.first < 1 || args.first > maxPage) throw badUserInput(`first has to be from 1 to ${maxPage}.`);
   const page = checkPage(args);
   const end = (page.after ?? -1) + 1 + args.first;
   if (end > farthestEntry) throw badUserInput(`Only the newest ${farthestEntry} payments are listed.`);
@@ -64,7 +63,7 @@ builder.queryField('payments', (t) =>
       first: t.arg.int({
         required: true,
         defaultValue: 20,
-        description: `How many at most, from 1 to ${longestPage}.`,
+        description: `How many at most, from 1 to ${maxPage}.`,
       }),
       after: t.arg.string({ description: 'The cursor of the last entry of the page before.' }),
     },

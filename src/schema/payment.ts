@@ -1,24 +1,31 @@
 import type { GraphQLField } from 'graphql';
-import { badUserInput } from '../bank/error.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
+import { badUserInput } from '../errors.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { builder } from './builder.ts';
+import { MoneyObject } from './common-types.ts';
 import { isPositive } from './decimal.ts';
-import { facts, factsOf, type Lead, type Planning } from './field-facts.ts';
-import { MoneyRef } from './values.ts';
+import {
+  type EstimateContext,
+  fieldExtensions,
+  fieldExtensionsOf,
+  type KnownObject,
+} from './field-extensions.ts';
 
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
 
-/** The extensions of a mutation field that makes a payment; `plan` as in field-facts.ts. */
-export const paying = <Args>(plan: (root: object, args: Args, planning: Planning) => Lead | null) =>
-  facts({ payment: true, plan });
+/** The extensions of a mutation field that makes a payment; `plan` as in field-extensions.ts. */
+export const paymentExtensions = <Args>(
+  estimate: (root: object, args: Args, context: EstimateContext) => KnownObject | null,
+) => fieldExtensions({ payment: true, estimate });
 
 /** Whether a field makes a payment. */
-export const isPayment = (field: GraphQLField<unknown, unknown>): boolean => factsOf(field).payment === true;
+export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
+  fieldExtensionsOf(field).payment === true;
 
 /** Errors: BAD_USER_INPUT for an amount that would move nothing, or move it back. */
-export function checkPaid(amount: string | undefined): void {
+export function validatePaymentAmount(amount: string | undefined): void {
   if (amount !== undefined && !isPositive(amount))
     throw badUserInput('The amount of a payment has to be more than zero.');
 }
@@ -52,7 +59,7 @@ export interface FoundPayment {
 const receipt = ({ record }: FoundPayment) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
-export const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
+export const PaymentObject = builder.objectRef<FoundPayment>('Payment').implement({
   description: "What bankql's record says of a payment. Costs no REST call.",
   fields: (t) => ({
     idempotencyKey: t.exposeString('idempotencyKey', {
@@ -82,7 +89,7 @@ export const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
       resolve: ({ record }) => record.accountId,
     }),
     value: t.field({
-      type: MoneyRef,
+      type: MoneyObject,
       nullable: true,
       description: 'What was to be moved.',
       resolve: ({ record: { amount, currency } }) =>
@@ -123,7 +130,7 @@ export const PaymentRef = builder.objectRef<FoundPayment>('Payment').implement({
 
 builder.queryField('payment', (t) =>
   t.field({
-    type: PaymentRef,
+    type: PaymentObject,
     nullable: true,
     description:
       "What became of the calling customer's payment with this key; null where there is none. Sends nothing to the bank.",

@@ -1,77 +1,36 @@
-import { z } from 'zod';
-import { sound } from '../bank/answer.ts';
-import { checkId } from '../bank/path.ts';
-import {
-  type Product,
-  type ProductBody,
-  type ProductQuery,
-  postProducts,
-  productQuery,
-  putProduct,
-} from '../contract/product.ts';
+import { unwrap } from '../bank/response.ts';
+import { type ProductBody, putProduct } from '../contract/product.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
-import { BankRef, bankLink } from './bank.ts';
 import { builder } from './builder.ts';
-import { connectionTo } from './connection.ts';
-import { type Asking, bankIdOr } from './context.ts';
-import { known } from './field-facts.ts';
-import { createLink, fromIds, fromPath, type Linked, linkFromIds, recordOf } from './link.ts';
-import { entryOf, idOf, notFound, type Place, position } from './list-entry.ts';
-import { present } from './values.ts';
-import { writing } from './write.ts';
+import { omitNullish } from './common-types.ts';
+import { bankIdOr } from './context.ts';
+import { knownObject } from './field-extensions.ts';
+import { itemId } from './list-item.ts';
+import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-ref.ts';
+import { BankObject, bankNode } from './nodes/bank.ts';
+import { type ProductNode, ProductObject, productNode } from './nodes/product.ts';
+import { writeField } from './write.ts';
 
-interface ProductIds extends BankIds, Place<ProductQuery> {
-  /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */
-  readonly productId: string | null;
-}
-export type ProductNode = Linked<ProductIds, Product>;
-
-/** Products by bank and product id. Read through getProduct; one without an id through the query that gave it. */
-export const productLink = createLink({
-  name: 'Product',
-  key: z.union([
-    z.tuple([z.string(), z.string()]),
-    z.tuple([z.string(), z.null(), position, productQuery.nullable()]),
-  ]),
-  toKey: ({ bankId, productId, index, query }: ProductNode) =>
-    productId === null ? ([bankId, productId, index, query] as const) : ([bankId, productId] as const),
-  toIds: ([bankId, productId, index = 0, query = null]): ProductIds => ({
-    bankId: checkId('bankId', bankId),
-    productId: productId === null ? null : checkId('productId', productId),
-    index,
-    query,
-  }),
-  read: readProduct,
-});
-
-async function readProduct(ids: ProductIds, { reader: { loaders } }: Asking): Promise<Product> {
-  const { bankId, productId, query } = ids;
-  if (productId !== null) return loaders.product.load({ bankId, productId });
-  if (query === null) throw notFound(postProducts);
-  return entryOf(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
-}
-
-export const ProductRef = builder.objectRef<ProductNode>('Product');
-ProductRef.implement({
+ProductObject.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(productLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
+    id: t.id(productNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
       description: 'REST `id`, which the bank may leave out; `id` is then positional.',
-      extensions: fromIds,
+      extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ productId, record }) => productId ?? record?.id,
     }),
     bank: t.field({
-      type: BankRef,
+      type: BankObject,
       nullable: false,
       description: 'The bank through which the product is read. Costs no REST call.',
-      ...linkFromIds(
-        () => bankLink,
+      ...nodeFromIds(
+        () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
@@ -79,7 +38,7 @@ ProductRef.implement({
       nullable: { list: true, items: true },
       description: 'REST `bank_id`, a string in lists and an array in single answers.',
       resolve: (product) => {
-        const bankId = sound(recordOf(product).bank_id);
+        const bankId = unwrap(recordOf(product).bank_id);
         return typeof bankId === 'string' ? [bankId] : bankId;
       },
     }),
@@ -116,19 +75,6 @@ ProductRef.implement({
   }),
 });
 
-export const ProductConnection = connectionTo(ProductRef, {
-  list: 'A list of products.',
-  entry: 'A product and its place in a list.',
-});
-
-export const ProductFilter = builder.inputType('ProductFilter', {
-  description: 'The query body of postProducts.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: 'REST `id`.' }),
-    name: t.string({ description: 'REST `name`.' }),
-  }),
-});
-
 const ProductInput = builder.inputType('ProductInput', {
   description:
     'What putProduct sends. `bankId` defaults to the bank in the path; else, what is left out is not sent.',
@@ -145,7 +91,7 @@ const ProductInput = builder.inputType('ProductInput', {
 });
 
 const productBody = (input: typeof ProductInput.$inferInput, bankId: string): ProductBody =>
-  present({
+  omitNullish({
     bank_id: input.bankId ?? bankId,
     category: input.category,
     family: input.family,
@@ -170,10 +116,10 @@ const PutProductPayload = builder
     description: "The bank's answer to putProduct.",
     fields: (t) => ({
       product: t.expose('product', {
-        type: ProductRef,
+        type: ProductObject,
         nullable: true,
         description: 'The product as the bank answered it.',
-        extensions: known(({ product }: { product: ProductNode }) => product),
+        extensions: knownObject(({ product }: { product: ProductNode }) => product),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -185,14 +131,20 @@ builder.mutationField('putProduct', (t) =>
     nullable: true,
     description: 'REST: putProduct.',
     args: { input: t.arg({ type: PutProductInput, required: true, description: 'What to put, and where.' }) },
-    ...writing(
+    ...writeField(
       putProduct,
       ({ input }: { input: typeof PutProductInput.$inferInput }, defaults) => {
         const bankId = bankIdOr(defaults, input.bankId);
         return { bankId, ids: inBank({ bankId }), body: productBody(input.product, bankId) };
       },
       ({ bankId, body }, record) => ({
-        product: { bankId, productId: idOf(record ?? {}) ?? body.id ?? null, index: 0, query: null, record },
+        product: {
+          bankId,
+          productId: itemId(record ?? {}) ?? body.id ?? null,
+          index: 0,
+          query: null,
+          record,
+        },
       }),
     ),
   }),

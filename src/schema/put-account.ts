@@ -1,13 +1,13 @@
-import { checkId } from '../bank/path.ts';
+import { validateId } from '../bank/ids.ts';
 import { type AccountBody, putAccountID } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/rest-ids.ts';
-import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
+import { MoneyInput, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
-import { linkFromIds } from './link.ts';
-import { MoneyInput, moneyBody, present } from './values.ts';
-import { writing } from './write.ts';
+import { nodeFromIds } from './node-ref.ts';
+import { AccountObject, accountNode } from './nodes/account.ts';
+import { writeField } from './write.ts';
 
 const AccountInput = builder.inputType('AccountInput', {
   description: 'What putAccountID sends. What is left out is not sent.',
@@ -26,7 +26,7 @@ const AccountInput = builder.inputType('AccountInput', {
 });
 
 const accountBody = (input: typeof AccountInput.$inferInput): AccountBody =>
-  present({
+  omitNullish({
     balance: moneyBody(input.balance),
     bank_id: input.bankId,
     IBAN: input.iban,
@@ -59,11 +59,11 @@ const PutAccountPayload = builder
     description: 'What became of putAccountID.',
     fields: (t) => ({
       account: t.field({
-        type: AccountRef,
+        type: AccountObject,
         nullable: true,
         description: 'The account, read anew through the view. REST: getAccountsScope.',
-        ...linkFromIds(
-          () => accountLink,
+        ...nodeFromIds(
+          () => accountNode,
           ({ account }: { account: ViewIds }) => account,
         ),
       }),
@@ -77,12 +77,12 @@ builder.mutationField('putAccount', (t) =>
     nullable: true,
     description: 'REST: putAccountID.',
     args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
-    ...writing(
+    ...writeField(
       putAccountID,
       ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => {
         const account = {
           bankId: bankIdOr(defaults, input.bankId),
-          accountId: checkId('accountId', input.accountId),
+          accountId: validateId('accountId', input.accountId),
         };
         return {
           ids: inAccount(account),

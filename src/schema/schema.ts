@@ -15,7 +15,7 @@ import './product.ts';
 import './put-account.ts';
 import './transaction.ts';
 import './transaction-request.ts';
-import './values.ts';
+import './common-types.ts';
 import { builder } from './builder.ts';
 
 /** The GraphQL schema; printed, it is schema.graphql. */

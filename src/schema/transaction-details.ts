@@ -1,62 +1,67 @@
 import type { TransactionBody, TransactionDetails, TransactionMetadata } from '../contract/transaction.ts';
 import { builder } from './builder.ts';
-import { AmountInput, amountBody, MoneyRef, optionally, present } from './values.ts';
+import { AmountInput, amountBody, MoneyObject, mapOptional, omitNullish } from './common-types.ts';
 
 /** What a transaction holds: its details and its metadata, and their inputs. */
 
-export const TransactionDetailsRef = builder.objectRef<TransactionDetails>('TransactionDetails').implement({
-  description: 'REST `details` of a transaction.',
-  fields: (t) => ({
-    approvedByIpAddress: t.exposeString('approved_by_ip_address', {
-      nullable: true,
-      description: 'REST `approved_by_ip_address`.',
+export const TransactionDetailsObject = builder
+  .objectRef<TransactionDetails>('TransactionDetails')
+  .implement({
+    description: 'REST `details` of a transaction.',
+    fields: (t) => ({
+      approvedByIpAddress: t.exposeString('approved_by_ip_address', {
+        nullable: true,
+        description: 'REST `approved_by_ip_address`.',
+      }),
+      approvedByUserId: t.exposeString('approved_by_user_id', {
+        nullable: true,
+        description: 'REST `approved_by_user_id`.',
+      }),
+      cancelledByIpAddress: t.exposeString('cancelled_by_ip_address', {
+        nullable: true,
+        description: 'REST `cancelled_by_ip_address`.',
+      }),
+      cancelledByUserId: t.exposeString('cancelled_by_user_id', {
+        nullable: true,
+        description: 'REST `cancelled_by_user_id`.',
+      }),
+      completed: t.exposeString('completed', {
+        nullable: true,
+        description: 'REST `completed`, as the bank wrote it.',
+      }),
+      description: t.exposeString('description', { nullable: true, description: 'REST `description`.' }),
+      newBalance: t.expose('new_balance', {
+        type: MoneyObject,
+        nullable: true,
+        description: 'REST `new_balance`.',
+      }),
+      pausedByIpAddress: t.exposeString('paused_by_ip_address', {
+        nullable: true,
+        description: 'REST `paused_by_ip_address`.',
+      }),
+      pausedByUserId: t.exposeString('paused_by_user_id', {
+        nullable: true,
+        description: 'REST `paused_by_user_id`.',
+      }),
+      posted: t.exposeString('posted', {
+        nullable: true,
+        description: 'REST `posted`, as the bank wrote it.',
+      }),
+      postedByIpAddress: t.exposeString('posted_by_ip_address', {
+        nullable: true,
+        description: 'REST `posted_by_ip_address`.',
+      }),
+      postedByUserId: t.exposeString('posted_by_user_id', {
+        nullable: true,
+        description: 'REST `posted_by_user_id`.',
+      }),
+      status: t.exposeString('status', { nullable: true, description: 'REST `status`, a free text.' }),
+      type: t.exposeString('type', { nullable: true, description: 'REST `type`, a free text.' }),
+      value: t.expose('value', { type: MoneyObject, nullable: true, description: 'REST `value`.' }),
     }),
-    approvedByUserId: t.exposeString('approved_by_user_id', {
-      nullable: true,
-      description: 'REST `approved_by_user_id`.',
-    }),
-    cancelledByIpAddress: t.exposeString('cancelled_by_ip_address', {
-      nullable: true,
-      description: 'REST `cancelled_by_ip_address`.',
-    }),
-    cancelledByUserId: t.exposeString('cancelled_by_user_id', {
-      nullable: true,
-      description: 'REST `cancelled_by_user_id`.',
-    }),
-    completed: t.exposeString('completed', {
-      nullable: true,
-      description: 'REST `completed`, as the bank wrote it.',
-    }),
-    description: t.exposeString('description', { nullable: true, description: 'REST `description`.' }),
-    newBalance: t.expose('new_balance', {
-      type: MoneyRef,
-      nullable: true,
-      description: 'REST `new_balance`.',
-    }),
-    pausedByIpAddress: t.exposeString('paused_by_ip_address', {
-      nullable: true,
-      description: 'REST `paused_by_ip_address`.',
-    }),
-    pausedByUserId: t.exposeString('paused_by_user_id', {
-      nullable: true,
-      description: 'REST `paused_by_user_id`.',
-    }),
-    posted: t.exposeString('posted', { nullable: true, description: 'REST `posted`, as the bank wrote it.' }),
-    postedByIpAddress: t.exposeString('posted_by_ip_address', {
-      nullable: true,
-      description: 'REST `posted_by_ip_address`.',
-    }),
-    postedByUserId: t.exposeString('posted_by_user_id', {
-      nullable: true,
-      description: 'REST `posted_by_user_id`.',
-    }),
-    status: t.exposeString('status', { nullable: true, description: 'REST `status`, a free text.' }),
-    type: t.exposeString('type', { nullable: true, description: 'REST `type`, a free text.' }),
-    value: t.expose('value', { type: MoneyRef, nullable: true, description: 'REST `value`.' }),
-  }),
-});
+  });
 
-export const TransactionMetadataRef = builder
+export const TransactionMetadataObject = builder
   .objectRef<TransactionMetadata>('TransactionMetadata')
   .implement({
     description: 'REST `metadata` of a transaction.',
@@ -100,14 +105,14 @@ export const TransactionMetadataInput = builder.inputType('TransactionMetadataIn
 });
 
 export const detailsBody = (input: typeof TransactionDetailsInput.$inferInput): TransactionBody['details'] =>
-  present({
+  omitNullish({
     approved_by_ip_address: input.approvedByIpAddress,
     approved_by_user_id: input.approvedByUserId,
     cancelled_by_ip_address: input.cancelledByIpAddress,
     cancelled_by_user_id: input.cancelledByUserId,
     completed: input.completed,
     description: input.description,
-    new_balance: optionally(input.newBalance, amountBody),
+    new_balance: mapOptional(input.newBalance, amountBody),
     paused_by_ip_address: input.pausedByIpAddress,
     paused_by_user_id: input.pausedByUserId,
     posted: input.posted,
@@ -115,7 +120,7 @@ export const detailsBody = (input: typeof TransactionDetailsInput.$inferInput): 
     posted_by_user_id: input.postedByUserId,
     status: input.status,
     type: input.type,
-    value: optionally(input.value, amountBody),
+    value: mapOptional(input.value, amountBody),
   });
 
-export const metadataBody = (input: typeof TransactionMetadataInput.$inferInput) => present({ ...input });
+export const metadataBody = (input: typeof TransactionMetadataInput.$inferInput) => omitNullish({ ...input });

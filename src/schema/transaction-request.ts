@@ -1,36 +1,36 @@
-import { sound } from '../bank/answer.ts';
-import { checkBankId, checkId } from '../bank/path.ts';
-import type { AccountRef as AccountName } from '../contract/shapes.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
+import type { AccountRef as AccountName } from '../contract/common-schemas.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { checkKey } from '../payments/payments.ts';
-import { AccountRefInput, accountRefBody, type NamedAccount, NamedAccountRef } from './account-ref.ts';
+import { validateIdempotencyKey } from '../payments/service.ts';
+import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
+import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
-import { linksFromRecord } from './link.ts';
-import { checkPaid, idempotencyKeyDescription, paying } from './payment.ts';
-import { TransactionRef, transactionLink } from './transaction.ts';
-import { MoneyInput, MoneyRef, moneyBody, optionally, present } from './values.ts';
+import { nodesFromRecord } from './node-ref.ts';
+import { TransactionObject, transactionNode } from './nodes/transaction.ts';
+import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
 
 /** A transaction request, which has no id of its own, and the account and view through which it was read. */
-interface TransactionRequestEntry extends ViewIds {
+interface TransactionRequestItem extends ViewIds {
   readonly request: TransactionRequest;
 }
 
 /** An entry of an account's transaction requests. */
-export const transactionRequestEntry = (
+export const toTransactionRequestItem = (
   { bankId, accountId, viewId }: ViewIds,
   request: TransactionRequest,
-): TransactionRequestEntry => ({ bankId, accountId, viewId, request });
+): TransactionRequestItem => ({ bankId, accountId, viewId, request });
 
 const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
-  account ? { named: sound(account), bankId, viewId } : null;
+  account ? { named: unwrap(account), bankId, viewId } : null;
 
-const bodyOf = ({ request }: TransactionRequestEntry) => sound(request.body);
+const bodyOf = ({ request }: TransactionRequestItem) => unwrap(request.body);
 
-export const TransactionRequestRef = builder.objectRef<TransactionRequestEntry>('TransactionRequest');
-TransactionRequestRef.implement({
+export const TransactionRequestObject = builder.objectRef<TransactionRequestItem>('TransactionRequest');
+TransactionRequestObject.implement({
   description: 'A request for a transaction. REST: getTransactionsRequest.',
   fields: (t) => ({
     description: t.string({
@@ -64,19 +64,19 @@ TransactionRequestRef.implement({
       resolve: ({ request }) => request.challenge,
     }),
     from: t.field({
-      type: NamedAccountRef,
+      type: AccountRefObject,
       nullable: true,
       description: 'REST `from`.',
       resolve: (entry) => named(entry, entry.request.from),
     }),
     to: t.field({
-      type: NamedAccountRef,
+      type: AccountRefObject,
       nullable: true,
       description: 'REST `body.to`.',
       resolve: (entry) => named(entry, bodyOf(entry)?.to),
     }),
     value: t.field({
-      type: MoneyRef,
+      type: MoneyObject,
       nullable: true,
       description: 'REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
@@ -87,28 +87,28 @@ TransactionRequestRef.implement({
       resolve: ({ request }) => request.transaction_ids,
     }),
     transactions: t.field({
-      type: [TransactionRef],
+      type: [TransactionObject],
       nullable: { list: true, items: true },
       description:
         'The transactions that `transactionIds` names (separated by commas or white space). REST: getTransaction for each.',
-      ...linksFromRecord(
-        () => transactionLink,
-        ({ request }: TransactionRequestEntry) =>
-          sound(request.transaction_ids)
+      ...nodesFromRecord(
+        () => transactionNode,
+        ({ request }: TransactionRequestItem) =>
+          unwrap(request.transaction_ids)
             ?.split(/[\s,]+/)
             .filter((id) => id !== ''),
         ({ bankId, accountId, viewId }, transactionId) => ({
           bankId,
           accountId,
           viewId,
-          transactionId: checkBankId('a transaction', transactionId),
+          transactionId: validateBankId('a transaction', transactionId),
         }),
       ),
     }),
   }),
 });
 
-export const TransactionRequestConnection = connectionTo(TransactionRequestRef, {
+export const TransactionRequestConnection = connectionTo(TransactionRequestObject, {
   list: 'A list of transaction requests.',
   entry: 'A transaction request and its place in a list.',
 });
@@ -141,19 +141,19 @@ type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 function requestOf(input: RequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
-    accountId: checkId('accountId', input.accountId),
+    accountId: validateId('accountId', input.accountId),
     viewId: viewIdOr(defaults, input.viewId),
   };
-  const value = optionally(input.value, moneyBody);
-  checkPaid(value?.amount);
+  const value = mapOptional(input.value, moneyBody);
+  validatePaymentAmount(value?.amount);
   const call = {
     ids: {
       BANK_ID: ids.bankId,
       ACCOUNT_ID: ids.accountId,
       VIEW_ID: ids.viewId,
-      TYPE: checkId('transactionRequestType', input.transactionRequestType),
+      TYPE: validateId('transactionRequestType', input.transactionRequestType),
     },
-    body: present({
+    body: omitNullish({
       description: input.description,
       challenge_type: input.challengeType,
       to: accountRefBody(input.to),
@@ -177,12 +177,12 @@ const PutTransactionRequestPayload = builder
     description: "The bank's answer to putTransactionsRequestAccount.",
     fields: (t) => ({
       transactionRequests: t.field({
-        type: [TransactionRequestRef],
+        type: [TransactionRequestObject],
         nullable: { list: true, items: true },
         description:
           'REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
         resolve: ({ requests, ids }) =>
-          requests?.map(async (request) => transactionRequestEntry(ids, sound(request))),
+          requests?.map(async (request) => toTransactionRequestItem(ids, unwrap(request))),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
       replayed: t.exposeBoolean('replayed', {
@@ -198,16 +198,16 @@ builder.mutationField('putTransactionRequest', (t) =>
     nullable: true,
     description:
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
-    extensions: paying((_root, { input }: { input: RequestInput }, planning) => {
-      const { call } = requestOf(input, planning.defaults);
-      checkKey(input.idempotencyKey);
-      planning.send(putTransactionsRequestAccount, call);
+    extensions: paymentExtensions((_root, { input }: { input: RequestInput }, context) => {
+      const { call } = requestOf(input, context.defaults);
+      validateIdempotencyKey(input.idempotencyKey);
+      context.send(putTransactionsRequestAccount, call);
       return null;
     }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
-    resolve: async (_root, { input }, { reader, payments, credentials, defaults }) => {
+    resolve: async (_root, { input }, { session, payments, credentials, defaults }) => {
       const { ids, call } = requestOf(input, defaults);
       try {
         const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
@@ -216,7 +216,7 @@ builder.mutationField('putTransactionRequest', (t) =>
         });
         return { requests: answer, ids, trackId, replayed };
       } finally {
-        reader.forget();
+        session.invalidate();
       }
     },
   }),

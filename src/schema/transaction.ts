@@ -1,58 +1,40 @@
-import { z } from 'zod';
-import { sound } from '../bank/answer.ts';
-import { checkBankId, checkId } from '../bank/path.ts';
-import { putTransactions, type Transaction, type TransactionBody } from '../contract/transaction.ts';
-import type { TransactionIds } from '../loaders/loaders.ts';
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
+import { putTransactions, type TransactionBody } from '../contract/transaction.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
-import { AccountRef, accountLink } from './account.ts';
 import { builder } from './builder.ts';
+import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
-import { known } from './field-facts.ts';
-import { createLink, fromPath, type Linked, linkFromIds, linkFromRecord, recordOf } from './link.ts';
-import { OtherAccountRef, otherAccountLink } from './other-account.ts';
+import { knownObject } from './field-extensions.ts';
+import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-ref.ts';
+import { AccountObject, accountNode } from './nodes/account.ts';
+import { OtherAccountObject, otherAccountNode } from './nodes/other-account.ts';
+import { type TransactionNode, TransactionObject, transactionNode } from './nodes/transaction.ts';
 import {
   detailsBody,
   metadataBody,
   TransactionDetailsInput,
-  TransactionDetailsRef,
+  TransactionDetailsObject,
   TransactionMetadataInput,
-  TransactionMetadataRef,
+  TransactionMetadataObject,
 } from './transaction-details.ts';
-import { optionally, present } from './values.ts';
-import { checkView, viewKey } from './view.ts';
-import { writing } from './write.ts';
+import { writeField } from './write.ts';
 
-export type TransactionNode = Linked<TransactionIds, Transaction>;
-
-/** Transactions by account, view and transaction id. Read through getTransaction. */
-export const transactionLink = createLink({
-  name: 'Transaction',
-  key: z.tuple([...viewKey, z.string()]),
-  toKey: ({ bankId, accountId, viewId, transactionId }: TransactionNode) =>
-    [bankId, accountId, viewId, transactionId] as const,
-  toIds: ([bankId, accountId, viewId, transactionId]): TransactionIds => ({
-    ...checkView(bankId, accountId, viewId),
-    transactionId: checkId('transactionId', transactionId),
-  }),
-  read: (ids, { reader }) => reader.loaders.transaction.load(ids),
-});
-
-export const TransactionRef = builder.objectRef<TransactionNode>('Transaction');
-TransactionRef.implement({
+TransactionObject.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
-    id: t.id(transactionLink.idField),
-    bankId: t.exposeID('bankId', fromPath("The bank's code, from the path.")),
-    accountId: t.exposeID('accountId', fromPath('The account through which it was read, from the path.')),
-    viewId: t.exposeID('viewId', fromPath('The view through which it is seen, from the path.')),
-    transactionId: t.exposeID('transactionId', fromPath('The transaction id, from the path.')),
+    id: t.id(transactionNode.idField),
+    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
+    viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
+    transactionId: t.exposeID('transactionId', idFromPath('The transaction id, from the path.')),
     account: t.field({
-      type: AccountRef,
+      type: AccountObject,
       nullable: true,
       description: 'The account through which it was read. REST: getAccountsScope.',
-      ...linkFromIds(
-        () => accountLink,
+      ...nodeFromIds(
+        () => accountNode,
         ({ bankId, accountId, viewId }: TransactionNode) => ({ bankId, accountId, viewId }),
       ),
     }),
@@ -62,13 +44,13 @@ TransactionRef.implement({
       resolve: (transaction) => recordOf(transaction).uuid,
     }),
     details: t.field({
-      type: TransactionDetailsRef,
+      type: TransactionDetailsObject,
       nullable: true,
       description: 'REST `details`.',
       resolve: (transaction) => recordOf(transaction).details,
     }),
     metadata: t.field({
-      type: TransactionMetadataRef,
+      type: TransactionMetadataObject,
       nullable: true,
       description: 'REST `metadata`.',
       resolve: (transaction) => recordOf(transaction).metadata,
@@ -79,18 +61,18 @@ TransactionRef.implement({
       resolve: (transaction) => recordOf(transaction).this_account,
     }),
     thisAccount: t.field({
-      type: AccountRef,
+      type: AccountObject,
       nullable: true,
       description:
         'The account that `thisAccountId` names, at the same bank and through the same view. REST: getAccountsScope.',
-      ...linkFromRecord(
-        () => accountLink,
+      ...nodeFromRecord(
+        () => accountNode,
         (transaction: TransactionNode) => {
-          const accountId = sound(recordOf(transaction).this_account);
+          const accountId = unwrap(recordOf(transaction).this_account);
           if (!accountId) return null;
           return {
             bankId: transaction.bankId,
-            accountId: checkBankId('an account', accountId),
+            accountId: validateBankId('an account', accountId),
             viewId: transaction.viewId,
           };
         },
@@ -102,14 +84,14 @@ TransactionRef.implement({
       resolve: (transaction) => recordOf(transaction).other_account,
     }),
     otherAccount: t.field({
-      type: OtherAccountRef,
+      type: OtherAccountObject,
       nullable: true,
       description:
         'The counterparty that `otherAccountId` names, found among those of the account. REST: getOtherAccounts.',
-      ...linkFromRecord(
-        () => otherAccountLink,
+      ...nodeFromRecord(
+        () => otherAccountNode,
         (transaction: TransactionNode) => {
-          const otherAccountId = sound(recordOf(transaction).other_account);
+          const otherAccountId = unwrap(recordOf(transaction).other_account);
           if (!otherAccountId) return null;
           const { bankId, accountId, viewId } = transaction;
           return { bankId, accountId, viewId, otherAccountId, index: 0, query: null };
@@ -132,10 +114,10 @@ const TransactionInput = builder.inputType('TransactionInput', {
 });
 
 const transactionBody = (input: typeof TransactionInput.$inferInput): TransactionBody =>
-  present({
+  omitNullish({
     details: detailsBody(input.details),
     id: input.id,
-    metadata: optionally(input.metadata, metadataBody),
+    metadata: mapOptional(input.metadata, metadataBody),
     other_account: input.otherAccountId,
     this_account: input.thisAccountId,
     uuid: input.uuid,
@@ -159,10 +141,10 @@ const PutTransactionMetadataPayload = builder
     description: "The bank's answer to putTransactions.",
     fields: (t) => ({
       transaction: t.expose('transaction', {
-        type: TransactionRef,
+        type: TransactionObject,
         nullable: true,
         description: 'The transaction as the bank answered it.',
-        extensions: known(({ transaction }: { transaction: TransactionNode }) => transaction),
+        extensions: knownObject(({ transaction }: { transaction: TransactionNode }) => transaction),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),
@@ -180,18 +162,18 @@ builder.mutationField('putTransactionMetadata', (t) =>
         description: 'What to put, and where.',
       }),
     },
-    ...writing(
+    ...writeField(
       putTransactions,
       ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
         const transaction = {
           bankId: bankIdOr(defaults, input.bankId),
-          accountId: checkId('accountId', input.accountId),
+          accountId: validateId('accountId', input.accountId),
           viewId: viewIdOr(defaults, input.viewId),
-          transactionId: checkId('transactionId', input.transactionId),
+          transactionId: validateId('transactionId', input.transactionId),
         };
         return {
           transaction,
-          ids: { ...inTransaction(transaction), TYPE: checkId('metadataType', input.metadataType) },
+          ids: { ...inTransaction(transaction), TYPE: validateId('metadataType', input.metadataType) },
           body: transactionBody(input.transaction),
         };
       },

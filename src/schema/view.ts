@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { checkId } from '../bank/path.ts';
+import { validateId } from '../bank/ids.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 
 /** How the key begins of an account seen through a view, and of what hangs on it: bank, account, view. */
 export const viewKey = [z.string(), z.string(), z.string()] as const;
 
 /** Errors: BAD_USER_INPUT where one of them is no id. */
-export const checkView = (bankId: string, accountId: string, viewId: string): ViewIds => ({
-  bankId: checkId('bankId', bankId),
-  accountId: checkId('accountId', accountId),
-  viewId: checkId('viewId', viewId),
+export const validateView = (bankId: string, accountId: string, viewId: string): ViewIds => ({
+  bankId: validateId('bankId', bankId),
+  accountId: validateId('accountId', accountId),
+  viewId: validateId('viewId', viewId),
 });

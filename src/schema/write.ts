@@ -1,7 +1,7 @@
-import type { CallInput } from '../bank/call.ts';
+import type { CallInput } from '../bank/request.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import type { Context, Defaults } from './context.ts';
-import { facts, type Lead, type Planning } from './field-facts.ts';
+import { type EstimateContext, fieldExtensions, type KnownObject } from './field-extensions.ts';
 
 interface WriteCall<T extends Operation> {
   readonly ids: CallInput<T>['ids'];
@@ -14,7 +14,7 @@ interface WriteCall<T extends Operation> {
  * `callOf` makes the call of the arguments; its errors are the field's. `payloadOf` makes the payload of the call and
  * of the bank's answer, which is undefined while it is not known.
  */
-export function writing<
+export function writeField<
   T extends Operation & { readonly kind: 'write' },
   Args,
   Call extends WriteCall<T>,
@@ -24,15 +24,15 @@ export function writing<
   callOf: (args: Args, defaults: Defaults) => Call,
   payloadOf: (call: Call, answer: Answer<T> | undefined) => Payload,
 ) {
-  const resolve = async (_root: object, args: Args, { reader, defaults }: Context) => {
+  const resolve = async (_root: object, args: Args, { session, defaults }: Context) => {
     const call = callOf(args, defaults);
-    const { answer, trackId } = await reader.write(operation, call.ids, call.body);
+    const { answer, trackId } = await session.write(operation, call.ids, call.body);
     return { ...payloadOf(call, answer), trackId };
   };
-  const plan = (_root: object, args: Args, planning: Planning): Lead => {
-    const call = callOf(args, planning.defaults);
-    planning.send(operation, call);
+  const estimate = (_root: object, args: Args, context: EstimateContext): KnownObject => {
+    const call = callOf(args, context.defaults);
+    context.send(operation, call);
     return { parent: payloadOf(call, undefined) };
   };
-  return { resolve, extensions: facts({ plan }) };
+  return { resolve, extensions: fieldExtensions({ estimate }) };
 }

@@ -14,7 +14,7 @@ export interface HttpPolicyOptions {
 }
 
 /** What a server is told of a request before its body is read. */
-export interface HttpRequest {
+export interface RequestHead {
   readonly method: string;
   /** The request line's target. */
   readonly target: string;
@@ -25,7 +25,7 @@ export interface HttpRequest {
 export type HttpRefusal = 400 | 413 | 415 | 421;
 
 /** What the answer has to carry, and, where the request is not served, what is answered instead. */
-export interface Verdict {
+export interface PolicyResult {
   /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
   readonly headers: string[];
   /** The value of X-Request-Id. */
@@ -54,7 +54,7 @@ const plainId = /^[\w.:-]{1,128}$/;
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
-export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict {
+export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
@@ -74,7 +74,7 @@ export function judge(request: HttpRequest, options: HttpPolicyOptions): Verdict
       answer.push('Access-Control-Max-Age', '600');
     }
   }
-  return { headers: answer, requestId, refusal: refusalOf(request, options) };
+  return { headers: answer, requestId, refusal: findRefusal(request, options) };
 }
 
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
@@ -93,10 +93,10 @@ const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
 const hostnameOf = (host: string, target: string): string | null =>
   URL.canParse(target, 'http://localhost') ? (URL.parse(`http://${host}${target}`)?.hostname ?? null) : null;
 
-function refusalOf(
-  { method, target, headers }: HttpRequest,
+function findRefusal(
+  { method, target, headers }: RequestHead,
   { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
-): Verdict['refusal'] {
+): PolicyResult['refusal'] {
   const { host = 'localhost' } = headers;
   // Nearly all are plain, and need no parser to be seen to be a URL.
   const hostname =

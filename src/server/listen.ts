@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { Answer } from './answer.ts';
 import { Connection, UnreadBytes } from './connection.ts';
+import { ConnectionAwareResponse } from './server-response.ts';
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const slowestRequestMs = 10_000;
 /** Longer than a load balancer keeps an idle connection, so that it is the one who closes it. */
 const keepAliveMs = 65_000;
 /** A client that does not read its answer holds the process no longer than this. */
-const longestDrainMs = 30_000;
+const maxDrainMs = 30_000;
 /** A client that has not taken an answer this long after it was made is cut off, in milliseconds. */
 const writeDeadlineMs = 30_000;
 
@@ -32,7 +32,7 @@ export interface Listening {
 export async function listen(
   host: string,
   port: number,
-  listener: (request: IncomingMessage, response: Answer) => void,
+  listener: (request: IncomingMessage, response: ConnectionAwareResponse) => void,
   { unread = new UnreadBytes(Number.POSITIVE_INFINITY), ...options }: ListenOptions = {},
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
@@ -46,14 +46,14 @@ export async function listen(
     }
     return connection;
   };
-  const server: Server<typeof IncomingMessage, typeof Answer> = createServer(
+  const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
       headersTimeout: slowestRequestMs,
       requestTimeout: slowestRequestMs,
       // How often Node looks: by default every 30 s, whatever the two above say.
       connectionsCheckingInterval: 500,
       keepAliveTimeout: keepAliveMs,
-      ServerResponse: Answer,
+      ServerResponse: ConnectionAwareResponse,
     },
     (request, response) => {
       const { socket } = request;
@@ -90,7 +90,7 @@ export async function listen(
     close: () =>
       new Promise((resolve) => {
         closing = true;
-        const last = setTimeout(() => server.closeAllConnections(), longestDrainMs);
+        const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);
         server.close(() => {
           clearTimeout(last);
           clearInterval(cutOff);

@@ -1,6 +1,6 @@
 import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/redact.ts';
-import { currentRequestId, currentSecrets } from './current-request.ts';
+import { currentRequestId, currentSecrets } from './request-scope.ts';
 
 /** pino's. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -23,18 +23,18 @@ export function logOptions(level: string, secrets: readonly string[] = []): Logg
   };
 }
 
-const mostFrames = 20;
-const longestMessage = 300;
-const deepestCause = 3;
+const maxFrames = 20;
+const maxMessageLength = 300;
+const maxCauseDepth = 3;
 
-interface ErrorPlace {
+interface ErrorLocation {
   readonly type: string;
   readonly code?: string;
   readonly stack?: string;
 }
 
 /** Where an error was thrown, what kind it is, and nothing that could have come with a request. */
-export function placeOf(error: unknown): ErrorPlace {
+export function errorLocation(error: unknown): ErrorLocation {
   if (!(error instanceof Error)) return { type: typeof error };
   const code = 'code' in error ? word(error.code) : null;
   // A message may look like frames: what stands before its end is left out.
@@ -43,7 +43,7 @@ export function placeOf(error: unknown): ErrorPlace {
     .slice(Math.max(0, stack.indexOf(message)) + message.length)
     .split('\n')
     .filter((line) => /^ {4}at .*(:\d+:\d+\)?|\))$/.test(line))
-    .slice(0, mostFrames);
+    .slice(0, maxFrames);
   return {
     type: word(error.name) ?? 'Error',
     ...(code === null ? {} : { code }),
@@ -55,15 +55,15 @@ export function placeOf(error: unknown): ErrorPlace {
 const word = (value: unknown): string | null =>
   typeof value === 'string' && /^[\w.-]{1,60}$/.test(value) ? value : null;
 
-interface DescribedError extends ErrorPlace {
+interface DescribedError extends ErrorLocation {
   readonly message: string;
   readonly cause?: DescribedError;
 }
 
 function describeError(error: unknown, secrets: readonly string[], depth = 0): DescribedError {
-  const cause = error instanceof Error && depth < deepestCause ? error.cause : undefined;
+  const cause = error instanceof Error && depth < maxCauseDepth ? error.cause : undefined;
   return {
-    ...placeOf(error),
+    ...errorLocation(error),
     message: withoutSecrets(error instanceof Error ? error.message : String(error), secrets),
     ...(cause === undefined ? {} : { cause: describeError(cause, secrets, depth + 1) }),
   };
@@ -71,6 +71,6 @@ function describeError(error: unknown, secrets: readonly string[], depth = 0): D
 
 /** Much more than is shown is looked at: what is taken out makes it shorter. */
 const withoutSecrets = (text: string, secrets: readonly string[]): string =>
-  redact(text, secrets, 20 * longestMessage)
-    .slice(0, longestMessage)
+  redact(text, secrets, 20 * maxMessageLength)
+    .slice(0, maxMessageLength)
     .replace(/\p{Cs}$/u, '');

@@ -1,5 +1,5 @@
-import { Refusal } from '../engine/refusal.ts';
-import { queryOf } from './incoming.ts';
+import { RequestError } from '../engine/request-error.ts';
+import { queryOf } from './auth/incoming-request.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -8,22 +8,22 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * and most decoders take bytes that are no UTF-8 for U+FFFD.
  * Errors: BAD_USER_INPUT.
  */
-export function paramsOfBody(bytes: Uint8Array): unknown {
-  let fault: string | null;
+export function parseBodyParams(bytes: Uint8Array): unknown {
+  let problem: string | null;
   let body: unknown;
   try {
     const text = utf8.decode(bytes);
-    fault = faultOf(text);
-    if (fault === null) body = JSON.parse(text);
+    problem = findProblem(text);
+    if (problem === null) body = JSON.parse(text);
   } catch {
-    fault = 'is not JSON in UTF-8';
+    problem = 'is not JSON in UTF-8';
   }
-  if (fault !== null) throw new Refusal('BAD_USER_INPUT', `The body ${fault}.`);
+  if (problem !== null) throw new RequestError('BAD_USER_INPUT', `The body ${problem}.`);
   return body;
 }
 
 /** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
-export function paramsOfUrl(url: string): unknown {
+export function parseUrlParams(url: string): unknown {
   const query = queryOf(url);
   const text = (name: string) => query.get(name) ?? undefined;
   const json = (name: string): unknown => {
@@ -31,7 +31,7 @@ export function paramsOfUrl(url: string): unknown {
     try {
       return given === undefined || given === '' ? undefined : JSON.parse(given);
     } catch {
-      throw new Refusal('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
+      throw new RequestError('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
     }
   };
   return {
@@ -44,15 +44,15 @@ export function paramsOfUrl(url: string): unknown {
 }
 
 /** No input of the schema is half as deep. */
-const mostLevels = 32;
+const maxDepth = 32;
 /** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
-const mostParts = 4000;
+const maxParts = 4000;
 
 /**
  * What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. It looks at
  * brackets and texts alone: whatever else is wrong, JSON.parse finds.
  */
-function faultOf(text: string): string | null {
+function findProblem(text: string): string | null {
   /** Of each object that is open the names so far; null for a list. */
   const open: (Set<string> | null)[] = [];
   let parts = 0;
@@ -83,8 +83,8 @@ function faultOf(text: string): string | null {
       default:
         continue;
     }
-    if (++parts > mostParts) return `has more than ${mostParts} parts`;
-    if (open.length > mostLevels) return `is more than ${mostLevels} levels deep`;
+    if (++parts > maxParts) return `has more than ${maxParts} parts`;
+    if (open.length > maxDepth) return `is more than ${maxDepth} levels deep`;
   }
   return null;
 }

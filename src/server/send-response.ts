@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { pairsOf } from './http-answer.ts';
-import type { Fit } from './render.ts';
+import { headerPairs } from './http-response.ts';
+import type { LimitPending } from './render.ts';
 
 /** What is said of one connection is Node's to say: it knows the connection. */
 const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
@@ -15,14 +15,16 @@ export async function sendResponse(
   answer: Response,
   response: ServerResponse,
   headers: readonly string[],
-  fit: Fit,
+  limitPending: LimitPending,
 ): Promise<void> {
   const { body: stream } = answer;
   const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
   // Where its length is known it is whole.
   const isWhole = answer.headers.has('content-length');
-  const whole = isWhole ? fit({ status: answer.status, headers: own, body: await answer.text() }) : null;
-  for (const [name, value] of pairsOf([...(whole?.headers ?? own), ...headers]))
+  const whole = isWhole
+    ? limitPending({ status: answer.status, headers: own, body: await answer.text() })
+    : null;
+  for (const [name, value] of headerPairs([...(whole?.headers ?? own), ...headers]))
     response.setHeader(name, value);
   if (whole !== null) response.setHeader('content-length', Buffer.byteLength(whole.body));
   response.writeHead(whole?.status ?? answer.status);

@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ErrorCode, errorCodes, requestSentNothing } from '../bank/error.ts';
-import type { Answer } from './answer.ts';
+import { type ErrorCode, errorCodes, requestSentNothing } from '../errors.ts';
+import { callerKeyByHeaders } from './auth/header-credentials.ts';
+import { fromNodeRequest, type IncomingRequest } from './auth/incoming-request.ts';
 import { UnreadBytes } from './connection.ts';
-import { callerKeyByHeaders } from './credentials.ts';
-import { duringRequest } from './current-request.ts';
-import { createGraphQL, type GraphQLOptions } from './graphql.ts';
-import { type HttpPolicyOptions, type HttpRefusal, judge, type Verdict } from './http-policy.ts';
-import { type Incoming, nodeIncoming } from './incoming.ts';
+import { createGraphQLServer, type GraphQLServerOptions } from './graphql-server.ts';
+import { checkRequest, type HttpPolicyOptions, type HttpRefusal, type PolicyResult } from './http-policy.ts';
 import { listen } from './listen.ts';
-import { createLoadGuard, type LoadLimits, type Shed } from './load.ts';
+import { createLoadShedder, type LoadLimits, type ShedReason } from './load-shedding.ts';
+import { runInRequestScope } from './request-scope.ts';
+import type { ConnectionAwareResponse } from './server-response.ts';
 
-export interface ServerOptions extends Omit<GraphQLOptions, 'hasRoomFor'> {
+export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> {
   readonly host: string;
   readonly port: number;
   readonly load: LoadLimits;
   /** Tells callers apart before they are let in, as `identify` does; by their credentials where left out. */
-  readonly callerKey?: ((incoming: Incoming) => string) | undefined;
+  readonly callerKey?: ((request: IncomingRequest) => string) | undefined;
   /** How many bytes of answers may wait for their clients to take them, in all; 256 MB where left out. */
   readonly maxUnreadBytes?: number | undefined;
   /** How long one of them may wait, in milliseconds; see listen.ts. */
@@ -25,7 +25,7 @@ export interface ServerOptions extends Omit<GraphQLOptions, 'hasRoomFor'> {
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
-  readonly onShed?: (why: Shed) => void;
+  readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
 }
@@ -37,7 +37,7 @@ export interface RunningServer {
   /** Bytes of answers that clients have not taken yet. */
   readonly unreadBytes: number;
   /** From now on these are the documents that may be asked for by their ids; what is under way ends as it began. */
-  replacePersisted(persisted: GraphQLOptions['persisted']): void;
+  replacePersisted(persisted: GraphQLServerOptions['persisted']): void;
   /** Lets what is under way end, and serves nothing new. */
   close(): Promise<void>;
 }
@@ -49,22 +49,25 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const { logger, subscriptionKey, writeDeadlineMs } = options;
   let draining = false;
   const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
-  const graphqlOptions: GraphQLOptions = {
+  const graphqlOptions: GraphQLServerOptions = {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
     hasRoomFor: (bytes) => unread.hasRoomFor(bytes),
   };
-  let graphql = createGraphQL(graphqlOptions);
+  let graphql = createGraphQLServer(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-  const load = createLoadGuard(
+  const load = createLoadShedder(
     options.load,
     options.callerKey ?? callerKeyByHeaders(subscriptionKey),
     unread,
   );
 
-  function answer(request: IncomingMessage, response: Answer): void {
+  function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
     const { method = '', url: target = '' } = request;
-    const { headers, requestId, refusal } = judge({ method, target, headers: request.headers }, policy);
+    const { headers, requestId, refusal } = checkRequest(
+      { method, target, headers: request.headers },
+      policy,
+    );
     // A connection that is kept alive would go on being served after close().
     if (draining) headers.push('Connection', 'close');
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
@@ -79,21 +82,21 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     }
     // Health is told whatever the load.
     if (!/^\/(health|ready)(\?|$)/.test(target)) {
-      const entered = load.enter(nodeIncoming(request));
-      if (typeof entered === 'string') {
-        options.onShed?.(entered);
+      const acquired = load.tryAcquire(fromNodeRequest(request));
+      if (typeof acquired === 'string') {
+        options.onShed?.(acquired);
         headers.push('Retry-After', '1');
         const message = `bankql has too much to do. ${requestSentNothing}`;
         refuse(response, 503, headers, message, 'OVERLOADED', { retryAfter: 1 });
         return;
       }
-      response.once('close', entered);
+      response.once('close', acquired);
     }
     const fail = (error: unknown) => {
       logger.error({ err: error }, 'unexpected error');
       failed(response, headers);
     };
-    duringRequest(requestId, fail, () => graphql.listen(request, response, headers).catch(fail));
+    runInRequestScope(requestId, fail, () => graphql.listen(request, response, headers).catch(fail));
   }
 
   const listening = await listen(
@@ -118,7 +121,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       return unread.total;
     },
     replacePersisted(persisted) {
-      graphql = createGraphQL({ ...graphqlOptions, persisted });
+      graphql = createGraphQLServer({ ...graphqlOptions, persisted });
     },
     async close() {
       draining = true;
@@ -131,9 +134,9 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
 
 /** Answers without reading the request's body. */
 function refuse(
-  response: Answer,
+  response: ConnectionAwareResponse,
   status: number,
-  headers: Verdict['headers'],
+  headers: PolicyResult['headers'],
   message: string,
   code: ErrorCode,
   more = {},
@@ -149,7 +152,7 @@ function refuse(
  * Ends a request whose work failed where nobody expected it. Of an answer that has begun the connection is broken, so that
  * nobody takes a part for the whole.
  */
-function failed(response: Answer, headers: Verdict['headers']): void {
+function failed(response: ConnectionAwareResponse, headers: PolicyResult['headers']): void {
   if (response.writableEnded || response.destroyed) return;
   if (response.headersSent) return void response.destroy();
   refuse(response, 500, headers, 'Something went wrong inside bankql.', 'INTERNAL');

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Drift } from '../bank/answer.ts';
-import type { CallReport } from '../bank/attempts.ts';
-import type { BreakerReason } from '../bank/breaker.ts';
-import type { ObservedStore, StoreOperation } from '../payments/observed-store.ts';
-import type { AuditEntry } from '../payments/payment-record.ts';
+import type { BreakerReason } from '../bank/resilience/circuit-breaker.ts';
+import type { CallReport } from '../bank/resilience/send-with-retry.ts';
+import type { Drift } from '../bank/response.ts';
 import type { PaymentRefusal } from '../payments/payment-refusals.ts';
-import type { StoreEvent } from '../payments/store-event.ts';
+import type { AuditEntry } from '../payments/record.ts';
+import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
+import type { StoreEvent } from '../payments/stores/store-event.ts';
+import type { TokenRefusal } from './auth/token-refusal.ts';
 import type { HttpRefusal } from './http-policy.ts';
-import type { Shed } from './load.ts';
-import type { RateRefusal } from './rate-limit.ts';
-import type { TokenRefusal } from './token-refusal.ts';
+import type { ShedReason } from './load-shedding.ts';
+import type { RateRefusal } from './rate-limit/rate-limiter.ts';
 
 /** What the log says of a store's own news. */
 const storeEvents = {
@@ -153,7 +153,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     watchUnread(read: () => number) {
       unreadBytes = read;
     },
-    onShed(why: Shed) {
+    onShed(why: ShedReason) {
       shed.inc({ why });
     },
     onHttpRefusal(status: HttpRefusal) {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type Credentials,
-  checkCredential,
   credentialHeaders,
   credentialHeadersFor,
+  validateCredential,
 } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -112,7 +112,7 @@ describe('a credential', () => {
     'A'.repeat(255),
     'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl',
   ])('%j may leave as it is', (value) => {
-    expect(checkCredential('Auth-ID', value)).toBe(value);
+    expect(validateCredential('Auth-ID', value)).toBe(value);
   });
 
   it.each([
@@ -136,7 +136,7 @@ describe('a credential', () => {
     ['nothing', ''],
     ['a space', ' '],
   ])('with %s is refused by the header’s name, and its value is not repeated', (_, value) => {
-    const check = () => checkCredential('Auth-Provider-Name', value);
+    const check = () => validateCredential('Auth-Provider-Name', value);
     expect(check).toThrow(
       expect.objectContaining({
         code: 'BAD_USER_INPUT',

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configurationPage, variablesAsEnvExample, variablesAsHelp } from '../../src/config/documentation.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { configurationPage, variablesAsEnvExample, variablesAsHelp } from '../../src/config/documentation.ts';
 import { variableNames } from '../../src/config/variables.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -62,7 +62,7 @@ describe('a name that is almost one of ours', () => {
     ['BANK_SERVICE_HOST', '10.0.0.1'],
     ['BANK_PORT', 'tcp://10.0.0.1:80'],
     ['POST', 'x'],
-    ['XDG_STATE_HOME', '/home/me'],
+    ['XDG_STATE_HOME', '/var/lib'],
     ['NODE_ENVIRONMENT', 'test'],
     ['BNAK_BASE_URL', ''],
   ])('%s=%s is none', (name, value) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import * as shapes from '../../src/contract/common-schemas.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
-import * as shapes from '../../src/contract/shapes.ts';
 import { type Described, type Fields, readSpecification } from '../support/specification.ts';
 
 /** The specification's text as it was given: see bank-open-api.md beside this file. */

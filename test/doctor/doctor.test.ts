@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { checks } from '../../src/doctor/checks.ts';
 import { runDoctor } from '../../src/doctor/doctor.ts';
-import { examinations } from '../../src/doctor/examinations.ts';
 import type { DoctorIds } from '../../src/doctor/options.ts';
 import { example } from '../../src/sandbox/example.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
@@ -45,7 +45,7 @@ async function sandboxWith(faults: string) {
 
 it('examines every read operation of the table, and no other', () => {
   const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
-  expect(new Set(examinations.map(({ operation }) => operation))).toEqual(new Set(reads));
+  expect(new Set(checks.map(({ operation }) => operation))).toEqual(new Set(reads));
   expect(reads).toHaveLength(12);
 });
 
@@ -53,7 +53,7 @@ describe('a sandbox bank', () => {
   it('conforms on a good day: each operation ok, exit code 0', async () => {
     const { code, lines, of } = await sandboxWith('');
     expect(code).toBe(0);
-    for (const { operation } of examinations) {
+    for (const { operation } of checks) {
       for (const row of of(operation.id)) expect(row).toMatch(/ \| 200 \| \d+ \| ok$/);
     }
     expect(of('getAccountsScope')).toHaveLength(2);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import type { TestOptions } from '../support/bankql.ts';
 import { credentials } from '../support/bankql.ts';
-import { startFacade } from '../support/facade.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transfer } from '../support/payment-client.ts';
 
 /** What an operation may make of little: how large its answer is, and how many errors are in it. */
@@ -12,7 +12,7 @@ const times = (count: number, make: (index: number) => string, separator = ' ') 
 
 /** A bank of 26 branches, whose accounts are there as well. */
 async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
-  const facade = await startFacade(options);
+  const fixture = await startBankqlFixture(options);
   const branches = Array.from({ length: 26 }, (_, index) => ({
     acceptsDeposits: true,
     bank: 'BANK',
@@ -20,8 +20,8 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
     name: `Branch ${index}`,
   }));
   for (const id of ['BANK', 'TO-BANK'])
-    facade.bank.on(`GET /v1/api/banks/${id}/branches`, { body: { branches } });
-  facade.bank.otherwise(({ path }) =>
+    fixture.bank.on(`GET /v1/api/banks/${id}/branches`, { body: { branches } });
+  fixture.bank.otherwise(({ path }) =>
     path.endsWith('/make-transaction')
       ? { body: { id: 'T1', status: 'COMPLETED' } }
       : { body: { accounts: [{ id: 'to', label: 'L', owners: [] }], id: 'branch', name: 'put' } },
@@ -31,7 +31,7 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
     variables: object = {},
     headers: Record<string, string> = credentials,
   ) => {
-    const response = await facade.bankql.fetch(
+    const response = await fixture.bankql.fetch(
       new Request('http://bankql.test/graphql', {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', ...headers },
@@ -41,7 +41,7 @@ async function startBranches(options: Omit<TestOptions, 'bankUrl'> = {}) {
     const text = await response.text();
     return { status: response.status, text, result: JSON.parse(text) };
   };
-  return { ...facade, send, [Symbol.asyncDispose]: () => facade[Symbol.asyncDispose]() };
+  return { ...fixture, send, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() };
 }
 
 /** Branches of the bank of the branches of the bank …; `alias` is their name in the answer. */

@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { expect, it } from 'vitest';
 import { BoundedResult } from '../../src/engine/bounded-result.ts';
 import { internalError } from '../../src/engine/mask-error.ts';
-import { httpAnswerOf } from '../../src/server/http-answer.ts';
+import { toHttpResponse } from '../../src/server/http-response.ts';
 
 /** What is answered where a result cannot be sent as it is. */
 
@@ -17,7 +17,7 @@ it('a result of which no JSON can be made is INTERNAL, and no exception', () => 
   const ring: Record<string, unknown> = {};
   ring.ring = ring;
   for (const broken of [ring, { n: 1n }]) {
-    const { status, body } = httpAnswerOf(resultOf(broken), 'application/json');
+    const { status, body } = toHttpResponse(resultOf(broken), 'application/json');
     expect(status).toBe(500);
     expect(JSON.parse(body)).toEqual({
       errors: [expect.objectContaining({ extensions: { code: 'INTERNAL', retryable: false } })],
@@ -29,7 +29,7 @@ it('a result of which no JSON can be made is INTERNAL, and no exception', () => 
 
 it('its JSON may have so many bytes in UTF-8, and none more', () => {
   // {"data":{"t":"…"}} is 17 bytes without its text.
-  const body = (text: string) => JSON.parse(httpAnswerOf(resultOf({ t: text }), 'application/json').body);
+  const body = (text: string) => JSON.parse(toHttpResponse(resultOf({ t: text }), 'application/json').body);
   expect(body('a'.repeat(83)).data).toEqual({ t: 'a'.repeat(83) });
   expect(body('a'.repeat(84))).toMatchObject({ data: null, errors: [{}] });
   expect(body('α'.repeat(41)).data).toEqual({ t: 'α'.repeat(41) });

@@ -23,7 +23,7 @@ vi.mock('../../src/executor/executor.ts', async (importOriginal) => {
 const reachable = (refs: readonly WeakRef<object>[]) =>
   refs.filter((ref) => ref.deref() !== undefined).length;
 
-/** Documents of this size that there is room for, well over what documents.ts counts for each. */
+/** Documents of this size that there is room for, well over what document-cache.ts counts for each. */
 const mostKept = 4000;
 /** In megabytes: what all that is kept may take, and what 5,000 more may add. */
 const mostMegabytes = 80;
@@ -42,7 +42,7 @@ test('10,000 documents, of which half cannot be run, leave no more than there is
   const ask = async (from: number, to: number) => {
     for (let number = from; number < to; number++) {
       const { text, isValid } = documentOf(number);
-      const { data, errors = [] } = await engine.answer(
+      const { data, errors = [] } = await engine.execute(
         { query: text },
         { credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' } },
       );

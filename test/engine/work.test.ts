@@ -8,8 +8,8 @@ import { bankId } from '../../bench/bank/records.ts';
 import { type Shape, shapes } from '../../bench/shapes.ts';
 import { createBankClient } from '../../src/bank/client.ts';
 import { createEngine } from '../../src/engine/engine.ts';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -115,7 +115,7 @@ async function workOf({ query }: Shape): Promise<Work[]> {
   });
   const engine = createEngine({
     bank: client,
-    payments: createPayments({
+    payments: createPaymentService({
       bank: client,
       store: createMemoryStore({ retentionMs: 1000 }),
       leaseMs: 1000,
@@ -130,7 +130,7 @@ async function workOf({ query }: Shape): Promise<Work[]> {
     },
   });
   const ask = () =>
-    engine.answer(
+    engine.execute(
       { query },
       {
         credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
 
 /**
  * What a client writes is text to whoever runs its operation. graphql-jit made code of it: it replaces these words and
@@ -79,13 +79,13 @@ describe.each(texts)('%j', (text) => {
   test.each([false, true])(
     'is sent to the bank and answered as it is (isInterpreted: %s)',
     async (isInterpreted) => {
-      await using facade = await startFacade({ isInterpreted });
-      facade.bank.otherwise(({ body }) => ({ body }));
-      const answer = await facade.ask(
+      await using fixture = await startBankqlFixture({ isInterpreted });
+      fixture.bank.otherwise(({ body }) => ({ body }));
+      const answer = await fixture.ask(
         `mutation { putProduct(input: { product: { name: ${literal} } }) { product { name } } }`,
       );
       expect(answer).toEqual({ data: { putProduct: { product: { name: text } } } });
-      expect(sentJson(onlyCall(facade.bank))).toMatchObject({ name: text });
+      expect(sentJson(onlyCall(fixture.bank))).toMatchObject({ name: text });
     },
   );
 });

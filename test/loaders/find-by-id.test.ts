@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkAnswer } from '../../src/bank/answer.ts';
+import { validateResponse } from '../../src/bank/response.ts';
 import type { Branch } from '../../src/contract/branch.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { findById } from '../../src/loaders/find-by-id.ts';
@@ -38,7 +38,7 @@ describe('findById', () => {
   it('passes over entries and ids that the bank broke, and finds those that follow', () => {
     const text =
       '{"branches":[null,"x",{"acceptsDeposits":true,"id":7},{"acceptsDeposits":true,"id":"7","name":"n"}]}';
-    const { answer } = checkAnswer(operations.getBranches, JSON.parse(text), {});
+    const { answer } = validateResponse(operations.getBranches, JSON.parse(text), {});
     expect(answer[0]).toBeInstanceOf(Error);
     expect(answer[2]?.id).toBeInstanceOf(Error);
     expect(findById(answer, '7')?.name).toBe('n');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { BankqlError } from '../../src/bank/error.ts';
-import { Patience } from '../../src/bank/patience.ts';
+import { OperationDeadline } from '../../src/bank/resilience/operation-deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { BankqlError } from '../../src/errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -123,8 +123,13 @@ describe('loaders', () => {
   const readAs =
     (credentials: Credentials, signal?: AbortSignal): ReadOperation =>
     async (operation, input) =>
-      (await client.read(operation, { ...input, credentials }, { patience: new Patience({ signal }) }))
-        .answer;
+      (
+        await client.read(
+          operation,
+          { ...input, credentials },
+          { operationDeadline: new OperationDeadline({ signal }) },
+        )
+      ).answer;
 
   beforeAll(async () => {
     bank = await startRecordingBank();

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { fuzzedRequest } from '../support/fuzzed-request.ts';
-import { startServed } from '../support/served.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 /** `node test/long/check-fuzz.ts [--runs 10000] [--seed N]`: random requests over a socket; none may be 5xx or INTERNAL. */
 
@@ -12,15 +12,15 @@ const { values } = parseArgs({
   },
 });
 const seed = Number(values.seed) | 0;
-await using served = await startServed();
-served.bank.otherwise({ body: { branches: [], accounts: [], otherAccounts: [], messages: [] } });
+await using fixture = await startServerFixture();
+fixture.bank.otherwise({ body: { branches: [], accounts: [], otherAccounts: [], messages: [] } });
 const prototype = JSON.stringify(Object.getOwnPropertyNames(Object.prototype).sort());
 const statuses = new Map<number, number>();
 const started = performance.now();
 
 const result = await fc.check(
   fc.asyncProperty(fuzzedRequest, async ({ body, headers }) => {
-    const answer = await fetch(served.url, { method: 'POST', headers, body });
+    const answer = await fetch(fixture.url, { method: 'POST', headers, body });
     const text = await answer.text();
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     return answer.status < 500 && !text.includes('INTERNAL');

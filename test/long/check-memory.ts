@@ -58,7 +58,7 @@ const engine = createEngine({
 const areDocumentsFlat = await check('documents', documents, async (from, count) => {
   for (let number = from; number < from + count; number++) {
     const { text, isValid } = documentOf(number);
-    const { errors } = await engine.answer(
+    const { errors } = await engine.execute(
       { query: text },
       { credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' } },
     );

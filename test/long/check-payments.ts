@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { sentinelStates, sharedStates, type StateKind } from '../support/payment-states.ts';
+import { type StateKind, sentinelStates, sharedStates } from '../support/payment-states.ts';
 import { type Drill, drills, runDrill } from './drills.ts';
-import { judge } from './history-judge.ts';
-import { makePlan } from './history-plan.ts';
-import { runHistory } from './history-run.ts';
+import { judge } from './payment-history/checker.ts';
+import { runHistory } from './payment-history/run.ts';
+import { makePlan } from './payment-history/workload.ts';
 
 /**
  * `npm run check:payments -- [--operations N] [--store sqlite|redis|sentinel|all] [--seed N]`: clients, faults and crashes

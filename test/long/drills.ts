@@ -8,7 +8,7 @@ import { accept, type PaymentBank, startPaymentBank } from '../support/payment-b
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import type { State, StateKind } from '../support/payment-states.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../support/process.ts';
-import { saysNothingWasSent } from './history-judge.ts';
+import { saysNothingWasSent } from './payment-history/checker.ts';
 
 /** What a drill works with: a bank, a store, and processes of bankql over them. */
 export interface DrillContext {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { openStore } from '../../src/payments/open-store.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';

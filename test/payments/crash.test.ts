@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../src/payments/open-store.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';

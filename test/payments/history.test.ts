@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { judge } from '../long/history-judge.ts';
-import { makePlan } from '../long/history-plan.ts';
-import { runHistory } from '../long/history-run.ts';
+import { judge } from '../long/payment-history/checker.ts';
+import { runHistory } from '../long/payment-history/run.ts';
+import { makePlan } from '../long/payment-history/workload.ts';
 import { sharedStates } from '../support/payment-states.ts';
 
 /** `npm run check:payments` is the longer one. */

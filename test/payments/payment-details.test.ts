@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startFacade } from '../support/facade.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const transfer = `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }`;
 const request = `mutation ($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { replayed } }`;
@@ -11,31 +11,31 @@ it.each([
   ['to.bankId', 128, (text: string) => ({ to: { bankId: text } })],
   ['to.accountId', 128, (text: string) => ({ to: { accountId: text } })],
 ] as const)('the %s of a payment has %i characters at most', async (name, longest, change) => {
-  await using facade = await startFacade();
-  facade.bank.otherwise({ body: {} });
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise({ body: {} });
   for (const [field, document, more] of [
     ['makeTransaction', transfer, {}],
     ['putTransactionRequest', request, { transactionRequestType: 'T' }],
   ] as const) {
-    const { data, errors } = await facade.ask(document, {
+    const { data, errors } = await fixture.ask(document, {
       input: { ...input, ...more, ...change('x'.repeat(longest + 1)) },
     });
     expect(data).toEqual({ [field]: null });
     expect(errors).toMatchObject([{ path: [field], extensions: { code: 'BAD_USER_INPUT' } }]);
     expect(errors?.[0]?.message).toContain(name);
     expect(errors?.[0]?.message.length).toBeLessThan(200);
-    expect(facade.bank.calls).toEqual([]);
-    expect(facade.bankql.audit).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
+    expect(fixture.bankql.audit).toEqual([]);
   }
-  const { errors } = await facade.ask(transfer, { input: { ...input, ...change('x'.repeat(longest)) } });
+  const { errors } = await fixture.ask(transfer, { input: { ...input, ...change('x'.repeat(longest)) } });
   expect(errors).toBeUndefined();
-  expect(facade.bank.calls).toHaveLength(1);
+  expect(fixture.bank.calls).toHaveLength(1);
 });
 
 it('what a record says is what was sent', async () => {
-  await using facade = await startFacade();
-  facade.bank.otherwise({ body: {} });
-  await facade.ask(transfer, {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise({ body: {} });
+  await fixture.ask(transfer, {
     input: {
       ...input,
       bankId: 'B',
@@ -43,11 +43,11 @@ it('what a record says is what was sent', async () => {
       value: { amount: '12345678901234567890.10', currency: 'EUR' },
     },
   });
-  await facade.ask(request, {
+  await fixture.ask(request, {
     input: { accountId: 'ACC2', transactionRequestType: 'T', to: {}, idempotencyKey: 'other' },
   });
   const nothing = { toBankId: null, toAccountId: null, currency: null, amount: null };
-  expect(facade.bankql.audit.filter(({ state }) => state === 'PENDING')).toMatchObject([
+  expect(fixture.bankql.audit.filter(({ state }) => state === 'PENDING')).toMatchObject([
     {
       bankId: 'B',
       accountId: 'ACC',

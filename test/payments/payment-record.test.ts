@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { hashCaller } from '../../src/payments/payment-record.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { hashCaller } from '../../src/payments/record.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -33,7 +33,7 @@ it('a record says which request and which process sent the payment, who asked, a
   const store = createMemoryStore({ retentionMs: 86_400_000 });
   const options = testOptions({ bankUrl: bank.url });
   let requestId: string | null = 'request-1';
-  const payments = createPayments({
+  const payments = createPaymentService({
     bank: options.bank,
     store,
     leaseMs: 10_000,

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
-import { startFacade } from '../support/facade.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
 /** The sentence of the issue, letter for letter. */
@@ -40,19 +40,19 @@ function storeThatGoesAway() {
 describe('a payment that was sent, and is asked for again while the store is away', () => {
   it('is refused without a word that it was not sent', async () => {
     const { store, state } = storeThatGoesAway();
-    await using facade = await startFacade({ store });
-    facade.bank.otherwise({ body: {} });
-    expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
+    await using fixture = await startBankqlFixture({ store });
+    fixture.bank.otherwise({ body: {} });
+    expect((await fixture.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
     state.isAway = true;
 
-    const retried = await facade.ask(pay());
+    const retried = await fixture.ask(pay());
     expect(retried.errors).toMatchObject([
       {
         extensions: { code: 'STATE_UNAVAILABLE', idempotencyKey: 'key', retryAfter: 2, retryable: true },
       },
     ]);
     expect(retried.errors?.[0]?.message).toContain(sentence);
-    const found = await facade.ask(find);
+    const found = await fixture.ask(find);
     expect(found).toMatchObject({
       data: { payment: null },
       errors: [
@@ -66,8 +66,8 @@ describe('a payment that was sent, and is asked for again while the store is awa
     expect(JSON.stringify([retried, found])).not.toMatch(/nothing was sent/i);
 
     state.isAway = false;
-    expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: true } });
-    expect(facade.bank.calls).toHaveLength(1);
+    expect((await fixture.ask(pay())).data).toEqual({ makeTransaction: { replayed: true } });
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('is so too behind a rate limit', async () => {
@@ -88,7 +88,7 @@ describe('a payment that was sent, and is asked for again while the store is awa
 test('where the log cannot take a line, the refusal speaks of this request alone', async () => {
   await using bank = await startRecordingBank();
   const options = testOptions({ bankUrl: bank.url });
-  const payments = createPayments({
+  const payments = createPaymentService({
     bank: options.bank,
     store: createMemoryStore({ retentionMs: 86_400_000 }),
     leaseMs: 10_000,
@@ -106,23 +106,23 @@ test('where the log cannot take a line, the refusal speaks of this request alone
 });
 
 test('where no connection is free, so does it, and the key is free', async () => {
-  await using facade = await startFacade({ bankOptions: { connections: 1, connectionWaitMs: 20 } });
+  await using fixture = await startBankqlFixture({ bankOptions: { connections: 1, connectionWaitMs: 20 } });
   const held = Promise.withResolvers<void>();
-  facade.bank.otherwise(async () => {
+  fixture.bank.otherwise(async () => {
     await held.promise;
     return { body: {} };
   });
-  const first = facade.ask(pay('first'));
-  while (facade.bank.calls.length === 0) await delay(5);
-  const { errors } = await facade.ask(pay());
+  const first = fixture.ask(pay('first'));
+  while (fixture.bank.calls.length === 0) await delay(5);
+  const { errors } = await fixture.ask(pay());
   expect(errors).toMatchObject([
     { extensions: { code: 'OVERLOADED', idempotencyKey: 'key', retryAfter: 1, retryable: true } },
   ]);
   expect(errors?.[0]?.message).toContain(sentence);
   held.resolve();
   expect((await first).errors).toBeUndefined();
-  expect((await facade.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
-  expect(facade.bank.calls).toHaveLength(2);
+  expect((await fixture.ask(pay())).data).toEqual({ makeTransaction: { replayed: false } });
+  expect(fixture.bank.calls).toHaveLength(2);
 });
 
 test('where the bank cannot be reached the error names the key, which is free', async () => {
@@ -158,21 +158,21 @@ const places: Readonly<Record<string, string>> = {
     'of the one request of a record: another one of the key would have been found',
   'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
-  'src/bank/error.ts: This request sent nothing': 'the words that speak of this request alone',
-  'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
-  'src/bank/transport.ts: until then, nothing was sent': 'a comment on one request',
+  'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
+  'src/bank/http/dispatch-handler.ts: until then, nothing was sent': 'a comment on one request',
+  'src/bank/http/transport.ts: until then, nothing was sent': 'a comment on one request',
   'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
-  'src/payments/payment-record.ts: because nothing was sent, or because the bank did not accept the caller':
+  'src/payments/record.ts: because nothing was sent, or because the bank did not accept the caller':
     'a comment on one request',
-  'src/payments/payments.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':
+  'src/payments/service.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':
     'a comment on the one request of a record',
-  'src/payments/payments.ts: STATE_UNAVAILABLE and OVERLOADED, where this request sent nothing but an earlier one may have, with':
+  'src/payments/service.ts: STATE_UNAVAILABLE and OVERLOADED, where this request sent nothing but an earlier one may have, with':
     'a comment on this request',
-  'src/payments/payments.ts: nothing was sent':
+  'src/payments/service.ts: nothing was sent':
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
-  'src/payments/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+  'src/payments/stores/redis/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
-  'src/payments/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+  'src/payments/stores/sqlite/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
   'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
 };

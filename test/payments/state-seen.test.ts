@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { startPaymentBank, type PaymentBank } from '../support/payment-bank.ts';
+import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openStore } from '../../src/payments/open-store.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { type Act, reply } from '../support/faulty-bank.ts';

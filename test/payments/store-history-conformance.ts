@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from '../../src/payments/store.ts';
-import { done, lease, pending, rejected, start, unknown } from './store-conformance.ts';
+import { done, lease, pending, rejected, start, unknown } from './stores/store-conformance.ts';
 
 /** What every payment store says of a payment's story; part of describePaymentStore. */
 export function describeHistory(open: () => PaymentStore): void {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../src/payments/store.ts';
-import { done, lease, pending, rejected, retentionMs, start, unknown } from './store-conformance.ts';
+import { done, lease, pending, rejected, retentionMs, start, unknown } from './stores/store-conformance.ts';
 
 /** What every payment store finds, and counts; part of describePaymentStore. */
 export function describeSearch(open: () => PaymentStore): void {

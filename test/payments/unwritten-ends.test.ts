@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
 import {
   bankDefaults,
@@ -12,9 +12,9 @@ import {
   type TestBankql,
   testOptions,
 } from '../support/bankql.ts';
-import { closedDoor } from '../support/door.ts';
-import { failuresOf } from '../support/facade.ts';
+import { failuresOf } from '../support/bankql-fixture.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { closedTcpGate } from '../support/tcp-gate.ts';
 
 const pay = `mutation ($key: String!, $account: ID = "ACC") {
   makeTransaction(input: { accountId: $account, to: { accountId: "TO" }, value: { amount: "1" }, idempotencyKey: $key }) {
@@ -28,7 +28,7 @@ const list = '{ payments(states: [DONE]) { nodes { idempotencyKey state } } }';
 function fragileStore() {
   const kept = createMemoryStore({ retentionMs: 86_400_000 });
   const away = new Set<keyof PaymentStore>();
-  const all = ['begin', 'finish', 'reopen', 'find', 'search', 'settle'] as const;
+  const all = ['begin', 'finish', 'release', 'find', 'search', 'settle'] as const;
   const guarded =
     (name: (typeof all)[number]) =>
     async (...args: never[]) => {
@@ -163,13 +163,13 @@ describe('an end that the store cannot be told', () => {
   });
 
   it('keeps a key that is to be free again until the store knows it', async () => {
-    const door = await closedDoor(bank.url);
+    const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
-    start(door.url);
-    fragile.takeAway('reopen');
+    start(gate.url);
+    fragile.takeAway('release');
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
     expect(options.payments.unwrittenEnds()).toBe(1);
-    await door.open();
+    await gate.open();
     bank.otherwise({ body: {} });
     expect(failuresOf(await ask(pay))).toEqual(['makeTransaction STATE_UNAVAILABLE']);
     expect(failuresOf(await ask(find))).toEqual(['payment STATE_UNAVAILABLE']);
@@ -180,7 +180,7 @@ describe('an end that the store cannot be told', () => {
     expect(options.payments.unwrittenEnds()).toBe(0);
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false });
     expect(bank.calls).toHaveLength(1);
-    await door[Symbol.asyncDispose]();
+    await gate[Symbol.asyncDispose]();
   });
 
   it('is in the log when the process ends, with all that is needed to write it and no credential', async () => {
@@ -236,7 +236,11 @@ it('are held for 1,000 payments; then none begins until the store is back', asyn
   const client = createBankClient({ ...bankDefaults, baseUrl: 'http://127.0.0.1:9' });
   const fragile = fragileStore();
   fragile.takeAway('finish');
-  const payments = createPayments({ bank: { ...client, send: sent }, store: fragile.store, leaseMs: 10_000 });
+  const payments = createPaymentService({
+    bank: { ...client, send: sent },
+    store: fragile.store,
+    leaseMs: 10_000,
+  });
   const payWith = (idempotencyKey: string) =>
     payments.pay(operations.postMakeTransaction, {
       idempotencyKey,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 
 const NamedAccounts = graphql(`
@@ -33,10 +33,10 @@ const seen = (line: string, id: string) => ({ body: { accounts: [{ ...accountRec
 
 describe('AccountRef', () => {
   it('leads to the account at the bank that the record names, through its own view', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const line = 'GET /v1/api/banks/THERE/accounts/TO/mine/views';
-    facade.bank.on(requests, naming({ bank_id: 'THERE', account_id: 'TO' })).on(line, seen('l', 'TO'));
-    const result = await facade.ask(NamedAccounts);
+    fixture.bank.on(requests, naming({ bank_id: 'THERE', account_id: 'TO' })).on(line, seen('l', 'TO'));
+    const result = await fixture.ask(NamedAccounts);
     expect(result.errors).toBeUndefined();
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
       {
@@ -47,17 +47,17 @@ describe('AccountRef', () => {
         },
       },
     ]);
-    expect(facade.bank.lines()).toEqual([requests, line]);
+    expect(fixture.bank.lines()).toEqual([requests, line]);
   });
 
   it.each([
     ['left out', {}],
     ['null', { bank_id: null }],
   ])("falls back to the path's bank where its own is %s", async (_, bank) => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const line = 'GET /v1/api/banks/BANK/accounts/TO/mine/views';
-    facade.bank.on(requests, naming({ account_id: 'TO', ...bank })).on(line, seen('l', 'TO'));
-    const result = await facade.ask(NamedAccounts);
+    fixture.bank.on(requests, naming({ account_id: 'TO', ...bank })).on(line, seen('l', 'TO'));
+    const result = await fixture.ask(NamedAccounts);
     expect(result.errors).toBeUndefined();
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
       {
@@ -68,16 +68,16 @@ describe('AccountRef', () => {
         },
       },
     ]);
-    expect(facade.bank.lines()).toEqual([requests, line]);
+    expect(fixture.bank.lines()).toEqual([requests, line]);
   });
 
   it('is seen through another view where one is named', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on(requests, naming({ account_id: 'TO' }))
       .on('GET /v1/api/banks/BANK/accounts/TO/mine/views', seen('seen as mine', 'TO'))
       .on('GET /v1/api/banks/BANK/accounts/TO/public/views', seen('seen as public', 'TO'));
-    const result = await facade.ask(NamedAccountThroughViews);
+    const result = await fixture.ask(NamedAccountThroughViews);
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
       {
         to: {
@@ -86,7 +86,7 @@ describe('AccountRef', () => {
         },
       },
     ]);
-    expect(facade.bank.calls).toHaveLength(3);
+    expect(fixture.bank.calls).toHaveLength(3);
   });
 
   it.each([
@@ -94,26 +94,26 @@ describe('AccountRef', () => {
     ['null', { account_id: null }],
     ['empty', { account_id: '' }],
   ])('leads nowhere, without an error, where the account id is %s', async (_, account) => {
-    await using facade = await startFacade();
-    facade.bank.on(requests, naming({ bank_id: 'THERE', ...account }));
-    const result = await facade.ask(NamedAccounts);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, naming({ bank_id: 'THERE', ...account }));
+    const result = await fixture.ask(NamedAccounts);
     expect(result.errors).toBeUndefined();
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toMatchObject([
       { to: { bankId: 'THERE', account: null } },
     ]);
-    expect(facade.bank.lines()).toEqual([requests]);
+    expect(fixture.bank.lines()).toEqual([requests]);
   });
 
   it('makes no call for an account id of the bank that can be no segment of a path', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(requests, naming({ account_id: '../../customers' }));
-    const result = await facade.ask(NamedAccounts);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(requests, naming({ account_id: '../../customers' }));
+    const result = await fixture.ask(NamedAccounts);
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
       { to: { bankId: null, accountId: '../../customers', account: null } },
     ]);
     expect(failuresOf(result)).toEqual([
       'bank.account.transactionRequests.nodes.0.to.account BANK_BAD_RESPONSE',
     ]);
-    expect(facade.bank.lines()).toEqual([requests]);
+    expect(fixture.bank.lines()).toEqual([requests]);
   });
 });

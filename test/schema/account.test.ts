@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { failuresOf, onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -93,19 +93,19 @@ const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
 describe('account', () => {
   it('answers every field from its own place', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(views, { body: { accounts: [accountRecord] } });
-    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(views, { body: { accounts: [accountRecord] } });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
     expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
-    expect(facade.bank.lines()).toEqual([views]);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([views]);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it("is the entry with the path's id among several", async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const accounts = [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }];
-    facade.bank.on(views, { body: { accounts } });
-    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    fixture.bank.on(views, { body: { accounts } });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
     expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
   });
 
@@ -114,9 +114,9 @@ describe('account', () => {
     ['null', { id: null }],
     ['an empty one', { id: '' }],
   ])('is a single entry whose id is %s', async (_, id) => {
-    await using facade = await startFacade();
-    facade.bank.on(views, { body: { accounts: [{ balance: {}, ...id }] } });
-    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(views, { body: { accounts: [{ balance: {}, ...id }] } });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
     expect(result).toEqual({ data: { bank: { account: leastAccount } } });
   });
 
@@ -132,9 +132,9 @@ describe('account', () => {
     ['several entries have no id', [{ balance: {} }, { balance: {} }]],
     ['the list is empty', []],
   ])('is NOT_FOUND where %s', async (_, accounts) => {
-    await using facade = await startFacade();
-    facade.bank.on(views, { body: { accounts } });
-    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(views, { body: { accounts } });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
     expect(result.data).toEqual({ bank: { account: null } });
     expect(result.errors).toMatchObject([
       { path: ['bank', 'account'], extensions: { code: 'NOT_FOUND', operation: 'getAccountsScope' } },
@@ -142,11 +142,11 @@ describe('account', () => {
   });
 
   it('is seen through the view that is named, and so is what hangs on it', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('GET /v1/api/banks/BANK/accounts/ACC/my%20view/views', {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('GET /v1/api/banks/BANK/accounts/ACC/my%20view/views', {
       body: { accounts: [accountRecord] },
     });
-    const result = await facade.ask(WholeAccountQuery, { accountId: 'ACC', viewId: 'my view' });
+    const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC', viewId: 'my view' });
     expect(result).toEqual({ data: { bank: { account: { ...wholeAccount, viewId: 'my view' } } } });
   });
 });
@@ -155,36 +155,36 @@ describe('accounts', () => {
   const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
 
   it('answers all entries, each by its own id or by that of the path', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const accounts = [accountRecord, { balance: {}, id: 'B' }, { balance: {} }];
-    facade.bank.on(views, { body: { accounts } });
-    const result = await facade.ask(WholeAccounts, {});
+    fixture.bank.on(views, { body: { accounts } });
+    const result = await fixture.ask(WholeAccounts, {});
     const nodes = [wholeAccount, { ...leastAccount, accountId: 'B' }, leastAccount];
     expect(result).toEqual({ data: { bank: { accounts: { totalCount: 3, nodes } } } });
-    expect(facade.bank.lines()).toEqual([views]);
+    expect(fixture.bank.lines()).toEqual([views]);
   });
 
   it('asks for the scope that is named, through the view that is named', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on(permissions, { body: { accounts: [] } })
       .on('GET /v1/api/banks/BANK/accounts/ACC/public/permissions', { body: { accounts: [accountRecord] } });
-    await facade.ask(WholeAccounts, { scope: 'PERMISSIONS' });
-    const result = await facade.ask(WholeAccounts, { scope: 'PERMISSIONS', viewId: 'public' });
+    await fixture.ask(WholeAccounts, { scope: 'PERMISSIONS' });
+    const result = await fixture.ask(WholeAccounts, { scope: 'PERMISSIONS', viewId: 'public' });
     expect(result.data?.bank?.accounts?.nodes).toEqual([{ ...wholeAccount, viewId: 'public' }]);
-    expect(facade.bank.lines()).toEqual([
+    expect(fixture.bank.lines()).toEqual([
       permissions,
       'GET /v1/api/banks/BANK/accounts/ACC/public/permissions',
     ]);
   });
 
   it('asks for the scope `views` where none is named', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(views, { body: { accounts: [] } });
-    expect(await facade.ask(AccountsOfDefaultScope)).toEqual({
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(views, { body: { accounts: [] } });
+    expect(await fixture.ask(AccountsOfDefaultScope)).toEqual({
       data: { bank: { accounts: { totalCount: 0 } } },
     });
-    expect(facade.bank.lines()).toEqual([views]);
+    expect(fixture.bank.lines()).toEqual([views]);
   });
 });
 
@@ -192,11 +192,11 @@ describe('putAccount', () => {
   const line = 'PUT /v1/api/banks/BANK/accounts/ACC';
 
   it('sends every field in its own place, then reads the account through the view', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on(line, { body: { balance: {}, label: 'what the PUT answered' } })
       .on('GET /v1/api/banks/BANK/accounts/ACC/auditor/views', { body: { accounts: [accountRecord] } });
-    const result = await facade.ask(PutWholeAccount, {
+    const result = await fixture.ask(PutWholeAccount, {
       input: {
         accountId: 'ACC',
         viewId: 'auditor',
@@ -214,7 +214,7 @@ describe('putAccount', () => {
         },
       },
     });
-    const [put] = facade.bank.calls;
+    const [put] = fixture.bank.calls;
     expect(put && sentJson(put)).toEqual({
       balance: { currency: 'c', amount: { number: '12345678901234567890.10' } },
       bank_id: 'b',
@@ -232,7 +232,7 @@ describe('putAccount', () => {
         putAccount: { trackId: put?.headers['track-id'], account: { ...wholeAccount, viewId: 'auditor' } },
       },
     });
-    expect(facade.bank.lines()).toEqual([line, 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views']);
+    expect(fixture.bank.lines()).toEqual([line, 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views']);
   });
 
   it.each([
@@ -253,22 +253,22 @@ describe('putAccount', () => {
       },
     ],
   ])('sends none of the fields that are %s', async (_, account) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    await facade.ask(PutAccountOnly, { input: { accountId: 'ACC', viewId: null, account } });
-    expect(onlyCall(facade.bank).body).toBe('{"balance":{}}');
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    await fixture.ask(PutAccountOnly, { input: { accountId: 'ACC', viewId: null, account } });
+    expect(onlyCall(fixture.bank).body).toBe('{"balance":{}}');
   });
 
   it('reads nothing where the ids are all that is selected of the account', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('PUT /v1/api/banks/B2/accounts/ACC', { body: {} });
-    const result = await facade.ask(PutAccountOnly, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('PUT /v1/api/banks/B2/accounts/ACC', { body: {} });
+    const result = await fixture.ask(PutAccountOnly, {
       input: { bankId: 'B2', accountId: 'ACC', account: { balance: {} } },
     });
     expect(result).toEqual({
       data: {
         putAccount: {
-          trackId: onlyCall(facade.bank).headers['track-id'],
+          trackId: onlyCall(fixture.bank).headers['track-id'],
           account: { accountId: 'ACC', viewId: 'owner' },
         },
       },
@@ -276,13 +276,13 @@ describe('putAccount', () => {
   });
 
   it('keeps its Track-ID where the account cannot be read afterwards', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    const result = await facade.ask(PutWholeAccount, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    const result = await fixture.ask(PutWholeAccount, {
       input: { accountId: 'ACC', account: { balance: {} } },
     });
     expect(result.data?.putAccount).toEqual({
-      trackId: facade.bank.calls[0]?.headers['track-id'],
+      trackId: fixture.bank.calls[0]?.headers['track-id'],
       account: null,
     });
     expect(failuresOf(result)).toEqual(['putAccount.account NOT_FOUND']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -72,37 +72,37 @@ const list = 'GET /v1/api/banks/BANK/branches';
 
 describe('getBranches', () => {
   it('answers every field from its own place, and null for what is left out', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
-    const result = await facade.ask(WholeBranches, {});
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
+    const result = await fixture.ask(WholeBranches, {});
     expect(result).toEqual({
       data: { bank: { branches: { totalCount: 2, nodes: [wholeBranch, leastBranch] } } },
     });
-    expect(onlyCall(facade.bank).body).toBe('');
-    expect(facade.bank.lines()).toEqual([list]);
+    expect(onlyCall(fixture.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([list]);
   });
 
   it('answers one branch, found by its id in the list', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { branches: [{ acceptsDeposits: false, id: 'another' }, branchRecord] } });
-    const result = await facade.ask(WholeBranchQuery, { branchId: 'branch-id' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { branches: [{ acceptsDeposits: false, id: 'another' }, branchRecord] } });
+    const result = await fixture.ask(WholeBranchQuery, { branchId: 'branch-id' });
     expect(result).toEqual({ data: { bank: { branch: wholeBranch } } });
-    expect(facade.bank.lines()).toEqual([list]);
+    expect(fixture.bank.lines()).toEqual([list]);
   });
 
   it('takes the first of two branches with one id', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, {
       body: { branches: [branchRecord, { acceptsDeposits: false, id: 'branch-id', name: 'second' }] },
     });
-    const result = await facade.ask(WholeBranchQuery, { branchId: 'branch-id' });
+    const result = await fixture.ask(WholeBranchQuery, { branchId: 'branch-id' });
     expect(result.data?.bank?.branch?.name).toBe('branch-name');
   });
 
   it('says NOT_FOUND for a branch that the list does not hold', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
-    const result = await facade.ask(WholeBranchQuery, { branchId: 'nowhere' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
+    const result = await fixture.ask(WholeBranchQuery, { branchId: 'nowhere' });
     expect(result).toMatchObject({
       data: { bank: { branch: null } },
       errors: [{ path: ['bank', 'branch'], extensions: { code: 'NOT_FOUND', operation: 'getBranches' } }],
@@ -116,20 +116,20 @@ describe('postBranches', () => {
     ['without a name', { id: 'Q' }, '{"id":"Q"}'],
     ['with a name that is null', { id: 'Q', name: null }, '{"id":"Q"}'],
   ])('answers branches that a filter asks for, %s', async (_, filter, body) => {
-    await using facade = await startFacade();
-    facade.bank.on('POST /v1/api/banks/B2/branches', { body: { branches: [branchRecord] } });
-    const result = await facade.ask(WholeBranches, { bankId: 'B2', filter });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('POST /v1/api/banks/B2/branches', { body: { branches: [branchRecord] } });
+    const result = await fixture.ask(WholeBranches, { bankId: 'B2', filter });
     const there = { ...wholeBranch, bankId: 'B2', bank: { bankId: 'B2' } };
     expect(result).toEqual({ data: { bank: { branches: { totalCount: 1, nodes: [there] } } } });
-    expect(onlyCall(facade.bank).body).toBe(body);
+    expect(onlyCall(fixture.bank).body).toBe(body);
   });
 
   it('is not asked where the filter is null', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { branches: [] } });
-    const result = await facade.ask(WholeBranches, { filter: null });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { branches: [] } });
+    const result = await fixture.ask(WholeBranches, { filter: null });
     expect(result).toEqual({ data: { bank: { branches: { totalCount: 0, nodes: [] } } } });
-    expect(facade.bank.lines()).toEqual([list]);
+    expect(fixture.bank.lines()).toEqual([list]);
   });
 });
 
@@ -146,9 +146,9 @@ describe('putBranch', () => {
   };
 
   it('sends every field in its own place, and answers the branch as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: branchRecord });
-    const result = await facade.ask(PutWholeBranch, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: branchRecord });
+    const result = await fixture.ask(PutWholeBranch, {
       input: {
         branchId: 'branch-id',
         branch: {
@@ -163,7 +163,7 @@ describe('putBranch', () => {
         },
       },
     });
-    const call = onlyCall(facade.bank);
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({
       acceptsDeposits: false,
       address: { line_1: '1', line_2: '2', line_3: '3', city: 'c', state: 's', postcode: 'p', country: 'y' },
@@ -177,7 +177,7 @@ describe('putBranch', () => {
     expect(result).toEqual({
       data: { putBranch: { trackId: call.headers['track-id'], branch: wholeBranch } },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
   });
 
   it.each([
@@ -204,10 +204,10 @@ describe('putBranch', () => {
       },
     ],
   ])('sends none of the fields that are %s', async (_, branch) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { acceptsDeposits: true } });
-    const result = await facade.ask(PutWholeBranch, { input: { branchId: 'branch-id', branch } });
-    expect(sentJson(onlyCall(facade.bank))).toEqual({
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { acceptsDeposits: true } });
+    const result = await fixture.ask(PutWholeBranch, { input: { branchId: 'branch-id', branch } });
+    expect(sentJson(onlyCall(fixture.bank))).toEqual({
       acceptsDeposits: true,
       address: { city: 'c' },
       location: { latitude: { number: '1' } },
@@ -220,11 +220,11 @@ describe('putBranch', () => {
   });
 
   it('sends the one required field alone', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { acceptsDeposits: true } });
-    await facade.ask(PutWholeBranch, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { acceptsDeposits: true } });
+    await fixture.ask(PutWholeBranch, {
       input: { branchId: 'branch-id', branch: { acceptsDeposits: true, address: null, location: null } },
     });
-    expect(onlyCall(facade.bank).body).toBe('{"acceptsDeposits":true}');
+    expect(onlyCall(fixture.bank).body).toBe('{"acceptsDeposits":true}');
   });
 });

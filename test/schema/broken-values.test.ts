@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
   branchRecord,
@@ -262,12 +262,12 @@ describe.each(types)('$name', ({ record, reply, query, at, values }) => {
   const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
 
   it.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: reply(record) });
-    const whole = await facade.ask(query);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: reply(record) });
+    const whole = await fixture.ask(query);
     expect(whole.errors).toBeUndefined();
-    facade.bank.otherwise({ body: reply(withValue(record, place, value)) });
-    const broken = await facade.ask(query);
+    fixture.bank.otherwise({ body: reply(withValue(record, place, value)) });
+    const broken = await fixture.ask(query);
     const places = nulls.map((path) => `${at}.${path}`);
     expect(broken.data).toEqual(withNulls(whole.data, places));
     expect(failuresOf(broken)).toEqual(places.map((path) => `${path} BANK_BAD_RESPONSE`).sort());

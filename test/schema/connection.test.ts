@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { startFacade } from '../support/facade.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const BranchPage = graphql(`
   query BranchPage($first: Int, $after: String, $last: Int, $before: String) {
@@ -42,9 +42,9 @@ function reference(count: number, { first, last, after, before }: Page) {
 describe('a connection', () => {
   it('answers pages as the Relay specification cuts them', async () => {
     const count = 12;
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(count));
-    const whole = await facade.ask(BranchPage, {});
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(count));
+    const whole = await fixture.ask(BranchPage, {});
     const cursors = (whole.data?.bank?.branches?.edges ?? []).map((edge) => edge?.cursor ?? '');
     expect(new Set(cursors).size).toBe(count);
 
@@ -59,7 +59,7 @@ describe('a connection', () => {
           ...(after === undefined ? {} : { after }),
           ...(before === undefined ? {} : { before }),
         };
-        const result = await facade.ask(BranchPage, {
+        const result = await fixture.ask(BranchPage, {
           ...page,
           after: after === undefined ? undefined : cursors[after],
           before: before === undefined ? undefined : cursors[before],
@@ -85,31 +85,31 @@ describe('a connection', () => {
   });
 
   it('gives all 150 entries without `first`, and 120 where it is asked for 120', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(150));
-    const whole = await facade.ask(BranchPage, {});
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(150));
+    const whole = await fixture.ask(BranchPage, {});
     expect(whole.data?.bank?.branches?.nodes).toHaveLength(150);
     expect(whole.data?.bank?.branches?.pageInfo).toMatchObject({
       hasNextPage: false,
       hasPreviousPage: false,
     });
-    const most = await facade.ask(BranchPage, { first: 120 });
+    const most = await fixture.ask(BranchPage, { first: 120 });
     expect(most.data?.bank?.branches?.edges).toHaveLength(120);
     expect(most.data?.bank?.branches?.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
-    const more = await facade.ask(BranchPage, { first: 2_147_483_647, last: 2_147_483_647 });
+    const more = await fixture.ask(BranchPage, { first: 2_147_483_647, last: 2_147_483_647 });
     expect(more.data?.bank?.branches?.nodes).toHaveLength(150);
   });
 
   it('is whole where its arguments are null', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(30));
-    const result = await facade.ask(BranchPage, { first: null, last: null, after: null, before: null });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(30));
+    const result = await fixture.ask(BranchPage, { first: null, last: null, after: null, before: null });
     expect(result.data?.bank?.branches?.nodes).toHaveLength(30);
   });
 
   it('leads through the whole list, page by page, forwards and backwards', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(11));
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(11));
     const forwards: (string | null | undefined)[] = [];
     for (let after: string | null = null; ; ) {
       const page: Awaited<ReturnType<typeof ask>> = await ask({ first: 4, after });
@@ -134,14 +134,14 @@ describe('a connection', () => {
       last?: number;
       before?: string | null;
     }) {
-      return (await facade.ask(BranchPage, page)).data?.bank?.branches;
+      return (await fixture.ask(BranchPage, page)).data?.bank?.branches;
     }
   });
 
   it('of an empty list is empty, and says so', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(0));
-    const result = await facade.ask(BranchPage, { first: 10 });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(0));
+    const result = await fixture.ask(BranchPage, { first: 10 });
     expect(result.data?.bank?.branches).toEqual({
       totalCount: 0,
       nodes: [],
@@ -151,27 +151,27 @@ describe('a connection', () => {
   });
 
   it('takes a cursor behind the end of a list that has become shorter', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(list(5));
-    const cursor = (await facade.ask(BranchPage, { last: 1 })).data?.bank?.branches?.pageInfo.endCursor;
-    facade.bank.otherwise(list(2));
-    const behind = await facade.ask(BranchPage, { after: cursor });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(list(5));
+    const cursor = (await fixture.ask(BranchPage, { last: 1 })).data?.bank?.branches?.pageInfo.endCursor;
+    fixture.bank.otherwise(list(2));
+    const behind = await fixture.ask(BranchPage, { after: cursor });
     expect(behind.errors).toBeUndefined();
     expect(behind.data?.bank?.branches).toMatchObject({
       totalCount: 2,
       nodes: [],
       pageInfo: { hasNextPage: false },
     });
-    const before = await facade.ask(BranchPage, { before: cursor });
+    const before = await fixture.ask(BranchPage, { before: cursor });
     expect(before.data?.bank?.branches?.nodes).toHaveLength(2);
   });
 
   it('counts entries that break the contract, and keeps their places', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { branches: [null, ...list(3).body.branches] } });
-    const first = await facade.ask(BranchPage, { first: 1 });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { branches: [null, ...list(3).body.branches] } });
+    const first = await fixture.ask(BranchPage, { first: 1 });
     const cursor = first.data?.bank?.branches?.pageInfo.endCursor;
-    const result = await facade.ask(BranchPage, { first: 1, after: cursor });
+    const result = await fixture.ask(BranchPage, { first: 1, after: cursor });
     expect(result.errors).toBeUndefined();
     expect(result.data?.bank?.branches).toMatchObject({ totalCount: 4, nodes: [{ branchId: 'B0' }] });
   });

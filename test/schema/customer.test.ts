@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { customerRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -75,30 +75,30 @@ const nullCustomer = Object.fromEntries(Object.keys(customerRecord).map((name) =
 
 describe('getCustomer', () => {
   it('answers every field from its own place', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('GET /v1/api/banks/BANK/customers/CUST', { body: customerRecord });
-    const result = await facade.ask(WholeCustomerQuery, { customerId: 'CUST' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('GET /v1/api/banks/BANK/customers/CUST', { body: customerRecord });
+    const result = await fixture.ask(WholeCustomerQuery, { customerId: 'CUST' });
     expect(result).toEqual({ data: { bank: { customer: wholeCustomer } } });
-    expect(facade.bank.lines()).toEqual(['GET /v1/api/banks/BANK/customers/CUST']);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/BANK/customers/CUST']);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it.each([
     ['left out', {}],
     ['null', nullCustomer],
   ])('answers null without an error for fields that are %s', async (_, body) => {
-    await using facade = await startFacade();
-    facade.bank.on('GET /v1/api/banks/BANK/customers/CUST', { body });
-    const result = await facade.ask(WholeCustomerQuery, { customerId: 'CUST' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('GET /v1/api/banks/BANK/customers/CUST', { body });
+    const result = await fixture.ask(WholeCustomerQuery, { customerId: 'CUST' });
     expect(result).toEqual({ data: { bank: { customer: emptyCustomer } } });
   });
 
   it('asks the bank that is named, each id as one segment of the path', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: customerRecord });
-    const result = await facade.ask(WholeCustomerQuery, { bankId: 'OTHER BANK', customerId: 'Ελένη & co' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: customerRecord });
+    const result = await fixture.ask(WholeCustomerQuery, { bankId: 'OTHER BANK', customerId: 'Ελένη & co' });
     expect(result.errors).toBeUndefined();
-    expect(facade.bank.lines()).toEqual([
+    expect(fixture.bank.lines()).toEqual([
       'GET /v1/api/banks/OTHER%20BANK/customers/%CE%95%CE%BB%CE%AD%CE%BD%CE%B7%20%26%20co',
     ]);
   });
@@ -108,9 +108,9 @@ describe('putCustomer', () => {
   const line = 'PUT /v1/api/banks/BANK/customers/CUST';
 
   it('sends every field in its own place, and answers the customer as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: customerRecord });
-    const result = await facade.ask(PutWholeCustomer, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: customerRecord });
+    const result = await fixture.ask(PutWholeCustomer, {
       input: {
         customerId: 'CUST',
         customer: {
@@ -126,7 +126,7 @@ describe('putCustomer', () => {
         },
       },
     });
-    const call = onlyCall(facade.bank);
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({
       bank_id: ['b-1', 'b-2'],
       customer_number: 'n',
@@ -141,7 +141,7 @@ describe('putCustomer', () => {
     expect(result).toEqual({
       data: { putCustomer: { trackId: call.headers['track-id'], customer: wholeCustomer } },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
   });
 
   it.each([
@@ -161,31 +161,31 @@ describe('putCustomer', () => {
       },
     ],
   ])('sends none of the fields that are %s', async (_, customer) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    const result = await facade.ask(PutWholeCustomer, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    const result = await fixture.ask(PutWholeCustomer, {
       input: { bankId: null, customerId: 'CUST', customer },
     });
-    expect(onlyCall(facade.bank).body).toBe('{}');
+    expect(onlyCall(fixture.bank).body).toBe('{}');
     expect(result.data?.putCustomer?.customer).toEqual(emptyCustomer);
   });
 
   it('sends a null inside a list as an absent field too', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    await facade.ask(PutWholeCustomer, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    await fixture.ask(PutWholeCustomer, {
       input: { customerId: 'CUST', customer: { dateValues: [{ key: 'k', value: null }], stringValues: [] } },
     });
-    expect(onlyCall(facade.bank).body).toBe('{"date_values":[{"key":"k"}],"string_values":[]}');
+    expect(onlyCall(fixture.bank).body).toBe('{"date_values":[{"key":"k"}],"string_values":[]}');
   });
 
   it('puts to the bank that is named', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    const result = await facade.ask(PutWholeCustomer, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    const result = await fixture.ask(PutWholeCustomer, {
       input: { bankId: 'B2', customerId: 'CUST', customer: {} },
     });
-    expect(facade.bank.lines()).toEqual(['PUT /v1/api/banks/B2/customers/CUST']);
+    expect(fixture.bank.lines()).toEqual(['PUT /v1/api/banks/B2/customers/CUST']);
     expect(result.data?.putCustomer?.customer?.bankId).toBe('B2');
   });
 });

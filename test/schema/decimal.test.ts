@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failuresOf, sentJson, startFacade } from '../support/facade.ts';
+import { failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const seed = 20_261_120;
 
@@ -27,9 +27,9 @@ const amountsIn = (data: unknown) =>
 describe('an amount of the bank', () => {
   it('is answered with its digits, whatever they are: 1,000 of them', async () => {
     expect(new Set(decimals).size).toBeGreaterThan(900);
-    await using facade = await startFacade();
-    facade.bank.otherwise(listOf(decimals));
-    const result = await facade.ask(amountsQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(listOf(decimals));
+    const result = await fixture.ask(amountsQuery);
     expect(result.errors).toBeUndefined();
     expect(amountsIn(result.data)).toEqual(decimals);
   });
@@ -55,9 +55,9 @@ describe('an amount of the bank', () => {
     ['0.1000', '0.1000'],
     ['0.30000000000000004', '0.30000000000000004'],
   ])('is written as plain digits: %s', async (written, answered) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(listOf([written]));
-    const result = await facade.ask(amountsQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(listOf([written]));
+    const result = await fixture.ask(amountsQuery);
     expect(result.errors).toBeUndefined();
     expect(amountsIn(result.data)).toEqual([answered]);
   });
@@ -79,17 +79,17 @@ describe('an amount of the bank', () => {
         numRuns: 300,
       })
       .map((parts) => parts.join(''));
-    await using facade = await startFacade();
-    facade.bank.otherwise(listOf(written));
-    const answered = amountsIn((await facade.ask(amountsQuery)).data).map(String);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(listOf(written));
+    const answered = amountsIn((await fixture.ask(amountsQuery)).data).map(String);
     expect(answered.every((text) => /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text))).toBe(true);
     expect(answered.map(scaled)).toEqual(written.map(scaled));
   });
 
   it('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
-    const result = await facade.ask(amountsQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
+    const result = await fixture.ask(amountsQuery);
     expect(amountsIn(result.data)).toEqual(['1', null, null, null, null, null, null, '2']);
     expect(failuresOf(result)).toEqual(
       [1, 2, 3, 4, 5, 6].map(
@@ -107,8 +107,8 @@ describe('an amount of a caller', () => {
   ] as const;
 
   it.each(forms)('arrives with its digits, as %s: 1,000 of them', async (_, write) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
     const batch = 20;
     for (let start = 0; start < decimals.length; start += 2 * batch) {
       const variables: Record<string, string> = {};
@@ -126,10 +126,10 @@ describe('an amount of a caller', () => {
       const declared = fields.join('').includes('$')
         ? `(${Object.keys(variables).map((name) => `$${name}: Decimal!`)})`
         : '';
-      const result = await facade.ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
+      const result = await fixture.ask(`mutation M${declared} { ${fields.join('\n')} }`, variables);
       expect(result.errors).toBeUndefined();
     }
-    const arrived = facade.bank.calls.flatMap(({ body }) =>
+    const arrived = fixture.bank.calls.flatMap(({ body }) =>
       [...body.matchAll(/"amount":([^,}]*)/g)].map(([, text]) => text),
     );
     expect(arrived).toEqual(decimals);
@@ -141,20 +141,20 @@ describe('an amount of a caller', () => {
   it.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
     'also as a default, or inside an input of the variables: %s',
     async (amount) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise({ body: {} });
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise({ body: {} });
       const input = { accountId: 'A', account: { balance: { amount } } };
       const results = [
-        await facade.ask(putBalance('$a', `($a: Decimal = ${amount})`)),
-        await facade.ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
-        await facade.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
+        await fixture.ask(putBalance('$a', `($a: Decimal = ${amount})`)),
+        await fixture.ask(putBalance('$a', `($a: Decimal = "${amount}")`)),
+        await fixture.ask('mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }', {
           input,
         }),
       ];
       expect(results.flatMap(failuresOf)).toEqual([]);
-      for (const call of facade.bank.calls)
+      for (const call of fixture.bank.calls)
         expect(sentJson(call)).toEqual({ balance: { amount: { number: amount } } });
-      expect(facade.bank.calls).toHaveLength(3);
+      expect(fixture.bank.calls).toHaveLength(3);
     },
   );
 
@@ -198,17 +198,17 @@ describe('an amount of a caller', () => {
   ];
 
   it.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    const variable = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: text });
-    const literal = await facade.ask(putBalance(JSON.stringify(text)));
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    const variable = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: text });
+    const literal = await fixture.ask(putBalance(JSON.stringify(text)));
     for (const result of [variable, literal]) {
       expect(result.data ?? null).toBeNull();
       expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
         expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
       ]);
     }
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   it.each([
@@ -221,58 +221,58 @@ describe('an amount of a caller', () => {
     ['a list', ['1']],
     ['an object', { amount: '1' }],
   ])('is refused as the JSON value %s, which is no text', async (_, value) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    const result = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: value });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    const result = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: value });
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   it('is refused as a JSON number inside an input of the variables', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    const result = await facade.ask(
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    const result = await fixture.ask(
       'mutation M($input: PutAccountInput!) { putAccount(input: $input) { trackId } }',
       { input: { accountId: 'A', account: { balance: { amount: 1.5 } } } },
     );
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   it('is refused as a JSON number with words that say what to do', async () => {
-    await using facade = await startFacade();
-    const result = await facade.ask(putBalance('$a', '($a: Decimal)'), { a: 12.5 });
+    await using fixture = await startBankqlFixture();
+    const result = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: 12.5 });
     expect(result.errors?.[0]?.message).toContain('has to be a string');
   });
 
   it.each(['1e3', '1.5E-3', 'true', 'EUR', '["1"]', '{ amount: 1 }', '"1e3"'])(
     'is refused as the literal %s',
     async (literal) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise({ body: {} });
-      const result = await facade.ask(putBalance(literal));
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise({ body: {} });
+      const result = await fixture.ask(putBalance(literal));
       expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual([
         expect.stringMatching(/^(BAD_USER_INPUT|GRAPHQL_VALIDATION_FAILED)$/),
       ]);
-      expect(facade.bank.calls).toEqual([]);
+      expect(fixture.bank.calls).toEqual([]);
     },
   );
 
   it('is refused as null, and as nothing, where it is required', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
     const pay = (value: string, declared = '') =>
       `mutation M${declared} { makeTransaction(input: { accountId: "A", to: {}, value: ${value}, idempotencyKey: "k" }) { trackId } }`;
     const results = [
-      await facade.ask(pay('{ amount: null }')),
-      await facade.ask(pay('{}')),
-      await facade.ask(pay('{ currency: "EUR" }')),
-      await facade.ask(pay('{ amount: $a }', '($a: Decimal!)'), { a: null }),
-      await facade.ask(pay('{ amount: $a }', '($a: Decimal!)'), {}),
-      await facade.ask(pay('$v', '($v: AmountInput!)'), { v: { amount: null } }),
-      await facade.ask(pay('$v', '($v: AmountInput!)'), { v: {} }),
+      await fixture.ask(pay('{ amount: null }')),
+      await fixture.ask(pay('{}')),
+      await fixture.ask(pay('{ currency: "EUR" }')),
+      await fixture.ask(pay('{ amount: $a }', '($a: Decimal!)'), { a: null }),
+      await fixture.ask(pay('{ amount: $a }', '($a: Decimal!)'), {}),
+      await fixture.ask(pay('$v', '($v: AmountInput!)'), { v: { amount: null } }),
+      await fixture.ask(pay('$v', '($v: AmountInput!)'), { v: {} }),
     ];
     for (const { errors } of results) expect(errors).toHaveLength(1);
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 });

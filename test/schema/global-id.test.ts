@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { schema } from '../../src/schema/schema.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const AnyNode = graphql(`
   query AnyNode($ids: [ID!]!) {
@@ -41,21 +41,21 @@ const encode = (text: string) => Buffer.from(text, 'utf8').toString('base64url')
 
 /** Asks for all of them, twenty at a time: each has to be refused, and nothing may be called. */
 async function expectRefused(ids: readonly string[]) {
-  await using facade = await startFacade();
-  facade.bank.otherwise(anyAnswer);
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(anyAnswer);
   for (let start = 0; start < ids.length; start += 20) {
     const some = ids.slice(start, start + 20);
-    const result = await facade.ask(AnyNode, { ids: some });
+    const result = await fixture.ask(AnyNode, { ids: some });
     expect(result.data).toEqual({ nodes: some.map(() => null) });
     expect(failuresOf(result)).toEqual(some.map((_, index) => `nodes.${index} BAD_USER_INPUT`).sort());
   }
-  expect(facade.bank.lines()).toEqual([]);
+  expect(fixture.bank.lines()).toEqual([]);
 }
 
 /** Global ids as bankql answers them. */
 async function answeredIds() {
-  await using facade = await startFacade();
-  const result = await facade.ask(GlobalIdsOfEach);
+  await using fixture = await startBankqlFixture();
+  const result = await fixture.ask(GlobalIdsOfEach);
   return [...JSON.stringify(result.data).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => String(id));
 }
 
@@ -204,8 +204,8 @@ describe('a global id that bankql has not made is refused without a call', () =>
       ids.flatMap((id) => Array.from({ length: id.length - 1 }, (_, length) => id.slice(0, length))),
     );
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=';
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...ids),
@@ -214,7 +214,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
         async (id, place, letter) => {
           const at = place % id.length;
           const changed = id.slice(0, at) + letter + id.slice(at + 1);
-          const result = await facade.ask('query Q($id: ID!) { node(id: $id) { id } }', { id: changed });
+          const result = await fixture.ask('query Q($id: ID!) { node(id: $id) { id } }', { id: changed });
           // A changed letter may name another record; then its id is that record's own.
           if (result.errors === undefined) expect(result.data).toEqual({ node: { id: changed } });
           else expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT']);
@@ -222,13 +222,13 @@ describe('a global id that bankql has not made is refused without a call', () =>
       ),
       { seed: 20_261_120, numRuns: 200 },
     );
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 });
 
 it('is refused by `node` as by `nodes`, with the same words', async () => {
-  await using facade = await startFacade();
-  const result = await facade.ask('{ node(id: "forged") { id } nodes(ids: ["forged"]) { id } }');
+  await using fixture = await startBankqlFixture();
+  const result = await fixture.ask('{ node(id: "forged") { id } nodes(ids: ["forged"]) { id } }');
   expect(result.data).toEqual({ node: null, nodes: [null] });
   const [one, other] = result.errors ?? [];
   expect(one?.message).toBe(other?.message);

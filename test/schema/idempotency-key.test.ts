@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
-import { exact, failuresOf, startFacade } from '../support/facade.ts';
+import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { RecordedCall } from '../support/recording-bank.ts';
 
 const PayWithKey = graphql(`
@@ -37,41 +37,41 @@ describe('an idempotency key', () => {
   };
 
   it('is sent once: the same payment again is the stored answer', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { id: 'TX', status: 'S' } });
-    const first = await facade.ask(PayWithKey, { input });
-    const second = await facade.ask(PayWithKey, { input });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { id: 'TX', status: 'S' } });
+    const first = await fixture.ask(PayWithKey, { input });
+    const second = await fixture.ask(PayWithKey, { input });
     expect(first.data?.makeTransaction?.replayed).toBe(false);
     expect(second).toEqual({ data: { makeTransaction: { ...first.data?.makeTransaction, replayed: true } } });
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
     const least = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
-    await facade.ask(PayWithKey, { input: least });
+    await fixture.ask(PayWithKey, { input: least });
     const written = {
       ...least,
       bankId: 'BANK',
       from: { accountId: 'ACC', bankId: 'BANK' },
       description: null,
     };
-    expect((await facade.ask(PayWithKey, { input: written })).data?.makeTransaction?.replayed).toBe(true);
-    expect(facade.bank.calls).toHaveLength(1);
+    expect((await fixture.ask(PayWithKey, { input: written })).data?.makeTransaction?.replayed).toBe(true);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('reads the balances of a replayed payment anew', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('1') } }] } });
-    await facade.ask(PayWithKeyAndRead, { input });
-    facade.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('2') } }] } });
-    const result = await facade.ask(PayWithKeyAndRead, { input });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('1') } }] } });
+    await fixture.ask(PayWithKeyAndRead, { input });
+    fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('2') } }] } });
+    const result = await fixture.ask(PayWithKeyAndRead, { input });
     expect(result.data?.makeTransaction).toMatchObject({
       replayed: true,
       from: { account: { balance: { amount: '2' } } },
     });
-    expect(posts(facade.bank.calls)).toBe(1);
+    expect(posts(fixture.bank.calls)).toBe(1);
   });
 
   it.each([
@@ -91,10 +91,10 @@ describe('an idempotency key', () => {
     ['no description', { description: null }],
     ['challengeType', { challengeType: 'C' }],
   ])('is refused for another payment: %s', async (_, change) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    await facade.ask(PayWithKey, { input });
-    const result = await facade.ask(PayWithKey, { input: { ...input, ...change } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(PayWithKey, { input });
+    const result = await fixture.ask(PayWithKey, { input: { ...input, ...change } });
     expect(result.data).toEqual({ makeTransaction: null });
     expect(result.errors).toMatchObject([
       {
@@ -107,7 +107,7 @@ describe('an idempotency key', () => {
         },
       },
     ]);
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   const request = {
@@ -132,38 +132,38 @@ describe('an idempotency key', () => {
     ['description', { description: 'D' }],
     ['challengeType', { challengeType: null }],
   ])('of a transaction request is refused for another one: %s', async (_, change) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { 'transaction-requests': [{ status: 'S' }] } });
-    const first = await facade.ask(AskForTransaction, { input: request });
-    const again = await facade.ask(AskForTransaction, { input: request });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'S' }] } });
+    const first = await fixture.ask(AskForTransaction, { input: request });
+    const again = await fixture.ask(AskForTransaction, { input: request });
     expect(again.data?.putTransactionRequest).toEqual({
       ...first.data?.putTransactionRequest,
       replayed: true,
     });
-    const result = await facade.ask(AskForTransaction, { input: { ...request, ...change } });
+    const result = await fixture.ask(AskForTransaction, { input: { ...request, ...change } });
     expect(failuresOf(result)).toEqual(['putTransactionRequest IDEMPOTENCY_KEY_REUSED']);
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('is one for both kinds of payment', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
-    await facade.ask(AskForTransaction, { input: request });
-    expect(failuresOf(await facade.ask(PayWithKey, { input }))).toEqual([
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    await fixture.ask(AskForTransaction, { input: request });
+    expect(failuresOf(await fixture.ask(PayWithKey, { input }))).toEqual([
       'makeTransaction IDEMPOTENCY_KEY_REUSED',
     ]);
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('is refused with another subscription key', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    await facade.ask(PayWithKey, { input });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(PayWithKey, { input });
     const headers = { ...credentials, 'Ocp-Apim-Subscription-Key': 'another-key' };
-    expect(failuresOf(await facade.ask(PayWithKey, { input }, headers))).toEqual([
+    expect(failuresOf(await fixture.ask(PayWithKey, { input }, headers))).toEqual([
       'makeTransaction IDEMPOTENCY_KEY_REUSED',
     ]);
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it.each([
@@ -171,10 +171,10 @@ describe('an idempotency key', () => {
     ['Auth-ID', 'THE-CALLER'],
     ['Auth-Provider-Name', 'another'],
   ])('belongs to its caller: with %s %s it is another', async (header, value) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    const mine = await facade.ask(PayWithKey, { input });
-    const other = await facade.ask(
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    const mine = await fixture.ask(PayWithKey, { input });
+    const other = await fixture.ask(
       PayWithKey,
       { input: { ...input, description: 'mine' } },
       { ...credentials, [header]: value },
@@ -182,6 +182,6 @@ describe('an idempotency key', () => {
     expect(other.errors).toBeUndefined();
     expect(other.data?.makeTransaction?.replayed).toBe(false);
     expect(other.data?.makeTransaction?.trackId).not.toBe(mine.data?.makeTransaction?.trackId);
-    expect(facade.bank.calls).toHaveLength(2);
+    expect(fixture.bank.calls).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { exact, failuresOf, onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { exact, failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const Pay = graphql(`
   mutation Pay($input: MakeTransactionInput!) {
@@ -35,9 +35,9 @@ const named = (bankId: string | null, accountId: string, bank = 'BANK') => ({
 
 describe('makeTransaction', () => {
   it('sends every field in its own place, and answers what the bank said', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { id: 'TX', status: 'STATUS' } });
-    const result = await facade.ask(Pay, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { id: 'TX', status: 'STATUS' } });
+    const result = await fixture.ask(Pay, {
       input: {
         accountId: 'ACC',
         from: { bankId: 'fb', accountId: 'fa' },
@@ -48,7 +48,7 @@ describe('makeTransaction', () => {
         idempotencyKey: 'the-idempotency-key',
       },
     });
-    const call = onlyCall(facade.bank);
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({
       from: { bank_id: 'fb', account_id: 'fa' },
       to: { bank_id: 'tb', account_id: 'ta' },
@@ -68,7 +68,7 @@ describe('makeTransaction', () => {
         },
       },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
     // The idempotency key is bankql's own: the bank's contract has no place for it.
     expect(JSON.stringify(call)).not.toContain('the-idempotency-key');
   });
@@ -80,12 +80,12 @@ describe('makeTransaction', () => {
   ])(
     'sends the account and bank of the path as `from`, and none of the fields that are %s',
     async (_, fields, value) => {
-      await using facade = await startFacade();
-      facade.bank.on(line, { body: '' });
-      const result = await facade.ask(Pay, {
+      await using fixture = await startBankqlFixture();
+      fixture.bank.on(line, { body: '' });
+      const result = await fixture.ask(Pay, {
         input: { ...least, ...fields, value: { amount: '1', ...value } },
       });
-      expect(sentJson(onlyCall(facade.bank))).toEqual({
+      expect(sentJson(onlyCall(fixture.bank))).toEqual({
         from: { bank_id: 'BANK', account_id: 'ACC' },
         to: {},
         value: { amount: { number: '1' } },
@@ -101,13 +101,15 @@ describe('makeTransaction', () => {
   );
 
   it('fills what `from` leaves out, at the bank that is named', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
-    await facade.ask(Pay, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
+    await fixture.ask(Pay, {
       input: { ...least, bankId: 'B2', from: { accountId: 'fa' }, idempotencyKey: '1' },
     });
-    await facade.ask(Pay, { input: { ...least, bankId: 'B2', from: { bankId: 'fb' }, idempotencyKey: '2' } });
-    expect(facade.bank.calls.map((call) => [call.path, sentJson(call)])).toMatchObject([
+    await fixture.ask(Pay, {
+      input: { ...least, bankId: 'B2', from: { bankId: 'fb' }, idempotencyKey: '2' },
+    });
+    expect(fixture.bank.calls.map((call) => [call.path, sentJson(call)])).toMatchObject([
       ['/v1/api/banks/B2/accounts/ACC/make-transaction', { from: { bank_id: 'B2', account_id: 'fa' } }],
       ['/v1/api/banks/B2/accounts/ACC/make-transaction', { from: { bank_id: 'fb', account_id: 'ACC' } }],
     ]);
@@ -118,9 +120,9 @@ describe('makeTransaction', () => {
     ['an empty object', '{}'],
     ['members of other types', '{"id":7,"status":["x"]}'],
   ])('is done also where the bank answers %s', async (_, body) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body });
-    const result = await facade.ask(Pay, { input: least });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body });
+    const result = await fixture.ask(Pay, { input: least });
     expect(result.errors).toBeUndefined();
     expect(result.data?.makeTransaction).toMatchObject({
       replayed: false,
@@ -130,23 +132,23 @@ describe('makeTransaction', () => {
   });
 
   it('reads balances after the transfer, anew and each once', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     let paid = false;
-    facade.bank.otherwise(({ method }) => {
+    fixture.bank.otherwise(({ method }) => {
       if (method === 'POST') paid = true;
       return {
         body: method === 'POST' ? {} : { accounts: [{ balance: { amount: exact(paid ? '0.50' : '1.50') } }] },
       };
     });
     const input = { ...least, to: { accountId: 'TO' } };
-    const result = await facade.ask(PayAndRead, { input });
+    const result = await fixture.ask(PayAndRead, { input });
     const account = { balance: { amount: '0.50' } };
     expect(result.data?.makeTransaction).toEqual({
       replayed: false,
       from: { account, public: account },
       to: { account },
     });
-    const [first, ...reads] = facade.bank.lines();
+    const [first, ...reads] = fixture.bank.lines();
     expect(first).toBe(line);
     expect(reads.sort()).toEqual([
       'GET /v1/api/banks/BANK/accounts/ACC/owner/views',
@@ -156,9 +158,9 @@ describe('makeTransaction', () => {
   });
 
   it('is answered also where the balances cannot be read', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} }).otherwise({ status: 403 });
-    const result = await facade.ask(PayAndRead, { input: { ...least, to: { accountId: 'TO' } } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} }).otherwise({ status: 403 });
+    const result = await fixture.ask(PayAndRead, { input: { ...least, to: { accountId: 'TO' } } });
     expect(result.data?.makeTransaction).toEqual({
       replayed: false,
       from: { account: null, public: null },

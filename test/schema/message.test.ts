@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { messageRecord } from '../support/full-records.ts';
 
 const WholeMessages = graphql(`
@@ -26,43 +26,43 @@ const input = { customerId: 'CUST', message: 'm', fromDepartment: 'd', fromPerso
 
 describe('getMessagesOwner', () => {
   it('answers every field from its own place, and null for what is left out', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [messageRecord, {}] } });
-    const result = await facade.ask(WholeMessages);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [messageRecord, {}] } });
+    const result = await fixture.ask(WholeMessages);
     expect(result).toEqual({
       data: { bank: { messages: { totalCount: 2, nodes: [wholeMessage, emptyMessage] } } },
     });
-    expect(facade.bank.lines()).toEqual(['GET /v1/api/banks/BANK/customer/messages']);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/BANK/customer/messages']);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 });
 
 describe('putCustomerMessage', () => {
   it('sends the three fields, and answers the message as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
-    const result = await facade.ask(PutWholeMessage, { input });
-    const call = onlyCall(facade.bank);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
+    const result = await fixture.ask(PutWholeMessage, { input });
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({ message: 'm', from_department: 'd', from_person: 'p' });
     expect(result).toEqual({
       data: { putCustomerMessage: { trackId: call.headers['track-id'], message: wholeMessage } },
     });
-    expect(facade.bank.lines()).toEqual(['PUT /v1/api/banks/BANK/customer/CUST/messages']);
+    expect(fixture.bank.lines()).toEqual(['PUT /v1/api/banks/BANK/customer/CUST/messages']);
   });
 
   it('goes to the bank that is named', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('PUT /v1/api/banks/B2/customer/CUST/messages', { body: {} });
-    const result = await facade.ask(PutWholeMessage, { input: { ...input, bankId: 'B2' } });
-    expect(facade.bank.lines()).toEqual(['PUT /v1/api/banks/B2/customer/CUST/messages']);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('PUT /v1/api/banks/B2/customer/CUST/messages', { body: {} });
+    const result = await fixture.ask(PutWholeMessage, { input: { ...input, bankId: 'B2' } });
+    expect(fixture.bank.lines()).toEqual(['PUT /v1/api/banks/B2/customer/CUST/messages']);
     expect(result.data?.putCustomerMessage?.message).toEqual(emptyMessage);
   });
 
   it('sends a text of any script, and of any characters, as it is', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
     const message = 'Γειά "σου"\n\\ \u0000 日本 مرحبا 👋🏽 {"amount": 1e3}';
-    await facade.ask(PutWholeMessage, { input: { ...input, message } });
-    expect(sentJson(onlyCall(facade.bank))).toMatchObject({ message });
+    await fixture.ask(PutWholeMessage, { input: { ...input, message } });
+    expect(sentJson(onlyCall(fixture.bank))).toMatchObject({ message });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, startFacade } from '../support/facade.ts';
+import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { metadataRecord } from '../support/full-records.ts';
 
 const WholeMetadata = graphql(`
@@ -18,18 +18,18 @@ const wholeEntry = {
 
 describe('postMetadata', () => {
   it('answers every field from its own place, and null for what is left out', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('POST /v1/api/metadata', { body: { metadata: [metadataRecord, { code: 'C' }] } });
-    const result = await facade.ask(WholeMetadata, { id: 'ID / with \\ anything ?' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('POST /v1/api/metadata', { body: { metadata: [metadataRecord, { code: 'C' }] } });
+    const result = await fixture.ask(WholeMetadata, { id: 'ID / with \\ anything ?' });
     const least = { metadataId: null, code: 'C', postedBy: null, text: null };
     expect(result).toEqual({ data: { metadata: { totalCount: 2, nodes: [wholeEntry, least] } } });
-    expect(facade.bank.lines()).toEqual(['POST /v1/api/metadata']);
-    expect(onlyCall(facade.bank).body).toBe('{"id":"ID / with \\\\ anything ?"}');
+    expect(fixture.bank.lines()).toEqual(['POST /v1/api/metadata']);
+    expect(onlyCall(fixture.bank).body).toBe('{"id":"ID / with \\\\ anything ?"}');
   });
 
   it('is asked once for one id, and once for each other', async () => {
-    await using facade = await startFacade();
-    facade.bank.on('POST /v1/api/metadata', ({ body }) => ({
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('POST /v1/api/metadata', ({ body }) => ({
       body: { metadata: [{ code: `code of ${body}` }] },
     }));
     const TwoMetadataIds = graphql(`
@@ -39,7 +39,7 @@ describe('postMetadata', () => {
         b: metadata(id: "two") { nodes { code } }
       }
     `);
-    const result = await facade.ask(TwoMetadataIds);
+    const result = await fixture.ask(TwoMetadataIds);
     expect(result).toEqual({
       data: {
         a: { nodes: [{ code: 'code of {"id":"one"}' }] },
@@ -47,6 +47,6 @@ describe('postMetadata', () => {
         b: { nodes: [{ code: 'code of {"id":"two"}' }] },
       },
     });
-    expect(facade.bank.calls.map(({ body }) => body).sort()).toEqual(['{"id":"one"}', '{"id":"two"}']);
+    expect(fixture.bank.calls.map(({ body }) => body).sort()).toEqual(['{"id":"one"}', '{"id":"two"}']);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
-import { type Facade, failuresOf, onlyCall, startFacade } from '../support/facade.ts';
+import { type BankqlFixture, failuresOf, onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const NodeIdAlone = graphql(`
   query NodeIdAlone($id: ID!) { node(id: $id) { __typename id } }
@@ -100,41 +100,44 @@ const reach = (data: unknown, path: readonly (string | number)[]): Record<string
 
 describe.each(types)('%s through %s', (type, document, path, field, line) => {
   it('reads the same record again by its global id, with the one call that it takes', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const found = await facade.ask(document);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const found = await fixture.ask(document);
     expect(found.errors).toBeUndefined();
     const { id, ...fields } = reach(found.data, path);
-    facade.bank.calls.length = 0;
+    fixture.bank.calls.length = 0;
 
-    const alone = await facade.ask(NodeIdAlone, { id: String(id) });
+    const alone = await fixture.ask(NodeIdAlone, { id: String(id) });
     expect(alone).toEqual({ data: { node: { __typename: type, id } } });
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
 
-    const again = await facade.ask(`query Q($id: ID!) { node(id: $id) { id ... on ${type} { ${field} } } }`, {
-      id,
-    });
+    const again = await fixture.ask(
+      `query Q($id: ID!) { node(id: $id) { id ... on ${type} { ${field} } } }`,
+      {
+        id,
+      },
+    );
     expect(again).toEqual({ data: { node: { id, ...fields } } });
-    expect(facade.bank.lines()).toEqual(line === null ? [] : [line]);
+    expect(fixture.bank.lines()).toEqual(line === null ? [] : [line]);
   });
 });
 
 /** Every node type's global id, by the name of the type. */
-async function idsOf(facade: Facade) {
-  facade.bank.otherwise(anyAnswer);
+async function idsOf(fixture: BankqlFixture) {
+  fixture.bank.otherwise(anyAnswer);
   const ids: Record<string, string> = {};
   for (const [type, document, path] of types) {
-    ids[type] = String(reach((await facade.ask(document)).data, path).id);
+    ids[type] = String(reach((await fixture.ask(document)).data, path).id);
   }
-  facade.bank.calls.length = 0;
+  fixture.bank.calls.length = 0;
   return ids;
 }
 
 describe('global ids', () => {
   it('are unique over all types, also where the REST ids are the same', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(`{
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(`{
       bank(bankId: "X") {
         id
         customer(customerId: "X") { id }
@@ -153,8 +156,8 @@ describe('global ids', () => {
   });
 
   it('tell apart ids that would be the same when they are joined', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
     const names = [
       ['a', 'b:c'],
       ['a:b', 'c'],
@@ -165,28 +168,28 @@ describe('global ids', () => {
     ] as const;
     const ids = new Set<string>();
     for (const [accountId, viewId] of names) {
-      const result = await facade.ask(
+      const result = await fixture.ask(
         'query Q($a: ID!, $v: ID!) { bank { account(accountId: $a, viewId: $v) { id } } }',
         { a: accountId, v: viewId },
       );
       const { id } = reach(result.data, ['bank', 'account']);
       ids.add(String(id));
-      const back = await facade.ask(
+      const back = await fixture.ask(
         'query Q($id: ID!) { node(id: $id) { ... on Account { accountId viewId } } }',
         { id },
       );
       expect(back).toEqual({ data: { node: { accountId, viewId } } });
     }
     expect(ids.size).toBe(names.length);
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   it('of an account, and of what hangs on it, hold the view', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
     const selection =
       'id viewId otherAccount(otherAccountId: "O") { id viewId } transaction(transactionId: "T") { id viewId }';
-    const result = await facade.ask(`{
+    const result = await fixture.ask(`{
       bank {
         one: account(accountId: "A", viewId: "one") { ${selection} }
         two: account(accountId: "A", viewId: "two") { ${selection} }
@@ -197,21 +200,21 @@ describe('global ids', () => {
     for (const path of [[], ['otherAccount'], ['transaction']]) {
       const [first, second] = [reach(one, path), reach(two, path)];
       expect(first.id).not.toBe(second.id);
-      const back = await facade.ask(
+      const back = await fixture.ask(
         'query Q($id: ID!) { node(id: $id) { ... on Account { viewId } ... on OtherAccount { viewId } ... on Transaction { viewId } } }',
         { id: second.id },
       );
       expect(back).toEqual({ data: { node: { viewId: 'two' } } });
     }
-    expect(facade.bank.calls).toEqual([]);
-    await facade.ask('query Q($id: ID!) { node(id: $id) { ... on Account { label } } }', { id: two.id });
-    expect(onlyCall(facade.bank).path).toBe('/v1/api/banks/BANK/accounts/A/two/views');
+    expect(fixture.bank.calls).toEqual([]);
+    await fixture.ask('query Q($id: ID!) { node(id: $id) { ... on Account { label } } }', { id: two.id });
+    expect(onlyCall(fixture.bank).path).toBe('/v1/api/banks/BANK/accounts/A/two/views');
   });
 
   it('of a payload are those of the query', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const written = await facade.ask(`mutation {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const written = await fixture.ask(`mutation {
       putCustomer(input: { customerId: "C", customer: {} }) { customer { id } }
       putBranch(input: { branchId: "BRANCH", branch: { acceptsDeposits: true } }) { branch { id } }
       putAccount(input: { accountId: "A", account: { balance: {} } }) { account { id } }
@@ -219,7 +222,7 @@ describe('global ids', () => {
       putTransactionMetadata(input: { accountId: "A", transactionId: "T", metadataType: "M", transaction: { details: { approvedByIpAddress: "" } } }) { transaction { id } }
     }`);
     expect(written.errors).toBeUndefined();
-    const read = await facade.ask(`{
+    const read = await fixture.ask(`{
       bank {
         customer(customerId: "C") { id }
         branch(branchId: "BRANCH") { id }
@@ -236,15 +239,15 @@ describe('global ids', () => {
 
 describe('nodes', () => {
   it('keeps the order, and fails item by item', async () => {
-    await using facade = await startFacade();
-    const ids = await idsOf(facade);
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    const ids = await idsOf(fixture);
+    fixture.bank
       .on('GET /v1/api/banks/BANK/customers/C', { status: 403 })
       .on('GET /v1/api/banks/BANK/accounts/A/v%20w/views', {
         body: { accounts: [{ balance: {}, label: 'l' }] },
       });
     const { Customer = '', Account = '', Bank = '', Product = '' } = ids;
-    const result = await facade.ask(NodesInOrder, {
+    const result = await fixture.ask(NodesInOrder, {
       ids: [Product, Customer, 'forged', Account, Bank, Account],
     });
     const account = { __typename: 'Account', id: Account, label: 'l' };
@@ -259,27 +262,27 @@ describe('nodes', () => {
       ],
     });
     expect(failuresOf(result)).toEqual(['nodes.1 FORBIDDEN', 'nodes.2 BAD_USER_INPUT']);
-    expect(facade.bank.calls).toHaveLength(2);
+    expect(fixture.bank.calls).toHaveLength(2);
   });
 
   it('of no ids are none', async () => {
-    await using facade = await startFacade();
-    expect(await facade.ask(NodesInOrder, { ids: [] })).toEqual({ data: { nodes: [] } });
+    await using fixture = await startBankqlFixture();
+    expect(await fixture.ask(NodesInOrder, { ids: [] })).toEqual({ data: { nodes: [] } });
   });
 
   it('read no record for a fragment on another type', async () => {
-    await using facade = await startFacade();
-    const ids = await idsOf(facade);
-    const result = await facade.ask(NodesInOrder, { ids: [ids.Branch ?? '', ids.Transaction ?? ''] });
+    await using fixture = await startBankqlFixture();
+    const ids = await idsOf(fixture);
+    const result = await fixture.ask(NodesInOrder, { ids: [ids.Branch ?? '', ids.Transaction ?? ''] });
     expect(result.errors).toBeUndefined();
-    expect(facade.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   it('fail with the error of their record, at their place', async () => {
-    await using facade = await startFacade();
-    const ids = await idsOf(facade);
-    facade.bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });
-    const result = await facade.ask(
+    await using fixture = await startBankqlFixture();
+    const ids = await idsOf(fixture);
+    fixture.bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });
+    const result = await fixture.ask(
       `query Q($ids: [ID!]!) {
         nodes(ids: $ids) {
           ... on Branch { name }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
-import { onlyCall, startFacade } from '../support/facade.ts';
+import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const account = '/v1/api/banks/BANK/accounts/ACC';
 const inAccount = (selection: string) => `{ bank { account(accountId: "ACC") { ${selection} } } }`;
@@ -139,12 +139,12 @@ it('has a field for each of the 20 operations', () => {
 
 describe.each(table)('%s', (_id, document, line, tracked, auth) => {
   it('is one call, with the headers that the specification gives it', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(document);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(document);
     expect(result.errors).toBeUndefined();
-    expect(facade.bank.lines()).toEqual([line]);
-    const { headers, body } = onlyCall(facade.bank);
+    expect(fixture.bank.lines()).toEqual([line]);
+    const { headers, body } = onlyCall(fixture.bank);
     expect(headers['ocp-apim-subscription-key']).toBe('the-subscription-key');
     expect(headers['auth-provider-name']).toBe(auth === '-' ? undefined : 'the-provider');
     expect(headers['auth-id']).toBe(auth === '-' ? undefined : 'the-caller');
@@ -154,21 +154,21 @@ describe.each(table)('%s', (_id, document, line, tracked, auth) => {
   });
 
   it('needs the auth headers only where it is marked A', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(document, {}, key);
-    expect(facade.bank.calls).toHaveLength(auth === 'A' ? 0 : 1);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(document, {}, key);
+    expect(fixture.bank.calls).toHaveLength(auth === 'A' ? 0 : 1);
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(
       auth === 'A' ? ['MISSING_CREDENTIALS'] : undefined,
     );
-    expect(facade.bank.calls[0]?.headers['auth-id']).toBeUndefined();
+    expect(fixture.bank.calls[0]?.headers['auth-id']).toBeUndefined();
   });
 
   it('is not called without a subscription key', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(document, {}, { 'Auth-Provider-Name': 'p', 'Auth-ID': 'i' });
-    expect(facade.bank.calls).toEqual([]);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(document, {}, { 'Auth-Provider-Name': 'p', 'Auth-ID': 'i' });
+    expect(fixture.bank.calls).toEqual([]);
     expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['MISSING_CREDENTIALS']);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, startFacade } from '../support/facade.ts';
+import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord, otherAccountRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -71,27 +71,27 @@ const list = 'GET /v1/api/banks/BANK/accounts/ACC/owner/other_accounts';
 
 describe('getOtherAccounts', () => {
   it('answers every field from its own place, and null for what is left out', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }] } });
-    const result = await facade.ask(WholeOtherAccounts, {});
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }] } });
+    const result = await fixture.ask(WholeOtherAccounts, {});
     const nodes = [wholeOtherAccount, leastOtherAccount];
     expect(result).toEqual({ data: { bank: { account: { otherAccounts: { totalCount: 2, nodes } } } } });
-    expect(facade.bank.lines()).toEqual([list]);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([list]);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it('answers one counterparty, found by its id in the list', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
-    const found = await facade.ask(WholeOtherAccountQuery, { otherAccountId: 'other-id' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
+    const found = await fixture.ask(WholeOtherAccountQuery, { otherAccountId: 'other-id' });
     expect(found).toEqual({ data: { bank: { account: { otherAccount: wholeOtherAccount } } } });
-    expect(facade.bank.lines()).toEqual([list]);
+    expect(fixture.bank.lines()).toEqual([list]);
   });
 
   it('says NOT_FOUND for a counterparty that the list does not hold', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
-    const result = await facade.ask(WholeOtherAccountQuery, { otherAccountId: 'nobody' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
+    const result = await fixture.ask(WholeOtherAccountQuery, { otherAccountId: 'nobody' });
     expect(result).toMatchObject({
       data: { bank: { account: { otherAccount: null } } },
       errors: [
@@ -104,14 +104,14 @@ describe('getOtherAccounts', () => {
   });
 
   it('leads back to its account, which is read once for all of them', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }, { bank: 'C' }] } })
       .on('GET /v1/api/banks/BANK/accounts/ACC/owner/views', { body: { accounts: [accountRecord] } });
-    const result = await facade.ask(AccountOfOtherAccount);
+    const result = await fixture.ask(AccountOfOtherAccount);
     const account = { label: 'label', balance: { amount: '9007199254740993.250' } };
     expect(result.data?.bank?.account?.otherAccounts?.nodes).toEqual([{ account }, { account }, { account }]);
-    expect(facade.bank.lines()).toEqual([list, 'GET /v1/api/banks/BANK/accounts/ACC/owner/views']);
+    expect(fixture.bank.lines()).toEqual([list, 'GET /v1/api/banks/BANK/accounts/ACC/owner/views']);
   });
 });
 
@@ -121,11 +121,11 @@ describe('postOtherAccounts', () => {
     ['without an id', { iban: 'I' }, '{"IBAN":"I"}'],
     ['with an id that is null', { iban: 'I', id: null }, '{"IBAN":"I"}'],
   ])('answers counterparties that a filter asks for, %s', async (_, filter, body) => {
-    await using facade = await startFacade();
-    facade.bank.on('POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts', {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts', {
       body: { otherAccounts: [otherAccountRecord] },
     });
-    const result = await facade.ask(WholeOtherAccounts, { viewId: 'auditor', filter });
+    const result = await fixture.ask(WholeOtherAccounts, { viewId: 'auditor', filter });
     const there = {
       ...wholeOtherAccount,
       viewId: 'auditor',
@@ -134,7 +134,7 @@ describe('postOtherAccounts', () => {
     expect(result).toEqual({
       data: { bank: { account: { otherAccounts: { totalCount: 1, nodes: [there] } } } },
     });
-    expect(onlyCall(facade.bank).body).toBe(body);
-    expect(facade.bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts']);
+    expect(onlyCall(fixture.bank).body).toBe(body);
+    expect(fixture.bank.lines()).toEqual(['POST /v1/api/banks/BANK/accounts/ACC/auditor/other_accounts']);
   });
 });

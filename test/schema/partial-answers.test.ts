@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
-import { exact, failuresOf, startFacade } from '../support/facade.ts';
+import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
 
 const ThreeAccounts = graphql(`
@@ -50,9 +50,9 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
 
 describe('one of several records that the bank answers with', () => {
   it.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
-    await using facade = await startFacade({ bankOptions: { timeoutMs: 250 } });
-    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
-    const result = await facade.ask(ThreeAccounts);
+    await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
+    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
+    const result = await fixture.ask(ThreeAccounts);
     expect(result.data).toEqual({
       bank: { a: { label: 'A as owner' }, b: null, c: { label: 'C as owner' } },
     });
@@ -68,14 +68,14 @@ describe('one of several records that the bank answers with', () => {
     expect(JSON.stringify(result).includes('the word of the bank')).toBe(
       status !== undefined && status >= 400 && status < 500,
     );
-    expect(facade.bank.calls).toHaveLength(3);
+    expect(fixture.bank.calls).toHaveLength(3);
   });
 
   it('has a Track-ID in its error exactly where its call had one', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ status: 403 });
-    const result = await facade.ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
-    const tracked = facade.bank.calls.find(({ path }) => path.endsWith('/metadata'));
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ status: 403 });
+    const result = await fixture.ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
+    const tracked = fixture.bank.calls.find(({ path }) => path.endsWith('/metadata'));
     expect(result.errors?.map(({ extensions }) => [extensions.operation, extensions.trackId]).sort()).toEqual(
       [
         ['getMessagesOwner', undefined],
@@ -87,11 +87,11 @@ describe('one of several records that the bank answers with', () => {
 
 describe('a list of links', () => {
   it('is null at the one owner that cannot be read', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .otherwise(anyAnswer)
       .on('GET /v1/api/banks/BANK/customers/O2', { status: 403, body: 'not yours' });
-    const result = await facade.ask(OwnersOfAccount);
+    const result = await fixture.ask(OwnersOfAccount);
     expect(result.data).toEqual({
       bank: {
         account: { label: 'A as owner', owners: [{ customerId: 'O1', legalName: 'name of O1' }, null] },
@@ -101,11 +101,11 @@ describe('a list of links', () => {
   });
 
   it('is null at the one owner whose id is none', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: ['O1', 7, '..', '', null, 'O2'] }] },
     });
-    const result = await facade.ask(OwnersOfAccount);
+    const result = await fixture.ask(OwnersOfAccount);
     expect(result.data?.bank?.account?.owners?.map((owner) => owner?.legalName)).toEqual([
       'name of O1',
       undefined,
@@ -120,15 +120,15 @@ describe('a list of links', () => {
       'bank.account.owners.3 BANK_BAD_RESPONSE',
       'bank.account.owners.4 BANK_BAD_RESPONSE',
     ]);
-    expect(facade.bank.calls).toHaveLength(3);
+    expect(fixture.bank.calls).toHaveLength(3);
   });
 
   it('is null as a whole where it is no list', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: 'O1', label: 'l' }] },
     });
-    const result = await facade.ask(OwnersOfAccount);
+    const result = await fixture.ask(OwnersOfAccount);
     expect(result.data).toEqual({ bank: { account: { label: 'l', owners: null } } });
     expect(failuresOf(result)).toEqual(['bank.account.owners BANK_BAD_RESPONSE']);
   });
@@ -136,9 +136,9 @@ describe('a list of links', () => {
 
 describe('without the auth headers', () => {
   it('fields that need them are null and make no call; the others stand', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
     expect(result.data).toEqual({
       bank: {
         branches: { totalCount: 1 },
@@ -150,15 +150,15 @@ describe('without the auth headers', () => {
       'bank.account.otherAccounts MISSING_CREDENTIALS',
       'bank.customer MISSING_CREDENTIALS',
     ]);
-    expect(facade.bank.lines().sort()).toEqual([
+    expect(fixture.bank.lines().sort()).toEqual([
       'GET /v1/api/banks/BANK/accounts/A/owner/views',
       'GET /v1/api/banks/BANK/branches',
     ]);
   });
 
   it('the error names the headers that are missing, and the operation', async () => {
-    await using facade = await startFacade();
-    const result = await facade.ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
+    await using fixture = await startBankqlFixture();
+    const result = await fixture.ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
       'Ocp-Apim-Subscription-Key': 'key',
       'Auth-ID': 'me',
     });
@@ -174,11 +174,11 @@ describe('without the auth headers', () => {
 
 describe('a failing list', () => {
   it('is one error for every field that asked for it', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .otherwise(anyAnswer)
       .on('GET /v1/api/banks/BANK/accounts/A/owner/other_accounts', { status: 500, body: exact('1') });
-    const result = await facade.ask(`{
+    const result = await fixture.ask(`{
       bank {
         account(accountId: "A") {
           label
@@ -192,6 +192,6 @@ describe('a failing list', () => {
       bank: { account: { label: 'A as owner', all: null, one: null, id: { otherAccountId: 'OTHER' } } },
     });
     expect(failuresOf(result)).toEqual(['bank.account.all BANK_ERROR', 'bank.account.one BANK_ERROR']);
-    expect(facade.bank.calls).toHaveLength(2);
+    expect(fixture.bank.calls).toHaveLength(2);
   });
 });

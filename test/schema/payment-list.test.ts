@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const PaymentPage = graphql(`
   query PaymentPage($states: [PaymentState!], $first: Int! = 20, $after: String) {
@@ -26,8 +26,8 @@ const PaymentOfList = graphql(`
 /** bankql in front of a bank, with a clock that goes on with each payment. */
 async function setUp(store: PaymentStore = createMemoryStore({ retentionMs: 86_400_000 })) {
   let time = Date.UTC(2026, 0, 15);
-  const facade = await startFacade({ store, now: () => time });
-  facade.bank.otherwise({ body: { id: 'TX' } });
+  const fixture = await startBankqlFixture({ store, now: () => time });
+  fixture.bank.otherwise({ body: { id: 'TX' } });
   const pay = async (key: string, headers: Readonly<Record<string, string>> = credentials) => {
     time += 1000;
     const input = {
@@ -36,36 +36,36 @@ async function setUp(store: PaymentStore = createMemoryStore({ retentionMs: 86_4
       value: { amount: '1.50', currency: 'EUR' },
       idempotencyKey: key,
     };
-    return facade.ask(PayForList, { input }, headers);
+    return fixture.ask(PayForList, { input }, headers);
   };
   const keys = async (variables: object = {}, headers: Readonly<Record<string, string>> = credentials) => {
-    const { data, errors } = await facade.ask(PaymentPage, { first: 20, ...variables }, headers);
+    const { data, errors } = await fixture.ask(PaymentPage, { first: 20, ...variables }, headers);
     expect(errors).toBeUndefined();
     return data?.payments?.nodes?.map((node) => node?.idempotencyKey);
   };
-  return { facade, pay, keys, store, [Symbol.asyncDispose]: () => facade[Symbol.asyncDispose]() };
+  return { facade: fixture, pay, keys, store, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() };
 }
 
 describe('payments', () => {
   it("are the caller's own, newest first, with the keys that the app may have lost", async () => {
     await using each = await setUp();
-    const { facade, pay, keys } = each;
+    const { facade: fixture, pay, keys } = each;
     for (const key of ['first', 'second "key"', 'third']) await pay(key);
-    const calls = facade.bank.calls.length;
+    const calls = fixture.bank.calls.length;
     expect(await keys()).toEqual(['third', 'second "key"', 'first']);
-    const { data } = await facade.ask(PaymentPage, { first: 1 });
+    const { data } = await fixture.ask(PaymentPage, { first: 1 });
     expect(data?.payments?.nodes).toEqual([
       {
         idempotencyKey: 'third',
         state: 'DONE',
         transactionId: 'TX',
-        trackId: facade.bank.calls[2]?.headers['track-id'],
+        trackId: fixture.bank.calls[2]?.headers['track-id'],
         value: { amount: '1.50', currency: 'EUR' },
       },
     ]);
-    const found = await facade.ask(PaymentOfList, { key: 'second "key"' });
+    const found = await fixture.ask(PaymentOfList, { key: 'second "key"' });
     expect(found.data).toEqual({ payment: { state: 'DONE' } });
-    expect(facade.bank.calls).toHaveLength(calls);
+    expect(fixture.bank.calls).toHaveLength(calls);
   });
 
   it('are none where none was made', async () => {
@@ -79,11 +79,11 @@ describe('payments', () => {
 
   it('may be those in some states alone', async () => {
     await using each = await setUp();
-    const { facade, pay, keys } = each;
+    const { facade: fixture, pay, keys } = each;
     await pay('done');
-    facade.bank.otherwise(() => 'reset');
+    fixture.bank.otherwise(() => 'reset');
     await pay('unknown');
-    facade.bank.otherwise({ status: 422, body: {} });
+    fixture.bank.otherwise({ status: 422, body: {} });
     await pay('rejected');
     expect(await keys({ states: ['UNKNOWN', 'PENDING'] })).toEqual(['unknown']);
     expect(await keys({ states: ['REJECTED', 'DONE'] })).toEqual(['rejected', 'done']);
@@ -93,9 +93,9 @@ describe('payments', () => {
 
   it('come in pages that leave none out', async () => {
     await using each = await setUp();
-    const { facade, pay, keys } = each;
+    const { facade: fixture, pay, keys } = each;
     for (let n = 1; n <= 5; n++) await pay(`key-${n}`);
-    const { data } = await facade.ask(PaymentPage, { first: 2 });
+    const { data } = await fixture.ask(PaymentPage, { first: 2 });
     expect(data?.payments?.edges?.map((edge) => edge?.node?.idempotencyKey)).toEqual(['key-5', 'key-4']);
     const { hasNextPage, hasPreviousPage, endCursor } = data?.payments?.pageInfo ?? expect.unreachable();
     expect([hasNextPage, hasPreviousPage, endCursor]).toEqual([
@@ -104,7 +104,7 @@ describe('payments', () => {
       data?.payments?.edges?.[1]?.cursor,
     ]);
     expect(await keys({ first: 2, after: endCursor })).toEqual(['key-3', 'key-2']);
-    const last = await facade.ask(PaymentPage, { first: 3, after: endCursor });
+    const last = await fixture.ask(PaymentPage, { first: 3, after: endCursor });
     expect(last.data?.payments?.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
     expect(await keys({ first: 100 })).toHaveLength(5);
   });

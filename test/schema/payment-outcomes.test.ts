@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql } from '../support/bankql.ts';
-import { closedDoor } from '../support/door.ts';
-import { endedIn, failuresOf, startFacade } from '../support/facade.ts';
+import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { type Reply, startRecordingBank } from '../support/recording-bank.ts';
+import { closedTcpGate } from '../support/tcp-gate.ts';
 
 const PayOnce = graphql(`
   mutation PayOnce($input: MakeTransactionInput!) {
@@ -82,12 +82,12 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   it.each(rejections)(
     'that the bank answers with %i is rejected as %s, and stays so',
     async (status, code) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise({ status, body: { message: secret } });
-      const first = await facade.ask(ask, variables);
-      const trackId = facade.bank.calls[0]?.headers['track-id'];
-      facade.bank.otherwise({ body: { 'transaction-requests': [] } });
-      const second = await facade.ask(ask, variables);
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise({ status, body: { message: secret } });
+      const first = await fixture.ask(ask, variables);
+      const trackId = fixture.bank.calls[0]?.headers['track-id'];
+      fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+      const second = await fixture.ask(ask, variables);
 
       for (const { data, errors } of [first, second]) {
         expect(data).toEqual({ [field]: null });
@@ -97,29 +97,31 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
         expect(errors?.[0]?.message).toContain(secret);
       }
       expect(second.errors?.[0]?.message).toBe(first.errors?.[0]?.message);
-      expect(facade.bank.calls).toHaveLength(1);
-      const { data } = await facade.ask(PaymentEnd, { key: 'key' });
+      expect(fixture.bank.calls).toHaveLength(1);
+      const { data } = await fixture.ask(PaymentEnd, { key: 'key' });
       expect(data).toEqual({ payment: { state: 'REJECTED', trackId, code, operation } });
-      expect(endedIn(facade.bankql)).toMatchObject([{ state: 'REJECTED', code, status, trackId, operation }]);
+      expect(endedIn(fixture.bankql)).toMatchObject([
+        { state: 'REJECTED', code, status, trackId, operation },
+      ]);
     },
   );
 
   it('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ status: 401, body: { message: secret } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ status: 401, body: { message: secret } });
     for (const calls of [1, 2]) {
-      const { data, errors } = await facade.ask(ask, variables);
+      const { data, errors } = await fixture.ask(ask, variables);
       expect(data).toEqual({ [field]: null });
       expect(errors).toMatchObject([
         { extensions: { code: 'UNAUTHENTICATED', status: 401, operation, retryable: false } },
       ]);
-      expect(facade.bank.calls).toHaveLength(calls);
-      expect((await facade.ask(PaymentEnd, { key: 'key' })).data).toEqual({ payment: null });
+      expect(fixture.bank.calls).toHaveLength(calls);
+      expect((await fixture.ask(PaymentEnd, { key: 'key' })).data).toEqual({ payment: null });
     }
-    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
-    expect((await facade.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
-    expect(facade.bank.calls).toHaveLength(3);
-    expect(endedIn(facade.bankql).map(({ state, status }) => [state, status])).toEqual([
+    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    expect((await fixture.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
+    expect(fixture.bank.calls).toHaveLength(3);
+    expect(endedIn(fixture.bankql).map(({ state, status }) => [state, status])).toEqual([
       ['RELEASED', 401],
       ['RELEASED', 401],
       ['DONE', 200],
@@ -127,12 +129,12 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   });
 
   it.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
-    await using facade = await startFacade({ bankOptions: { paymentTimeoutMs: 250 } });
-    facade.bank.otherwise(() => reply);
-    const first = await facade.ask(ask, variables);
-    const trackId = facade.bank.calls[0]?.headers['track-id'];
-    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
-    const second = await facade.ask(ask, variables);
+    await using fixture = await startBankqlFixture({ bankOptions: { paymentTimeoutMs: 250 } });
+    fixture.bank.otherwise(() => reply);
+    const first = await fixture.ask(ask, variables);
+    const trackId = fixture.bank.calls[0]?.headers['track-id'];
+    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    const second = await fixture.ask(ask, variables);
 
     for (const result of [first, second]) {
       expect(result.data).toEqual({ [field]: null });
@@ -152,16 +154,16 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
       expect(JSON.stringify(result)).not.toContain(secret);
     }
     expect(trackId).toBeDefined();
-    expect(facade.bank.calls).toHaveLength(1);
-    const { data } = await facade.ask(PaymentEnd, { key: 'key' });
+    expect(fixture.bank.calls).toHaveLength(1);
+    const { data } = await fixture.ask(PaymentEnd, { key: 'key' });
     expect(data).toEqual({ payment: { state: 'UNKNOWN', trackId, code: 'OUTCOME_UNKNOWN', operation } });
-    expect(endedIn(facade.bankql)).toMatchObject([{ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN', trackId }]);
+    expect(endedIn(fixture.bankql)).toMatchObject([{ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN', trackId }]);
   });
 
   it('that was never sent may be tried again with its key, and then is made once', async () => {
     await using bank = await startRecordingBank();
-    await using door = await closedDoor(bank.url);
-    await using bankql = createTestBankql({ bankUrl: door.url });
+    await using gate = await closedTcpGate(bank.url);
+    await using bankql = createTestBankql({ bankUrl: gate.url });
     bank.otherwise({ body: { 'transaction-requests': [] } });
 
     for (const _ of [1, 2]) {
@@ -173,7 +175,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     }
     expect(bank.calls).toEqual([]);
 
-    await door.open();
+    await gate.open();
     const paid = await bankql.ask(ask, variables);
     const again = await bankql.ask(ask, variables);
     expect(paid.data).toMatchObject({ [field]: { replayed: false } });
@@ -183,16 +185,16 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   });
 
   it('needs its caller, and leaves no record without', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
-    expect(failuresOf(await facade.ask(ask, variables, headers))).toEqual([`${field} MISSING_CREDENTIALS`]);
-    expect(failuresOf(await facade.ask(PaymentEnd, { key: 'key' }, headers))).toEqual([
+    expect(failuresOf(await fixture.ask(ask, variables, headers))).toEqual([`${field} MISSING_CREDENTIALS`]);
+    expect(failuresOf(await fixture.ask(PaymentEnd, { key: 'key' }, headers))).toEqual([
       'payment MISSING_CREDENTIALS',
     ]);
-    expect(facade.bank.calls).toEqual([]);
-    expect(facade.bankql.audit).toEqual([]);
-    expect((await facade.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
+    expect(fixture.bank.calls).toEqual([]);
+    expect(fixture.bankql.audit).toEqual([]);
+    expect((await fixture.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
   });
 });
 
@@ -206,13 +208,13 @@ describe('putTransactionRequest', () => {
     ['a bare list', '[{"status":"A"},{"status":"B"}]', [{ status: 'A' }, { status: 'B' }]],
     ['a short text', 'OK', [{ status: 'OK' }]],
   ])('that is answered with %s is done, and shows what there is', async (_, body, transactionRequests) => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body });
     for (const replayed of [false, true]) {
-      const { data, errors } = await facade.ask(AskAndRead, { input: request });
+      const { data, errors } = await fixture.ask(AskAndRead, { input: request });
       expect(errors).toBeUndefined();
       expect(data).toEqual({ putTransactionRequest: { replayed, transactionRequests } });
     }
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 });

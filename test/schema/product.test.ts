@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { productRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -64,18 +64,18 @@ describe('getProduct', () => {
   const line = 'GET /v1/api/banks/BANK/products/product-id';
 
   it('answers every field from its own place', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: productRecord });
-    const result = await facade.ask(WholeProductQuery, { productId: 'product-id' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: productRecord });
+    const result = await fixture.ask(WholeProductQuery, { productId: 'product-id' });
     expect(result).toEqual({ data: { bank: { product: wholeProduct } } });
-    expect(facade.bank.lines()).toEqual([line]);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([line]);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it('answers null for what is left out; the id is the one that was asked for', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    const result = await facade.ask(WholeProductQuery, { productId: 'product-id' });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    const result = await fixture.ask(WholeProductQuery, { productId: 'product-id' });
     expect(result).toEqual({ data: { bank: { product: { ...emptyProduct, productId: 'product-id' } } } });
   });
 });
@@ -88,13 +88,13 @@ describe('postProducts', () => {
     ['without a name', { id: 'Q' }, '{"id":"Q"}'],
     ['with a name that is null', { id: 'Q', name: null }, '{"id":"Q"}'],
   ])('answers the list with its single bank ids as lists, %s', async (_, filter, body) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { product: [{ ...productRecord, bank_id: 'one-bank' }, {}] } });
-    const result = await facade.ask(WholeProducts, { filter });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { product: [{ ...productRecord, bank_id: 'one-bank' }, {}] } });
+    const result = await fixture.ask(WholeProducts, { filter });
     const nodes = [{ ...wholeProduct, bankIds: ['one-bank'] }, emptyProduct];
     expect(result).toEqual({ data: { bank: { products: { totalCount: 2, nodes } } } });
-    expect(facade.bank.lines()).toEqual([line]);
-    expect(onlyCall(facade.bank).body).toBe(body);
+    expect(fixture.bank.lines()).toEqual([line]);
+    expect(onlyCall(fixture.bank).body).toBe(body);
   });
 });
 
@@ -102,9 +102,9 @@ describe('putProduct', () => {
   const line = 'PUT /v1/api/banks/BANK/products';
 
   it('sends every field in its own place, and answers the product as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: productRecord });
-    const result = await facade.ask(PutWholeProduct, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: productRecord });
+    const result = await fixture.ask(PutWholeProduct, {
       input: {
         product: {
           bankId: 'b',
@@ -118,7 +118,7 @@ describe('putProduct', () => {
         },
       },
     });
-    const call = onlyCall(facade.bank);
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({
       bank_id: 'b',
       category: 'c',
@@ -132,7 +132,7 @@ describe('putProduct', () => {
     expect(result).toEqual({
       data: { putProduct: { trackId: call.headers['track-id'], product: wholeProduct } },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
   });
 
   it.each([
@@ -151,10 +151,10 @@ describe('putProduct', () => {
       },
     ],
   ])('sends the bank of the path, and none of the fields that are %s', async (_, product) => {
-    await using facade = await startFacade();
-    facade.bank.on('PUT /v1/api/banks/B2/products', { body: {} });
-    const result = await facade.ask(PutWholeProduct, { input: { bankId: 'B2', product } });
-    expect(onlyCall(facade.bank).body).toBe('{"bank_id":"B2"}');
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('PUT /v1/api/banks/B2/products', { body: {} });
+    const result = await fixture.ask(PutWholeProduct, { input: { bankId: 'B2', product } });
+    expect(onlyCall(fixture.bank).body).toBe('{"bank_id":"B2"}');
     expect(result.data?.putProduct?.product).toEqual({
       ...emptyProduct,
       bankId: 'B2',
@@ -163,9 +163,9 @@ describe('putProduct', () => {
   });
 
   it('answers the id that was put where the bank answers none', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    const result = await facade.ask(PutWholeProduct, { input: { product: { id: 'mine' } } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    const result = await fixture.ask(PutWholeProduct, { input: { product: { id: 'mine' } } });
     expect(result.data?.putProduct?.product?.productId).toBe('mine');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 /** Ids that can be no segment of a path. */
 const badIds = [
@@ -128,15 +128,15 @@ const places: readonly (readonly [string, string, string])[] = [
 
 describe.each(places)('%s', (_name, document, path) => {
   it('refuses what can be no segment of a path, without a call and without repeating it', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
     for (const id of badIds) {
-      const result = await facade.ask(document, { id });
+      const result = await fixture.ask(document, { id });
       expect([id, failuresOf(result)]).toEqual([id, [`${path} BAD_USER_INPUT`]]);
       if (id.length > 2) expect(result.errors?.[0]?.message).not.toContain(id);
     }
-    expect(facade.bank.lines().filter((line) => !line.endsWith('/accounts/A/owner/views'))).toEqual([]);
-    expect(facade.bankql.audit).toEqual([]);
+    expect(fixture.bank.lines().filter((line) => !line.endsWith('/accounts/A/owner/views'))).toEqual([]);
+    expect(fixture.bankql.audit).toEqual([]);
   });
 });
 
@@ -184,25 +184,25 @@ describe('a page', () => {
   it.each(connections)(
     'of %s refuses negative counts and cursors that are none, without a call',
     async (_, document, path) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise(anyAnswer);
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise(anyAnswer);
       for (const page of pages) {
-        const result = await facade.ask(document(page));
+        const result = await fixture.ask(document(page));
         expect([page, failuresOf(result)]).toEqual([page, [`${path} BAD_USER_INPUT`]]);
       }
-      expect(facade.bank.lines()).toEqual([]);
+      expect(fixture.bank.lines()).toEqual([]);
     },
   );
 
   it('is refused without a call also where its parent is read', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
-    const result = await facade.ask(
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
+    const result = await fixture.ask(
       '{ bank { account(accountId: "A") { label otherAccounts(first: -1) { totalCount } } } }',
     );
     expect(result.data).toEqual({ bank: { account: { label: 'A as owner', otherAccounts: null } } });
     expect(failuresOf(result)).toEqual(['bank.account.otherAccounts BAD_USER_INPUT']);
-    expect(facade.bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
+    expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/BANK/accounts/A/owner/views']);
   });
 });
 
@@ -222,45 +222,45 @@ describe('a payment', () => {
   it.each(mutations)(
     'by %s refuses amounts that are not more than zero, without a call',
     async (field, document) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise(anyAnswer);
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise(anyAnswer);
       for (const amount of amounts) {
-        expect([amount, failuresOf(await facade.ask(document, { amount }))]).toEqual([
+        expect([amount, failuresOf(await fixture.ask(document, { amount }))]).toEqual([
           amount,
           [`${field} BAD_USER_INPUT`],
         ]);
       }
-      expect(facade.bank.calls).toEqual([]);
-      expect(facade.bankql.audit).toEqual([]);
+      expect(fixture.bank.calls).toEqual([]);
+      expect(fixture.bankql.audit).toEqual([]);
       // Nothing holds the key: a payment may be made with it.
-      expect((await facade.ask(document, { amount: '0.01' })).errors).toBeUndefined();
+      expect((await fixture.ask(document, { amount: '0.01' })).errors).toBeUndefined();
     },
   );
 
   it.each(['', 'a\nb', 'é', 'x'.repeat(256), '\u007f'])(
     'refuses the idempotency key %j, without a call',
     async (key) => {
-      await using facade = await startFacade();
-      facade.bank.otherwise(anyAnswer);
+      await using fixture = await startBankqlFixture();
+      fixture.bank.otherwise(anyAnswer);
       const input = `accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: $key`;
-      const paid = await facade.ask(
+      const paid = await fixture.ask(
         `mutation M($key: String!) { makeTransaction(input: { ${input} }) { trackId } }`,
         { key },
       );
       expect(failuresOf(paid)).toEqual(['makeTransaction BAD_USER_INPUT']);
-      const found = await facade.ask('query Q($key: String!) { payment(idempotencyKey: $key) { state } }', {
+      const found = await fixture.ask('query Q($key: String!) { payment(idempotencyKey: $key) { state } }', {
         key,
       });
       expect(failuresOf(found)).toEqual(['payment BAD_USER_INPUT']);
-      expect(facade.bank.calls).toEqual([]);
+      expect(fixture.bank.calls).toEqual([]);
     },
   );
 
   it('takes a key of 255 printable characters', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise(anyAnswer);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise(anyAnswer);
     const key = ` ~"\\${'x'.repeat(251)}`;
-    const result = await facade.ask(
+    const result = await fixture.ask(
       'mutation M($key: String!) { makeTransaction(input: { accountId: "A", to: {}, value: { amount: 1 }, idempotencyKey: $key }) { replayed } }',
       { key },
     );

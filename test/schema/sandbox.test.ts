@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/bank/attempts.ts';
+import type { CallReport } from '../../src/bank/resilience/send-with-retry.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/example-operations.ts';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { failuresOf } from '../support/facade.ts';
+import { failuresOf } from '../support/bankql-fixture.ts';
 
 const SandboxTransfer = graphql(`
   mutation SandboxTransfer($input: MakeTransactionInput!) {

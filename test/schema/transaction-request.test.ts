@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { failuresOf, onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transactionRequestRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -73,18 +73,18 @@ describe('getTransactionsRequest', () => {
   const line = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/transaction-requests';
 
   it('answers every field from its own place, and null for what is left out', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const nulls = Object.fromEntries(Object.keys(transactionRequestRecord).map((name) => [name, null]));
-    facade.bank.on(line, {
+    fixture.bank.on(line, {
       body: { 'transaction-requests': [transactionRequestRecord, {}, nulls, { body: {} }] },
     });
-    const result = await facade.ask(WholeTransactionRequests);
+    const result = await fixture.ask(WholeTransactionRequests);
     const nodes = [wholeRequest, emptyRequest, emptyRequest, emptyRequest];
     expect(result).toEqual({
       data: { bank: { account: { transactionRequests: { totalCount: 4, nodes } } } },
     });
-    expect(facade.bank.lines()).toEqual([line]);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([line]);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it.each([
@@ -95,37 +95,37 @@ describe('getTransactionsRequest', () => {
     ['', []],
     [' , ', []],
   ])('reads the transactions that %j names, each once', async (ids, expected) => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transaction-requests', {
         body: { 'transaction-requests': [{ transaction_ids: ids }] },
       })
       .otherwise(({ path }) => ({ body: { uuid: /transactions\/(.*)\/transaction$/.exec(path)?.[1] } }));
-    const result = await facade.ask(TransactionsOfRequests);
+    const result = await fixture.ask(TransactionsOfRequests);
     const transactions = expected === null ? [null] : expected.map((uuid) => ({ uuid }));
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([{ transactions }]);
     // A separator that the contract does not name makes one id, which can be no segment of a path.
     expect(failuresOf(result)).toEqual(
       expected === null ? ['bank.account.transactionRequests.nodes.0.transactions.0 BANK_BAD_RESPONSE'] : [],
     );
-    expect(facade.bank.calls).toHaveLength(1 + new Set(expected).size);
+    expect(fixture.bank.calls).toHaveLength(1 + new Set(expected).size);
   });
 
   it('fails for the one transaction that cannot be read', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transaction-requests', {
         body: { 'transaction-requests': [{ transaction_ids: 'A,B,C' }, { transaction_ids: 'C' }] },
       })
       .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transactions/B/transaction', { status: 403 })
       .otherwise({ body: { uuid: 'U' } });
-    const result = await facade.ask(TransactionsOfRequests);
+    const result = await fixture.ask(TransactionsOfRequests);
     expect(result.data?.bank?.account?.transactionRequests?.nodes).toEqual([
       { transactions: [{ uuid: 'U' }, null, { uuid: 'U' }] },
       { transactions: [{ uuid: 'U' }] },
     ]);
     expect(failuresOf(result)).toEqual(['bank.account.transactionRequests.nodes.0.transactions.1 FORBIDDEN']);
-    expect(facade.bank.calls).toHaveLength(4);
+    expect(fixture.bank.calls).toHaveLength(4);
   });
 });
 
@@ -141,9 +141,9 @@ describe('putTransactionRequest', () => {
   };
 
   it('sends every field in its own place, and answers the requests as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { 'transaction-requests': [transactionRequestRecord, {}] } });
-    const result = await facade.ask(PutWholeTransactionRequest, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { 'transaction-requests': [transactionRequestRecord, {}] } });
+    const result = await fixture.ask(PutWholeTransactionRequest, {
       input: {
         ...least,
         to: { bankId: 'tb', accountId: 'ta' },
@@ -152,7 +152,7 @@ describe('putTransactionRequest', () => {
         challengeType: 'ch',
       },
     });
-    const call = onlyCall(facade.bank);
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual({
       to: { bank_id: 'tb', account_id: 'ta' },
       value: { currency: 'c', amount: { number: '0.010' } },
@@ -168,7 +168,7 @@ describe('putTransactionRequest', () => {
         },
       },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
   });
 
   it.each([
@@ -184,31 +184,31 @@ describe('putTransactionRequest', () => {
       },
     ],
   ])('sends none of the fields that are %s', async (_, fields) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { 'transaction-requests': [] } });
-    const result = await facade.ask(PutWholeTransactionRequest, { input: { ...least, ...fields } });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { 'transaction-requests': [] } });
+    const result = await fixture.ask(PutWholeTransactionRequest, { input: { ...least, ...fields } });
     expect(result.data?.putTransactionRequest?.transactionRequests).toEqual([]);
-    expect(sentJson(onlyCall(facade.bank))).toEqual({ to: {}, value: {} });
+    expect(sentJson(onlyCall(fixture.bank))).toEqual({ to: {}, value: {} });
   });
 
   it('sends the required field alone, to the bank that is named, through the default view', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: { 'transaction-requests': [] } });
-    await facade.ask(PutWholeTransactionRequest, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    await fixture.ask(PutWholeTransactionRequest, {
       input: { ...least, bankId: 'B2', viewId: null, value: null },
     });
-    expect(facade.bank.lines()).toEqual([
+    expect(fixture.bank.lines()).toEqual([
       'PUT /v1/api/banks/B2/accounts/ACC/owner/transaction-request-types/TY%20PE/transaction-requests',
     ]);
-    expect(onlyCall(facade.bank).body).toBe('{"to":{}}');
+    expect(onlyCall(fixture.bank).body).toBe('{"to":{}}');
   });
 
   it('fails at the one answered request that breaks the contract', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, {
       body: { 'transaction-requests': [5, transactionRequestRecord, { status: 7 }] },
     });
-    const result = await facade.ask(PutWholeTransactionRequest, { input: least });
+    const result = await fixture.ask(PutWholeTransactionRequest, { input: least });
     expect(result.data?.putTransactionRequest?.transactionRequests).toEqual([
       null,
       wholeRequest,

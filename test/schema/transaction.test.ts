@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startFacade } from '../support/facade.ts';
+import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord, otherAccountRecord, transactionRecord } from '../support/full-records.ts';
 import { emptyDetails, fullInput, fullInputSent, wholeDetails } from './transaction-values.ts';
 
@@ -95,29 +95,29 @@ describe('getTransaction', () => {
   const line = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/transactions/TX/transaction';
 
   it('answers every field from its own place', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: transactionRecord });
-    const result = await facade.ask(WholeTransactionQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: transactionRecord });
+    const result = await fixture.ask(WholeTransactionQuery);
     expect(result).toEqual({ data: { bank: { account: { transaction: wholeTransaction } } } });
-    expect(facade.bank.lines()).toEqual([line]);
-    expect(onlyCall(facade.bank).body).toBe('');
+    expect(fixture.bank.lines()).toEqual([line]);
+    expect(onlyCall(fixture.bank).body).toBe('');
   });
 
   it.each([
     ['left out', {}],
     ['null', Object.fromEntries(Object.keys(transactionRecord).map((name) => [name, null]))],
   ])('answers null without an error, links too, for fields that are %s', async (_, body) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body });
-    const result = await facade.ask(WholeTransactionQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body });
+    const result = await fixture.ask(WholeTransactionQuery);
     expect(result).toEqual({ data: { bank: { account: { transaction: emptyTransaction } } } });
-    expect(facade.bank.calls).toHaveLength(1);
+    expect(fixture.bank.calls).toHaveLength(1);
   });
 
   it('answers null for the members of empty details and metadata', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: { details: {}, metadata: {}, this_account: '', other_account: '' } });
-    const result = await facade.ask(WholeTransactionQuery);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: { details: {}, metadata: {}, this_account: '', other_account: '' } });
+    const result = await fixture.ask(WholeTransactionQuery);
     expect(result.errors).toBeUndefined();
     expect(result.data?.bank?.account?.transaction).toEqual({
       ...emptyTransaction,
@@ -129,16 +129,16 @@ describe('getTransaction', () => {
   });
 
   it('leads to its account, this account and the other account, each read once', async () => {
-    await using facade = await startFacade();
+    await using fixture = await startBankqlFixture();
     const base = 'GET /v1/api/banks/BANK/accounts';
-    facade.bank
+    fixture.bank
       .on(`${base}/ACC/owner/transactions/TX/transaction`, {
         body: { this_account: 'THIS', other_account: 'other-id' },
       })
       .on(`${base}/ACC/owner/views`, { body: { accounts: [accountRecord] } })
       .on(`${base}/THIS/owner/views`, { body: { accounts: [{ balance: {}, id: 'THIS', label: 'this' }] } })
       .on(`${base}/ACC/owner/other_accounts`, { body: { otherAccounts: [otherAccountRecord] } });
-    const result = await facade.ask(TransactionLinks);
+    const result = await fixture.ask(TransactionLinks);
     expect(result).toEqual({
       data: {
         bank: {
@@ -152,7 +152,7 @@ describe('getTransaction', () => {
         },
       },
     });
-    expect(facade.bank.calls).toHaveLength(4);
+    expect(fixture.bank.calls).toHaveLength(4);
   });
 });
 
@@ -161,17 +161,17 @@ describe('putTransactionMetadata', () => {
   const input = { accountId: 'ACC', viewId: 'auditor', transactionId: 'TX', metadataType: 'TYPE' };
 
   it('sends every field in its own place, and answers the transaction as the bank did', async () => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: transactionRecord });
-    const result = await facade.ask(PutWholeTransaction, { input: { ...input, transaction: fullInput } });
-    const call = onlyCall(facade.bank);
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: transactionRecord });
+    const result = await fixture.ask(PutWholeTransaction, { input: { ...input, transaction: fullInput } });
+    const call = onlyCall(fixture.bank);
     expect(sentJson(call)).toEqual(fullInputSent);
     expect(result).toEqual({
       data: {
         putTransactionMetadata: { trackId: call.headers['track-id'], transaction: wholeTransaction },
       },
     });
-    expect(facade.bank.lines()).toEqual([line]);
+    expect(fixture.bank.lines()).toEqual([line]);
   });
 
   const nulls = <T extends object>(value: T) =>
@@ -188,10 +188,10 @@ describe('putTransactionMetadata', () => {
       },
     ],
   ])('sends none of the fields that are %s', async (_, transaction) => {
-    await using facade = await startFacade();
-    facade.bank.on(line, { body: {} });
-    const result = await facade.ask(PutWholeTransaction, { input: { ...input, transaction } });
-    expect(sentJson(onlyCall(facade.bank))).toEqual({
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on(line, { body: {} });
+    const result = await fixture.ask(PutWholeTransaction, { input: { ...input, transaction } });
+    expect(sentJson(onlyCall(fixture.bank))).toEqual({
       details: { approved_by_ip_address: 'ip' },
       metadata: { comments: 'c' },
     });
@@ -199,18 +199,18 @@ describe('putTransactionMetadata', () => {
   });
 
   it('sends an amount without a currency, and the one required field alone', async () => {
-    await using facade = await startFacade();
-    facade.bank.otherwise({ body: {} });
+    await using fixture = await startBankqlFixture();
+    fixture.bank.otherwise({ body: {} });
     for (const details of [
       { approvedByIpAddress: 'ip', value: { amount: '-1.50', currency: null } },
       { approvedByIpAddress: '' },
     ]) {
       const transaction = { details, metadata: null };
-      await facade.ask(PutWholeTransaction, {
+      await fixture.ask(PutWholeTransaction, {
         input: { ...input, bankId: 'B2', viewId: null, transaction },
       });
     }
-    expect(facade.bank.calls.map(({ path, body }) => `${path} ${body}`)).toEqual([
+    expect(fixture.bank.calls.map(({ path, body }) => `${path} ${body}`)).toEqual([
       '/v1/api/banks/B2/accounts/ACC/owner/transactions/TX/metadata/TYPE {"details":{"approved_by_ip_address":"ip","value":{"amount":-1.50}}}',
       '/v1/api/banks/B2/accounts/ACC/owner/transactions/TX/metadata/TYPE {"details":{"approved_by_ip_address":""}}',
     ]);

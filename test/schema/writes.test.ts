@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { failuresOf, startFacade } from '../support/facade.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
 
 const PutEach = graphql(`
@@ -55,9 +55,9 @@ describe('a write', () => {
   it.each(failures)(
     'that ends in %s is null, says why with its Track-ID, and is sent once',
     async (_, reply, code) => {
-      await using facade = await startFacade({ bankOptions: { timeoutMs: 250 } });
-      facade.bank.otherwise(() => reply);
-      const result = await facade.ask(PutOneProduct);
+      await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
+      fixture.bank.otherwise(() => reply);
+      const result = await fixture.ask(PutOneProduct);
       expect(result.data).toEqual({ putProduct: null });
       expect(result.errors).toMatchObject([
         {
@@ -65,7 +65,7 @@ describe('a write', () => {
           extensions: {
             code,
             operation: 'putProduct',
-            trackId: facade.bank.calls[0]?.headers['track-id'],
+            trackId: fixture.bank.calls[0]?.headers['track-id'],
             retryable: false,
           },
         },
@@ -74,13 +74,13 @@ describe('a write', () => {
       expect(JSON.stringify(result).includes('said')).toBe(
         status !== undefined && status >= 400 && status < 500,
       );
-      expect(facade.bank.calls).toHaveLength(1);
+      expect(fixture.bank.calls).toHaveLength(1);
     },
   );
 
   it('keeps its Track-ID, and what is sound of its answer, where a value of it is broken', async () => {
-    await using facade = await startFacade();
-    facade.bank
+    await using fixture = await startBankqlFixture();
+    fixture.bank
       .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: 7, email: 'e' } })
       .on('PUT /v1/api/banks/BANK/branches/B', { body: { name: 'n' } })
       .on('PUT /v1/api/banks/BANK/products', { body: { id: 7, name: 'n', bank_id: 'no list' } })
@@ -88,8 +88,8 @@ describe('a write', () => {
       .on('PUT /v1/api/banks/BANK/accounts/A/owner/transactions/T/metadata/M', {
         body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: 7 },
       });
-    const result = await facade.ask(PutEach);
-    const [customer, branch, product, message, transaction] = facade.bank.calls.map(
+    const result = await fixture.ask(PutEach);
+    const [customer, branch, product, message, transaction] = fixture.bank.calls.map(
       ({ headers }) => headers['track-id'],
     );
     expect(result.data).toEqual({

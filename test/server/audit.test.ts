@@ -1,16 +1,16 @@
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** The public audit suite of GraphQL over HTTP, against the server as it is served. */
 
-let served: Served;
+let fixture: ServerFixture;
 beforeAll(async () => {
-  served = await startServed();
+  fixture = await startServerFixture();
 });
-afterAll(() => served[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-const audits = serverAudits({ url: () => served.url, fetchFn: fetch });
+const audits = serverAudits({ url: () => fixture.url, fetchFn: fetch });
 
 test('the suite is as long as it was: 61 audits', () => {
   expect(audits).toHaveLength(61);

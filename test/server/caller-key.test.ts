@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { bearerToken, callerKeyByToken } from '../../src/server/bearer-token.ts';
-import { callerKeyByHeaders, identifyByHeaders } from '../../src/server/credentials.ts';
-import { nodeIncoming } from '../../src/server/incoming.ts';
+import { bearerToken, callerKeyByToken } from '../../src/server/auth/bearer-token.ts';
+import { authenticateByHeaders, callerKeyByHeaders } from '../../src/server/auth/header-credentials.ts';
+import { fromNodeRequest } from '../../src/server/auth/incoming-request.ts';
 
 /** Whom the load guard counts is who is let in: however a caller writes his credentials down, it is one caller. */
 
@@ -39,7 +39,7 @@ const request = fc
     fragment: fc.constantFrom('', '#a', '#?subscription-key=a'),
   })
   .map(({ path, headers, parameters, fragment }) =>
-    nodeIncoming({
+    fromNodeRequest({
       url: `${path}${parameters.length === 0 ? '' : `?${parameters.join('&')}`}${fragment}`,
       rawHeaders: headers.flat(),
     }),
@@ -48,7 +48,7 @@ const request = fc
 test.each([null, 'the operator’s'])(
   'two requests have one key exactly where one caller sent both; the key is %s',
   (key) => {
-    const identify = identifyByHeaders(key);
+    const identify = authenticateByHeaders(key);
     const callerKey = callerKeyByHeaders(key);
     /** Null where he is refused. */
     const callerOf = (incoming: Parameters<typeof identify>[0]) => {
@@ -77,11 +77,13 @@ test('a token is one caller’s however it is written down', () => {
     ['authorization', 'bearer     t'],
     ['AUTHORIZATION', 'BEARER  t'],
   ];
-  const requests = written.map((rawHeaders, index) => nodeIncoming({ url: `/graphql?${index}`, rawHeaders }));
+  const requests = written.map((rawHeaders, index) =>
+    fromNodeRequest({ url: `/graphql?${index}`, rawHeaders }),
+  );
   expect(new Set(requests.map(bearerToken))).toEqual(new Set(['t']));
   expect(new Set(requests.map(callerKeyByToken)).size).toBe(1);
-  const other = nodeIncoming({ url: '/graphql', rawHeaders: ['Authorization', 'Bearer T'] });
+  const other = fromNodeRequest({ url: '/graphql', rawHeaders: ['Authorization', 'Bearer T'] });
   expect(callerKeyByToken(other)).not.toBe(
-    callerKeyByToken(nodeIncoming({ url: '', rawHeaders: written[0] ?? [] })),
+    callerKeyByToken(fromNodeRequest({ url: '', rawHeaders: written[0] ?? [] })),
   );
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { Answer } from '../../src/server/answer.ts';
+import { ConnectionAwareResponse } from '../../src/server/server-response.ts';
 import { credentials } from '../support/bankql.ts';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
 
@@ -14,15 +14,15 @@ const internal = {
   extensions: { code: 'INTERNAL', retryable: false },
 };
 
-const post = (served: Served, accept = 'application/json') =>
-  fetch(served.url, {
+const post = (fixture: ServerFixture, accept = 'application/json') =>
+  fetch(fixture.url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: accept, ...credentials },
     body: '{"query":"{ tooLong: __typename }"}',
     signal: AbortSignal.timeout(5000),
   });
-const get = (served: Served, accept = 'application/json') =>
-  fetch(`${served.url}?query={tooLong:__typename}`, {
+const get = (fixture: ServerFixture, accept = 'application/json') =>
+  fetch(`${fixture.url}?query={tooLong:__typename}`, {
     headers: { Accept: accept },
     signal: AbortSignal.timeout(5000),
   });
@@ -37,7 +37,7 @@ function tooLongToWrite() {
   });
 }
 
-describe.each([true, false])('where POSTs have a door of their own: %s', (hasPostDoor) => {
+describe.each([true, false])('where POSTs have a door of their own: %s', (hasGraphQLHandler) => {
   test.each([
     ['a POST', post, 'application/json'],
     ['a POST for events', post, 'text/event-stream'],
@@ -46,46 +46,46 @@ describe.each([true, false])('where POSTs have a door of their own: %s', (hasPos
     ['a GET for events', get, 'text/event-stream'],
     ['a GET for parts', get, 'multipart/mixed'],
   ])('an answer to %s that cannot be written is 500, as long as it should be', async (_what, ask, accept) => {
-    await using served = await startServed({ hasPostDoor });
+    await using fixture = await startServerFixture({ hasGraphQLHandler });
     const spy = tooLongToWrite();
-    const answer = await ask(served, accept);
+    const answer = await ask(fixture, accept);
     const text = await answer.text();
     spy.mockRestore();
     expect(answer.status).toBe(500);
     expect(answer.headers.get('content-type')).toContain(accept);
     expect(text).toContain(`"errors":${JSON.stringify([internal])}`);
-    expect(served.log.filter((line) => line.includes('Invalid string length'))).toHaveLength(1);
-    expect(await (await ask(served, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
+    expect(fixture.log.filter((line) => line.includes('Invalid string length'))).toHaveLength(1);
+    expect(await (await ask(fixture, accept)).text()).toContain('{"data":{"tooLong":"Query"}}');
   });
 
   test('an answer that fails once it has begun breaks its connection, and no other', async () => {
-    await using served = await startServed({ hasPostDoor });
-    vi.spyOn(Answer.prototype, 'end').mockImplementationOnce(() => {
+    await using fixture = await startServerFixture({ hasGraphQLHandler });
+    vi.spyOn(ConnectionAwareResponse.prototype, 'end').mockImplementationOnce(() => {
       throw new TypeError('half-way');
     });
-    await expect(post(served)).rejects.toThrow('fetch failed');
-    expect(served.log.filter((line) => line.includes('half-way'))).toHaveLength(1);
-    await expect.poll(() => served.server.inFlight).toBe(0);
-    expect((await post(served)).status).toBe(200);
+    await expect(post(fixture)).rejects.toThrow('fetch failed');
+    expect(fixture.log.filter((line) => line.includes('half-way'))).toHaveLength(1);
+    await expect.poll(() => fixture.server.inFlight).toBe(0);
+    expect((await post(fixture)).status).toBe(200);
   });
 });
 
 test('what fails before it is known who serves the request is 500', async () => {
-  await using served = await startServed({
+  await using fixture = await startServerFixture({
     load: { inFlight: 0, inFlightPerCaller: 0, eventLoopLagMs: 10_000 },
     onShed: () => {
       throw new TypeError('while it was counted');
     },
   });
-  const answer = await post(served);
+  const answer = await post(fixture);
   expect(answer.status).toBe(500);
   expect(await answer.json()).toEqual({ errors: [internal] });
-  expect(served.log.filter((line) => line.includes('while it was counted'))).toHaveLength(1);
+  expect(fixture.log.filter((line) => line.includes('while it was counted'))).toHaveLength(1);
 });
 
 /** What is answered to a request line; the connection ends with it. */
-async function answerTo(served: Served, method: string, target: string): Promise<string> {
-  const socket = connect(Number(new URL(served.url).port), '127.0.0.1').setEncoding('utf8');
+async function answerTo(fixture: ServerFixture, method: string, target: string): Promise<string> {
+  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').setEncoding('utf8');
   const body = method === 'POST' ? '{"query":"{ __typename }"}' : '';
   const type =
     method === 'POST' ? `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n` : '';
@@ -104,7 +104,7 @@ const nonsense = [
 ];
 describe.each(['GET', 'POST'])('an address that is none is 400 or 404, and no failure: %s', (method) => {
   test.each(nonsense)('%s', async (target) => {
-    await using served = await startServed();
+    await using fixture = await startServerFixture();
     for (const query of [
       '',
       '?subscription-key=x',
@@ -112,9 +112,9 @@ describe.each(['GET', 'POST'])('an address that is none is 400 or 404, and no fa
       '?a=%&subscription-key=%ff%',
       '?#',
     ])
-      expect(await answerTo(served, method, `${target}${query}`)).toMatch(/^HTTP\/1\.1 40[04] /);
-    expect(served.log).toEqual([]);
-    expect(served.bank.calls).toEqual([]);
+      expect(await answerTo(fixture, method, `${target}${query}`)).toMatch(/^HTTP\/1\.1 40[04] /);
+    expect(fixture.log).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 });
 
@@ -130,13 +130,13 @@ test.each([
 ])(
   'a stream of one result (%s) is whole, kept by nobody, and its connection ends where it is to',
   async (accept, body) => {
-    await using served = await startServed();
+    await using fixture = await startServerFixture();
     const text = '{"query":"{ __typename }"}';
     for (const head of [
       `GET /graphql?query={__typename} HTTP/1.1\r\n`,
       `POST /graphql HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n`,
     ]) {
-      const socket = connect(Number(new URL(served.url).port), '127.0.0.1').setEncoding('utf8');
+      const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').setEncoding('utf8');
       let answered = '';
       socket.on('data', (piece) => {
         answered += piece;

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** The 13 checks that graphql-cop makes of a public endpoint; each test says what must not be found. */
 
-let served: Served;
+let fixture: ServerFixture;
 beforeAll(async () => {
-  served = await startServed({ introspection: false });
+  fixture = await startServerFixture({ introspection: false });
 });
-afterAll(() => served[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const post = async (body: unknown, headers: Record<string, string> = {}) => {
-  const answer = await fetch(served.url, {
+  const answer = await fetch(fixture.url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'User-Agent': 'graphql-cop', ...headers },
     body: JSON.stringify(body),
@@ -58,15 +58,15 @@ test('6. field suggestions are not given', async () => {
 
 test('7. a mutation by GET is not executed', async () => {
   const mutation = 'mutation cop { putProduct(input: { product: {} }) { trackId } }';
-  const answer = await fetch(`${served.url}?query=${encodeURIComponent(mutation)}`);
+  const answer = await fetch(`${fixture.url}?query=${encodeURIComponent(mutation)}`);
   expect(answer.status).toBe(405);
 });
 
 test('8. a query by GET carries no ambient credentials: it is answered to whoever shows their own', async () => {
-  const answer = await fetch(`${served.url}?query=${encodeURIComponent('query cop { __typename }')}`);
+  const answer = await fetch(`${fixture.url}?query=${encodeURIComponent('query cop { __typename }')}`);
   expect(answer.headers.get('access-control-allow-origin')).toBeNull();
   const withCookie = await fetch(
-    `${served.url}?query=${encodeURIComponent('{ bank { messages { totalCount } } }')}`,
+    `${fixture.url}?query=${encodeURIComponent('{ bank { messages { totalCount } } }')}`,
     { headers: { Cookie: 'session=1' } },
   );
   expect((await withCookie.json()).errors[0].extensions.code).toBe('MISSING_CREDENTIALS');
@@ -74,7 +74,7 @@ test('8. a query by GET carries no ambient credentials: it is answered to whoeve
 
 test('9. GraphiQL is not there', async () => {
   for (const path of ['/graphql', '/graphiql', '/playground', '/console', '/']) {
-    const answer = await fetch(`${served.server.url}${path}`, { headers: { Accept: 'text/html' } });
+    const answer = await fetch(`${fixture.server.url}${path}`, { headers: { Accept: 'text/html' } });
     expect(await answer.text()).not.toMatch(/graphiql|playground/i);
   }
 });
@@ -85,7 +85,7 @@ test('10. introspection is not answered', async () => {
 });
 
 test('11. a POST as a form is not executed', async () => {
-  const answer = await fetch(served.url, {
+  const answer = await fetch(fixture.url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: 'query=query+cop+{__typename}',
@@ -104,5 +104,5 @@ test('13. no exception is told', async () => {
 });
 
 test('after all of them the bank has not been asked', () => {
-  expect(served.bank.calls).toEqual([]);
+  expect(fixture.bank.calls).toEqual([]);
 });

@@ -2,30 +2,30 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
-import { exact } from '../support/facade.ts';
-import { type Served, startServed } from '../support/served.ts';
+import { exact } from '../support/bankql-fixture.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** What a body can do besides its document: variables, names, bytes. Documents: use-document-limits.test.ts. */
 
-let served: Served;
+let fixture: ServerFixture;
 const prototype = Object.getOwnPropertyNames(Object.prototype).sort();
 beforeAll(async () => {
-  served = await startServed({ limits: { timeoutMs: 20_000, restCalls: 50 } });
+  fixture = await startServerFixture({ limits: { timeoutMs: 20_000, restCalls: 50 } });
 });
 beforeEach(() => {
-  served.bank.calls.length = 0;
+  fixture.bank.calls.length = 0;
   const account = { id: 'a', balance: { amount: exact('1.00') } };
-  served.bank.otherwise({ body: { accounts: [account], branches: [{ acceptsDeposits: true, id: 'b' }] } });
+  fixture.bank.otherwise({ body: { accounts: [account], branches: [{ acceptsDeposits: true, id: 'b' }] } });
 });
 afterAll(async () => {
   expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(prototype);
-  expect((await fetch(`${served.server.url}/health`)).status).toBe(200);
-  await served[Symbol.asyncDispose]();
+  expect((await fetch(`${fixture.server.url}/health`)).status).toBe(200);
+  await fixture[Symbol.asyncDispose]();
 });
 
 const key = { 'Ocp-Apim-Subscription-Key': 'k', 'Auth-Provider-Name': 'p', 'Auth-ID': 'a' };
 const send = (body: string | Buffer, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(served.url, {
+  fetch(fixture.url, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
@@ -176,7 +176,7 @@ describe('refused with one error, under 1 kB, before any call', () => {
   ])('%s', async (_what, body, code) => {
     const answer = await send(body);
     const text = await answer.text();
-    expect(served.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
     expect([400, 413], text.slice(0, 1000)).toContain(answer.status);
     expect(JSON.parse(text)).toEqual({
       errors: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
@@ -185,7 +185,7 @@ describe('refused with one error, under 1 kB, before any call', () => {
   });
 
   test.each(['variables=%7B', 'variables=[[', 'extensions=x'])('a URL with %s', async (parameter) => {
-    const answer = await fetch(`${served.url}?query={__typename}&${parameter}`, { headers: key });
+    const answer = await fetch(`${fixture.url}?query={__typename}&${parameter}`, { headers: key });
     expect(await answer.json()).toEqual({
       errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
     });
@@ -202,7 +202,7 @@ test.each<[string, string, string, string[]]>([
   const text = await (await send(withText(query, value))).text();
   expect(text.length).toBeLessThan(1024);
   expect(JSON.parse(text).errors).toMatchObject([{ path, extensions: { code: 'BAD_USER_INPUT' } }]);
-  expect(served.bank.calls).toEqual([]);
+  expect(fixture.bank.calls).toEqual([]);
 });
 
 test('variables that the operation does not have change nothing, whatever their names', async () => {
@@ -217,7 +217,7 @@ test('`first: 1000000000` gives what there is, for one call; what is no Int is r
     send(JSON.stringify({ query: `{ bank { branches(first: ${first}) { nodes { branchId } } } }` }));
   const { data } = await (await branches('1000000000')).json();
   expect(data).toEqual({ bank: { branches: { nodes: [{ branchId: 'b' }] } } });
-  expect(served.bank.calls).toHaveLength(1);
+  expect(fixture.bank.calls).toHaveLength(1);
   expect((await branches('10000000000')).status).toBe(400);
 });
 
@@ -225,13 +225,13 @@ test('1,000 nodes cost no more calls than an operation may make', async () => {
   const idOf = (n: number) => Buffer.from(JSON.stringify(['Customer', `c${n}`])).toString('base64url');
   const query = 'query ($v: [ID!]!) { nodes(ids: $v) { ... on Customer { email } } }';
   await (await send(withValue(query, many(1000, idOf)))).text();
-  expect(served.bank.calls.length).toBeLessThanOrEqual(50);
+  expect(fixture.bank.calls.length).toBeLessThanOrEqual(50);
 });
 
 test('2,000 documents that nobody asked for before leave no more in memory than 200 do', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
-  await using bankql = createTestBankql({ bankUrl: served.bank.url });
+  await using bankql = createTestBankql({ bankUrl: fixture.bank.url });
   const rest = 'x'.repeat(45_000);
   const ask = async (from: number, to: number) => {
     for (let n = from; n < to; n++) await bankql.ask(`{ a${n}: __typename } # ${n} ${rest}`);

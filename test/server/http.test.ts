@@ -2,32 +2,32 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-let served: Served;
+let fixture: ServerFixture;
 beforeAll(async () => {
-  served = await startServed({
+  fixture = await startServerFixture({
     http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
   });
 });
 beforeEach(() => {
-  served.bank.calls.length = 0;
-  served.bank.otherwise({ body: { branches: [] } });
+  fixture.bank.calls.length = 0;
+  fixture.bank.otherwise({ body: { branches: [] } });
 });
-afterAll(() => served[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const query = JSON.stringify({ query: '{ __typename }' });
 const branches = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });
 const key = { 'Ocp-Apim-Subscription-Key': 'k' };
 
 const send = (init: RequestInit & { readonly headers?: Record<string, string> }, path = '') =>
-  fetch(`${served.url}${path}`, { method: 'POST', ...init });
+  fetch(`${fixture.url}${path}`, { method: 'POST', ...init });
 
 const post = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
 
 /** What is answered until the connection is closed, which the server has to do. */
 async function raw(text: string): Promise<string> {
-  const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(text);
   const chunks: Buffer[] = [];
@@ -49,13 +49,13 @@ describe('every answer', () => {
       'a body that is too long',
       () => send({ headers: { 'Content-Type': 'application/json' }, body: 'x'.repeat(200_000) }),
     ],
-    ['a GET', () => fetch(`${served.url}?query={__typename}`)],
+    ['a GET', () => fetch(`${fixture.url}?query={__typename}`)],
     [
       'a mutation by GET',
-      () => fetch(`${served.url}?query=mutation{putProduct(input:{product:{}}){trackId}}`),
+      () => fetch(`${fixture.url}?query=mutation{putProduct(input:{product:{}}){trackId}}`),
     ],
-    ['health', () => fetch(served.url.replace('/graphql', '/health'))],
-    ['no such page', () => fetch(served.url.replace('/graphql', '/nowhere'))],
+    ['health', () => fetch(fixture.url.replace('/graphql', '/health'))],
+    ['no such page', () => fetch(fixture.url.replace('/graphql', '/nowhere'))],
     ['another method', () => send({ method: 'DELETE' })],
   ])('may not be kept, guessed, framed or followed back, and has an id: %s', async (_what, ask) => {
     const { headers } = await ask();
@@ -98,7 +98,7 @@ describe('what a page of another origin can send without asking first is refused
       `--x\r\nContent-Disposition: form-data; name="operations"\r\n\r\n${branches}\r\n--x--`,
     ],
   ])('%s', async (_what, headers, body) => {
-    const answer = await fetch(served.url, {
+    const answer = await fetch(fixture.url, {
       method: 'POST',
       headers: { ...key, ...headers },
       body: Buffer.from(body),
@@ -107,7 +107,7 @@ describe('what a page of another origin can send without asking first is refused
     expect(await answer.json()).toEqual({
       errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
     });
-    expect(served.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 });
 
@@ -117,7 +117,7 @@ test.each(['gzip', 'deflate', 'br', 'gzip, gzip'])('a body in %s is refused unre
     body: gzipSync(branches),
   });
   expect(answer.status).toBe(415);
-  expect(served.bank.calls).toEqual([]);
+  expect(fixture.bank.calls).toEqual([]);
 });
 
 describe('a body that is too long is refused, and the answer says that the connection closes', () => {
@@ -144,12 +144,12 @@ describe('a body that is too long is refused, and the answer says that the conne
     const answer = await raw(text);
     expect(answer).toMatch(tooLong);
     expect(answer).not.toContain('xxx');
-    expect(served.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 
   test('one that is as long as it may be is not, and the connection stays', async () => {
     const text = query.padEnd(100_000);
-    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     for (const body of [
       `Content-Length: 100000\r\n\r\n${text}`,
       `Transfer-Encoding: chunked\r\n\r\n186a0\r\n${text}\r\n0\r\n\r\n`,
@@ -166,7 +166,7 @@ describe('a caller who is refused before the body was read', () => {
   const refused = `${post}Auth-ID: a\r\nAuth-ID: b\r\n`;
 
   test('keeps the connection: what comes of the body is dropped, and the next request is answered', async () => {
-    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     socket.write(`${refused}Content-Length: 50000\r\n\r\n${'x'.repeat(20_000)}`);
     const [first] = await once(socket, 'data');
     expect(String(first)).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: keep-alive\r\n/i);
@@ -185,7 +185,7 @@ describe('a caller who is refused before the body was read', () => {
 
 describe('CORS', () => {
   const preflight = (origin: string) =>
-    fetch(served.url, {
+    fetch(fixture.url, {
       method: 'OPTIONS',
       headers: {
         Origin: origin,
@@ -233,6 +233,6 @@ describe('a request that is not HTTP as it should be is refused, and its connect
     ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
   ])('%s', async (_what, text) => {
     expect(await raw(text)).toMatch(/^HTTP\/1\.1 4(00|31) /);
-    expect(served.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   });
 });

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Refusal } from '../../src/engine/refusal.ts';
-import { identifyByToken } from '../../src/server/identity.ts';
-import type { IdentityOptions } from '../../src/server/identity-options.ts';
-import { createRateLimiter, type RateRefusal } from '../../src/server/rate-limit.ts';
+import { RequestError } from '../../src/engine/request-error.ts';
+import { authenticateByToken } from '../../src/server/auth/jwt.ts';
+import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import { createRateLimiter, type RateRefusal } from '../../src/server/rate-limit/rate-limiter.ts';
 import { createTelemetry } from '../../src/server/telemetry.ts';
 import {
   audience,
@@ -19,7 +19,7 @@ import {
   startIssuer,
 } from '../support/issuer.ts';
 import { post, startProcess } from '../support/process.ts';
-import { startServed } from '../support/served.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 /** What is refused is counted, by words of ours alone. */
 
@@ -47,7 +47,7 @@ const counted = (text: string, name: string) =>
   );
 
 describe('a token that is not accepted is counted by why', () => {
-  const options = (): IdentityOptions => ({
+  const options = (): JwtOptions => ({
     subscriptionKey: 'operator-key',
     jwksUrl: issuer.jwksUrl,
     issuer: issuerName,
@@ -56,13 +56,13 @@ describe('a token that is not accepted is counted by why', () => {
     providerClaim: 'iss',
     authIdClaim: 'sub',
   });
-  const refusals = async (token: string | null, more: Partial<IdentityOptions> = {}) => {
+  const refusals = async (token: string | null, more: Partial<JwtOptions> = {}) => {
     const told: string[] = [];
-    const identify = identifyByToken({ ...options(), ...more }, pino({ level: 'silent' }), (why) =>
+    const identify = authenticateByToken({ ...options(), ...more }, pino({ level: 'silent' }), (why) =>
       told.push(why),
     );
     const header = (name: string) => (name === 'authorization' && token !== null ? [`Bearer ${token}`] : []);
-    await expect(Promise.resolve(identify({ target: '/graphql', header }))).rejects.toThrow(Refusal);
+    await expect(Promise.resolve(identify({ target: '/graphql', header }))).rejects.toThrow(RequestError);
     return told;
   };
   const signed = (payload: object) => sign(key, claims({ ...payload }));
@@ -132,7 +132,7 @@ const chunks = `${head}Transfer-Encoding: chunked\r\n\r\n${`2710\r\n${'x'.repeat
 test('what HTTP alone is enough to refuse is counted by status, once each', async () => {
   const silent = pino({ level: 'silent' });
   const telemetry = createTelemetry(silent, silent);
-  await using served = await startServed({
+  await using fixture = await startServerFixture({
     http: { corsOrigins: new Set(), onlyLocalNames: true },
     onHttpRefusal: telemetry.onHttpRefusal,
   });
@@ -144,7 +144,7 @@ test('what HTTP alone is enough to refuse is counted by status, once each', asyn
     [400, 'GET /graphql HTTP/1.1\r\nHost: a b\r\n\r\n'],
     [404, 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'],
   ] as const)
-    expect(await raw(served.url, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(await raw(fixture.url, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(counted(await telemetry.registry.metrics(), 'bankql_http_refusals_total')).toEqual({
     'status=400': 1,
     'status=413': 2,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { placeOf } from '../../src/server/log.ts';
+import { errorLocation } from '../../src/server/log.ts';
 import { credentials } from '../support/bankql.ts';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 interface Line {
   readonly msg: string;
@@ -10,11 +10,11 @@ interface Line {
   readonly trackId?: string | null;
   readonly err?: unknown;
 }
-const linesOf = ({ log }: Served, message: string): Line[] =>
+const linesOf = ({ log }: ServerFixture, message: string): Line[] =>
   log.map((line): Line => JSON.parse(line)).filter(({ msg }) => msg === message);
 
-const ask = (served: Served, query: string, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(served.url, {
+const ask = (fixture: ServerFixture, query: string, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(fixture.url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...credentials, ...headers },
     body: JSON.stringify({ query }),
@@ -22,70 +22,70 @@ const ask = (served: Served, query: string, headers: Readonly<Record<string, str
 const customer = (id: string) => `{ bank { customer(customerId: "${id}") { email } } }`;
 
 test('each line of a request bears its id: calls of the bank do, whatever else is under way', async () => {
-  await using served = await startServed();
-  served.bank.otherwise(async () => {
+  await using fixture = await startServerFixture();
+  fixture.bank.otherwise(async () => {
     await delay(20);
     return { body: {} };
   });
   const ids = Array.from({ length: 30 }, (_, index) => `request-${index}`);
   const put = (id: string) =>
     `mutation { putCustomer(input: { customerId: "${id}", customer: {} }) { trackId } }`;
-  await Promise.all(ids.map((id) => ask(served, put(id), { 'X-Request-Id': id })));
+  await Promise.all(ids.map((id) => ask(fixture, put(id), { 'X-Request-Id': id })));
   // What the bank saw tells which call was for which customer, and so for which request.
-  const expected = served.bank.calls.map(({ path, headers }) => [
+  const expected = fixture.bank.calls.map(({ path, headers }) => [
     headers['track-id'],
     path.slice(path.lastIndexOf('/') + 1),
   ]);
   expect(expected).toHaveLength(ids.length);
-  const logged = linesOf(served, 'bank call').map(({ trackId, requestId }) => [trackId, requestId]);
+  const logged = linesOf(fixture, 'bank call').map(({ trackId, requestId }) => [trackId, requestId]);
   expect(logged.toSorted()).toEqual(expected.toSorted());
 });
 
 test('a call that two requests share bears the id of the one that began it', async () => {
-  await using served = await startServed();
+  await using fixture = await startServerFixture();
   const { promise, resolve } = Promise.withResolvers<void>();
-  served.bank.otherwise(async () => {
+  fixture.bank.otherwise(async () => {
     await promise;
     return { body: {} };
   });
-  const first = ask(served, customer('c'), { 'X-Request-Id': 'first' });
-  await expect.poll(() => served.bank.calls.length).toBe(1);
-  const second = ask(served, customer('c'), { 'X-Request-Id': 'second' });
-  await expect.poll(() => served.server.inFlight).toBe(2);
+  const first = ask(fixture, customer('c'), { 'X-Request-Id': 'first' });
+  await expect.poll(() => fixture.bank.calls.length).toBe(1);
+  const second = ask(fixture, customer('c'), { 'X-Request-Id': 'second' });
+  await expect.poll(() => fixture.server.inFlight).toBe(2);
   await delay(50);
   resolve();
   expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
-  expect(linesOf(served, 'bank call').map(({ requestId }) => requestId)).toEqual(['first']);
+  expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual(['first']);
 });
 
 test('an id of ours stands in the answer and in the log where the caller gave none', async () => {
-  await using served = await startServed();
-  served.bank.otherwise({ body: {} });
-  const answer = await ask(served, customer('c'), { 'X-Request-Id': 'two words' });
+  await using fixture = await startServerFixture();
+  fixture.bank.otherwise({ body: {} });
+  const answer = await ask(fixture, customer('c'), { 'X-Request-Id': 'two words' });
   const id = answer.headers.get('x-request-id');
   expect(id).toMatch(/^[\w-]{36}$/);
-  expect(linesOf(served, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
+  expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual([id]);
 });
 
 test('a message that looks like a stack is none', () => {
   const error = new Error('broken\n    at a-secret (file.ts:1:1)');
-  const { stack } = placeOf(error);
+  const { stack } = errorLocation(error);
   expect(stack).toMatch(/^at .*request-id\.test\.ts/);
   expect(stack).not.toContain('a-secret');
 });
 
 test('what should not happen is logged with the request’s id, and without what hangs on the error', async () => {
   const cause = Object.assign(new Error('the cause'), { headers: { 'auth-id': 'the-caller' } });
-  await using served = await startServed({
-    identify: () => {
+  await using fixture = await startServerFixture({
+    authenticate: () => {
       throw Object.assign(new RangeError('it broke', { cause }), { code: 'E_BROKE', headers: credentials });
     },
   });
-  const answer = await ask(served, customer('c'), { 'X-Request-Id': 'broken' });
+  const answer = await ask(fixture, customer('c'), { 'X-Request-Id': 'broken' });
   expect(answer.status).toBe(500);
   expect(await answer.text()).not.toContain('broke');
   const stack = expect.stringMatching(/^at .*request-id\.test\.ts/);
-  expect(linesOf(served, 'unexpected error')).toEqual([
+  expect(linesOf(fixture, 'unexpected error')).toEqual([
     {
       level: 50,
       time: expect.any(Number),

@@ -3,9 +3,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Drift } from '../../src/bank/answer.ts';
+import type { Drift } from '../../src/bank/response.ts';
 import { createTestBankql, credentials, type TestBankql, type TestOptions } from '../support/bankql.ts';
-import { failuresOf } from '../support/facade.ts';
+import { failuresOf } from '../support/bankql-fixture.ts';
 import {
   type Act,
   answer,

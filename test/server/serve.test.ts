@@ -3,11 +3,11 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
-import { startServed } from '../support/served.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 /** What a fresh pair of eyes found: each was a fault once. */
 
@@ -27,33 +27,33 @@ const statusFor = async (url: string, host: string, setHost = true) => {
 test.each(['a b', '[', 'x:999999'])(
   'a Host that is none (%s) is refused, and no stack is told',
   async (host) => {
-    await using served = await startServed();
-    const { status, text } = await statusFor(served.url, host);
+    await using fixture = await startServerFixture();
+    const { status, text } = await statusFor(fixture.url, host);
     expect(status).toBe(400);
     expect(text).not.toMatch(/node_modules|TypeError/);
   },
 );
 
 test('where the operator’s key serves whoever connects, only names of this machine are answered to', async () => {
-  await using served = await startServed({ http: { corsOrigins: new Set(), onlyLocalNames: true } });
-  expect((await statusFor(served.url, 'evil.example:4000')).status).toBe(421);
+  await using fixture = await startServerFixture({ http: { corsOrigins: new Set(), onlyLocalNames: true } });
+  expect((await statusFor(fixture.url, 'evil.example:4000')).status).toBe(421);
   for (const host of ['localhost:4000', '127.0.0.1', '[::1]:4000'])
-    expect((await statusFor(served.url, host)).status).toBe(200);
+    expect((await statusFor(fixture.url, host)).status).toBe(200);
 });
 
 test('an answer that is still being written when the server stops arrives whole', async () => {
-  await using served = await startServed({ bankOptions: { maxBodyBytes: 20_000_000 } });
+  await using fixture = await startServerFixture({ bankOptions: { maxBodyBytes: 20_000_000 } });
   const name = 'x'.repeat(1000);
-  served.bank.otherwise({
+  fixture.bank.otherwise({
     body: { branches: Array.from({ length: 8000 }, () => ({ acceptsDeposits: true, name })) },
   });
-  const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
   const body = JSON.stringify({ query: '{ bank { branches { nodes { name } } } }' });
   socket.write(
     `POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\nOcp-Apim-Subscription-Key: k\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   await once(socket, 'readable');
-  const stopped = served.server.close();
+  const stopped = fixture.server.close();
   await delay(200);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
@@ -66,11 +66,11 @@ test('an answer that is still being written when the server stops arrives whole'
 });
 
 test('/ready says so before the server stops to listen', async () => {
-  await using served = await startServed({ drainDelayMs: 300 });
-  const stopped = served.server.close();
-  expect((await fetch(`${served.server.url}/ready`)).status).toBe(503);
+  await using fixture = await startServerFixture({ drainDelayMs: 300 });
+  const stopped = fixture.server.close();
+  expect((await fetch(`${fixture.server.url}/ready`)).status).toBe(503);
   await stopped;
-  await expect(fetch(`${served.server.url}/ready`)).rejects.toThrow();
+  await expect(fetch(`${fixture.server.url}/ready`)).rejects.toThrow();
 });
 
 describe('a list that is broken throughout', () => {
@@ -116,7 +116,7 @@ describe('a payment', () => {
   const withLog = async (failing: (state: string) => boolean) => {
     const bank = (await startRecordingBank()).otherwise({ body: { id: 'tx' } });
     const { bank: client } = testOptions({ bankUrl: bank.url });
-    const payments = createPayments({
+    const payments = createPaymentService({
       bank: client,
       store: createMemoryStore({ retentionMs: 1e9 }),
       leaseMs: 10_000,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { BankqlError } from '../../src/bank/error.ts';
+import { BankqlError } from '../../src/errors.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
@@ -117,7 +117,7 @@ test('while the state store is down payments are refused and reads go on', async
   const store = {
     begin: down,
     finish: down,
-    reopen: down,
+    release: down,
     find: down,
     search: down,
     settle: down,

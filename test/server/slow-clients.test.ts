@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Served, startServed } from '../support/served.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-let served: Served;
+let fixture: ServerFixture;
 beforeAll(async () => {
-  served = await startServed();
+  fixture = await startServerFixture();
 });
-afterAll(() => served[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const head = 'POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n';
 
@@ -21,7 +21,7 @@ test.concurrent.each([
 ])(
   'a client that sends %s byte by byte is cut off within 11 s',
   async (_what, start) => {
-    const socket = connect(Number(new URL(served.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     await once(socket, 'connect');
     const began = performance.now();
     socket.write(start);
@@ -31,7 +31,7 @@ test.concurrent.each([
     await once(socket, 'close');
     clearInterval(drip);
     expect(performance.now() - began).toBeLessThan(11_500);
-    expect(served.bank.calls).toEqual([]);
+    expect(fixture.bank.calls).toEqual([]);
   },
   20_000,
 );

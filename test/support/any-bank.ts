@@ -1,4 +1,4 @@
-import { exact } from './facade.ts';
+import { exact } from './bankql-fixture.ts';
 import type { RecordedCall, Reply } from './recording-bank.ts';
 
 /** What an answer is made of: the ids of the path, in their order. */

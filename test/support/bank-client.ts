@@ -1,5 +1,5 @@
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
-import { BankqlError } from '../../src/bank/error.ts';
+import { BankqlError } from '../../src/errors.ts';
 import { bankDefaults } from './bankql.ts';
 import type { SampleCall } from './sample-calls.ts';
 
@@ -18,7 +18,7 @@ export function createTestClient(
 }
 
 /** How a call fails, and when. Errors: where it does not fail as bankql's calls do. */
-export async function failureOf(sample: SampleCall, client: BankClient) {
+export async function failedCall(sample: SampleCall, client: BankClient) {
   const started = performance.now();
   const error = await sample.run(client).then(
     ({ answer }) => answer,

@@ -1,15 +1,15 @@
 import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
-import { createMemoryStore } from '../../src/payments/memory-store.ts';
-import type { AuditEntry } from '../../src/payments/payment-record.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import type { AuditEntry } from '../../src/payments/record.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
-import { createGraphQL, type GraphQLOptions } from '../../src/server/graphql.ts';
-import { identifyByToken } from '../../src/server/identity.ts';
-import type { IdentityOptions } from '../../src/server/identity-options.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { authenticateByToken } from '../../src/server/auth/jwt.ts';
+import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import { createGraphQLServer, type GraphQLServerOptions } from '../../src/server/graphql-server.ts';
 import { logOptions } from '../../src/server/log.ts';
-import { limitBank, limitPayments } from '../../src/server/rate-limit-bank.ts';
+import { limitBank, limitPayments } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 import { frozenAnswers } from './frozen-answers.ts';
 import { overSocket } from './over-socket.ts';
@@ -38,7 +38,7 @@ type Ask = <Data, Variables>(
 ) => Promise<Result<Data>>;
 
 export interface TestBankql extends AsyncDisposable {
-  /** Runs an operation through the whole server: by the door for POSTs over a socket, or by yoga's (vitest.config.ts). */
+  /** Runs an operation through the whole server: by the handler for POSTs over a socket, or by yoga's (vitest.config.ts). */
   readonly ask: Ask;
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -50,13 +50,13 @@ export interface TestBankql extends AsyncDisposable {
   readonly log: string[];
 }
 
-export interface TestOptions extends Partial<Omit<GraphQLOptions, 'bank' | 'logger'>> {
+export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' | 'logger'>> {
   readonly bankUrl: string;
   readonly store?: PaymentStore;
   readonly bankOptions?: Partial<Omit<BankOptions, 'baseUrl'>>;
   readonly now?: () => number;
   /** Tokens say who calls; headers do where it is left out. */
-  readonly identity?: IdentityOptions;
+  readonly identity?: JwtOptions;
 }
 
 /** The default options of every bank client in the tests. */
@@ -92,7 +92,7 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     }),
   );
   const bank = limitBank(client, rateLimiter);
-  const unlimited = createPayments({
+  const unlimited = createPaymentService({
     bank,
     store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
     leaseMs: 10_000,
@@ -109,10 +109,10 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
-    // vitest.config.ts: the same tests through the other door, and by the other executor.
-    hasPostDoor: process.env.BANKQL_DOOR !== 'yoga',
+    // vitest.config.ts: the same tests through the other handler, and by the other executor.
+    hasGraphQLHandler: process.env.BANKQL_HANDLER !== 'yoga',
     isInterpreted: process.env.BANKQL_EXECUTOR === 'graphql',
-    ...(identity === undefined ? {} : { identify: identifyByToken(identity, logger) }),
+    ...(identity === undefined ? {} : { authenticate: authenticateByToken(identity, logger) }),
     ...options,
     logger,
     log,
@@ -124,10 +124,10 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
 export function createTestBankql(testing: TestOptions): TestBankql {
   const options = testOptions(testing);
   const { bank, log, audit } = options;
-  const graphql = createGraphQL(options);
+  const graphql = createGraphQLServer(options);
   const listener: RequestListener = (request, response) => graphql.listen(request, response, []);
   const socket = overSocket(listener);
-  const fetch = options.hasPostDoor ? socket.fetch : async (request: Request) => graphql.fetch(request);
+  const fetch = options.hasGraphQLHandler ? socket.fetch : async (request: Request) => graphql.fetch(request);
   const ask: Ask = async (document, variables, headers = credentials) => {
     const response = await fetch(
       new Request('http://bankql.test/graphql', {

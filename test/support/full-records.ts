@@ -1,4 +1,4 @@
-import { exact } from './facade.ts';
+import { exact } from './bankql-fixture.ts';
 
 /** The bank's records with every field of the specification, each value different from all others. */
 

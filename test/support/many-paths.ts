@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net';
 import type { BankClient } from '../../src/bank/client.ts';
-import { BankqlError } from '../../src/bank/error.ts';
 import { getCustomer } from '../../src/contract/customer.ts';
 import { getProduct } from '../../src/contract/product.ts';
+import { BankqlError } from '../../src/errors.ts';
 
 /** A bank that answers at once, remembers nothing, and makes little garbage: its memory must not be what is measured. */
 export interface ForgetfulBank extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { createBankClient } from '../../src/bank/client.ts';
-import { openStore } from '../../src/payments/open-store.ts';
-import { createPayments } from '../../src/payments/payments.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { openStore } from '../../src/payments/stores/open-store.ts';
 import { serve } from '../../src/server/server.ts';
 import { bankDefaults } from './bankql.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
@@ -27,7 +27,7 @@ const client = createBankClient({
   connectionWaitMs: bankDefaults.paymentTimeoutMs,
 });
 const opened = await openStore(stateUrl, { retentionMs: 86_400_000 });
-const payments = createPayments({
+const payments = createPaymentService({
   bank: {
     ...client,
     async send(call) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { CallInput, PreparedCall } from '../../src/bank/call.ts';
 import type { BankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
+import type { CallInput, PreparedCall } from '../../src/bank/request.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 

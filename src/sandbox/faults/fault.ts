@@ -9,8 +9,8 @@ export class FaultError extends Error {
 const isOperation = (value: unknown): value is OperationId | '*' =>
   value === '*' || (typeof value === 'string' && Object.hasOwn(operations, value));
 
-const between = (least: number, most: number, error: string) =>
-  z.int({ error }).min(least, { error }).max(most, { error });
+const between = (min: number, max: number, error: string) =>
+  z.int({ error }).min(min, { error }).max(max, { error });
 
 const milliseconds = (example: string) =>
   between(1, 600_000, `give whole milliseconds from 1 to 600000, such as ${example}`);

@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationId } from '../../contract/operations.ts';
 import type { Faults } from '../faults.ts';
+import { corruptBody } from './corrupt-body.ts';
 import type { Fault } from './fault.ts';
-import { spoil } from './spoil.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -57,7 +57,7 @@ async function strike(faults: readonly Fault[], reply: FastifyReply, text: strin
         answer = Readable.from(drip(text, fault.milliseconds));
         break;
       default:
-        answer = spoil[fault.kind](text);
+        answer = corruptBody[fault.kind](text);
     }
   }
   return answer;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Faults } from '../faults.ts';
-import { Refusal } from '../refusal.ts';
+import { HttpError } from '../http-error.ts';
 import { readBody } from '../request-body.ts';
 import { checkFault, type Fault, FaultError } from './fault.ts';
 import { isScenario, scenarioNames, scenarios } from './scenarios.ts';
@@ -33,7 +33,7 @@ export function addFaultRoutes(app: FastifyInstance, faults: Faults): void {
       // Its Content-Type does not matter: curl names that of a form unless told otherwise.
       faults.replace(faultsOf(readBody(z.unknown(), undefined, request.body)));
     } catch (error) {
-      throw error instanceof FaultError ? new Refusal(400, error.message) : error;
+      throw error instanceof FaultError ? new HttpError(400, error.message) : error;
     }
     return send(reply);
   });

@@ -3,8 +3,8 @@ import { ownAccount, viewedAccount, views } from '../access.ts';
 import type { Database } from '../database.ts';
 import { checkDigits, compare } from '../decimal.ts';
 import type { Handler } from '../handler.ts';
+import { HttpError } from '../http-error.ts';
 import { bankId } from '../identity.ts';
-import { Refusal } from '../refusal.ts';
 
 /** An entry of the list through a view: `public` hides whose it is, how to pay to it and what is on it. */
 function seenThrough(viewId: string, account: Account) {
@@ -17,11 +17,11 @@ function seenThrough(viewId: string, account: Account) {
 /**
  * Scope `views`: the path's account alone. Scope `permissions`: every account that the caller may see through
  * the path's view, which is the caller's own for `owner` and all that have it for `public`.
- * Errors: Refusal 404 for another scope, and as viewedAccount.
+ * Errors: HttpError 404 for another scope, and as viewedAccount.
  */
 export const getAccountsScope: Handler<'getAccountsScope'> = ({ ids, caller, database }) => {
   if (ids.scope !== 'views' && ids.scope !== 'permissions') {
-    throw new Refusal(404, `There is no scope ${ids.scope}: only views and permissions`);
+    throw new HttpError(404, `There is no scope ${ids.scope}: only views and permissions`);
   }
   const account = viewedAccount(database, ids, caller);
   if (ids.scope === 'views') return [seenThrough(ids.VIEW_ID, account)];
@@ -31,26 +31,27 @@ export const getAccountsScope: Handler<'getAccountsScope'> = ({ ids, caller, dat
     .map((entry) => seenThrough(ids.VIEW_ID, entry));
 };
 
-/** Errors: Refusal 400 where a body says what the bank cannot keep; the text names the field. */
+/** Errors: HttpError 400 where a body says what the bank cannot keep; the text names the field. */
 function checkAccount(database: Database, accountId: string, body: AccountBody, caller: string): void {
   const { amount } = body.balance;
   if (amount !== undefined) {
     checkDigits('balance.amount', amount);
-    if (compare(amount, '0') < 0) throw new Refusal(400, 'balance.amount: must not be negative');
+    if (compare(amount, '0') < 0) throw new HttpError(400, 'balance.amount: must not be negative');
   }
-  if ((body.id ?? accountId) !== accountId) throw new Refusal(400, 'id: is not the id of the path');
-  if ((body.bank_id ?? bankId) !== bankId) throw new Refusal(400, `bank_id: this bank is ${bankId}`);
-  if (body.owners && !body.owners.includes(caller)) throw new Refusal(400, 'owners: have to name the caller');
+  if ((body.id ?? accountId) !== accountId) throw new HttpError(400, 'id: is not the id of the path');
+  if ((body.bank_id ?? bankId) !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
+  if (body.owners && !body.owners.includes(caller))
+    throw new HttpError(400, 'owners: have to name the caller');
   const stranger = body.owners?.find((owner) => !database.customers.get(owner));
-  if (stranger !== undefined) throw new Refusal(400, `owners: there is no customer ${stranger}`);
+  if (stranger !== undefined) throw new HttpError(400, `owners: there is no customer ${stranger}`);
   const unknown = body.views_available?.find((view) => !views.includes(view));
-  if (unknown !== undefined) throw new Refusal(400, `views_available: there is no view ${unknown}`);
+  if (unknown !== undefined) throw new HttpError(400, `views_available: there is no view ${unknown}`);
 }
 
 /**
  * Creates or replaces an account, its balance included; what belongs to it stays. Absent fields: the balance
  * is zero, in euros; the owner is the caller; both views are available.
- * Errors: Refusal 403 where it is another's, 400 as checkAccount.
+ * Errors: HttpError 403 where it is another's, 400 as checkAccount.
  */
 export const putAccountID: Handler<'putAccountID'> = ({ ids, body, caller, database }) => {
   if (database.accounts.get(ids.ACCOUNT_ID)) ownAccount(database, ids.ACCOUNT_ID, caller);

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import type { Handler } from '../handler.ts';
+import { HttpError } from '../http-error.ts';
 import { bankId } from '../identity.ts';
-import { Refusal } from '../refusal.ts';
 
 function shareAccount(database: Database, one: string, other: string): boolean {
   return database.accounts.naming('owners', one).some((account) => account.owners?.includes(other));
@@ -9,23 +9,23 @@ function shareAccount(database: Database, one: string, other: string): boolean {
 
 /**
  * A customer, for that customer and for whoever owns an account together with them.
- * Errors: Refusal 404 where there is none, 403 for anybody else.
+ * Errors: HttpError 404 where there is none, 403 for anybody else.
  */
 export const getCustomer: Handler<'getCustomer'> = ({ ids, caller, database }) => {
   const customer = database.customers.get(ids.CUSTOMER_ID);
-  if (!customer) throw new Refusal(404, `There is no customer ${ids.CUSTOMER_ID}`);
+  if (!customer) throw new HttpError(404, `There is no customer ${ids.CUSTOMER_ID}`);
   if (caller !== ids.CUSTOMER_ID && !shareAccount(database, caller, ids.CUSTOMER_ID)) {
-    throw new Refusal(403, `The customer ${ids.CUSTOMER_ID} is another`);
+    throw new HttpError(403, `The customer ${ids.CUSTOMER_ID} is another`);
   }
   return customer;
 };
 
 /**
  * Replaces the caller's own record. `metadata`, which no request may hold, is kept.
- * Errors: Refusal 403 for any other id, known or not.
+ * Errors: HttpError 403 for any other id, known or not.
  */
 export const putCustomerID: Handler<'putCustomerID'> = ({ ids, body, caller, database }) => {
-  if (caller !== ids.CUSTOMER_ID) throw new Refusal(403, 'A caller may put their own record only');
+  if (caller !== ids.CUSTOMER_ID) throw new HttpError(403, 'A caller may put their own record only');
   const customer = { bank_id: [bankId], ...body, metadata: database.customers.get(caller)?.metadata };
   database.customers.put(caller, customer);
   return customer;

@@ -1,16 +1,16 @@
 import type { ProductBody } from '../../contract/product.ts';
 import type { Handler } from '../handler.ts';
+import { HttpError } from '../http-error.ts';
 import { bankId } from '../identity.ts';
 import { matches } from '../list-query.ts';
-import { Refusal } from '../refusal.ts';
 
 /** A single product gives its bank as a list, an entry of a list as one string. */
 const single = (product: ProductBody) => ({ ...product, bank_id: [product.bank_id] });
 
-/** Errors: Refusal 404. */
+/** Errors: HttpError 404. */
 export const getProduct: Handler<'getProduct'> = ({ ids, database }) => {
   const product = database.products.get(ids.PRODUCT_ID);
-  if (!product) throw new Refusal(404, `There is no product ${ids.PRODUCT_ID}`);
+  if (!product) throw new HttpError(404, `There is no product ${ids.PRODUCT_ID}`);
   return single(product);
 };
 
@@ -20,10 +20,10 @@ export const postProducts: Handler<'postProducts'> = ({ body, database }) =>
 
 /**
  * Creates or replaces a product, whoever calls; one without an id gets a new one, such as `product-0001`.
- * Errors: Refusal 400 where `bank_id` is another bank's.
+ * Errors: HttpError 400 where `bank_id` is another bank's.
  */
 export const putProduct: Handler<'putProduct'> = ({ body, database }) => {
-  if (body.bank_id !== bankId) throw new Refusal(400, `bank_id: this bank is ${bankId}`);
+  if (body.bank_id !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
   let id = body.id ?? database.nextId('product');
   // Somebody may have put a product under the id that is next.
   while (body.id === undefined && database.products.get(id)) id = database.nextId('product');

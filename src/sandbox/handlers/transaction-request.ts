@@ -18,7 +18,7 @@ export const getTransactionsRequest: Handler<'getTransactionsRequest'> = ({ ids,
  * Asks for a transfer to another account of this bank. Up to 1,000 it is made at once (COMPLETED); above that,
  * or without a value, the request waits for its challenge (INITIATED), which no operation can answer.
  * Shape:  the new request alone.
- * Errors: Refusal 400 where the value does not fit or the funds do not suffice, 404 where there is no account
+ * Errors: HttpError 400 where the value does not fit or the funds do not suffice, 404 where there is no account
  *         to pay to, and as ownerView.
  */
 export const putTransactionsRequestAccount: Handler<'putTransactionsRequestAccount'> = (call) => {

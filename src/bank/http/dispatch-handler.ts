@@ -1,0 +1,224 @@
+import type { Dispatcher } from 'undici';
+import type { Cancellable, CancellationToken } from './cancellation.ts';
+import type { Connection } from './connection.ts';
+import type { FairPool, PoolRequest, QueuedRequest } from './fair-pool.ts';
+import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import type { QueuedTimer, TimeoutListener, TimerQueue } from './timer-queue.ts';
+
+/** Connections of one kind, and what bounds those who use them. */
+export interface ConnectionPool {
+  readonly pool: FairPool<Connection>;
+  /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
+  readonly acquireTimeoutMs: number;
+  readonly acquireTimers: TimerQueue;
+  /** The deadlines of those who have one. */
+  readonly requestTimers: TimerQueue;
+  readonly maxBodyBytes: number;
+}
+
+export interface DispatchOptions {
+  /** The caller's id, and that of the REST operation: where connections are short, each waits for itself. */
+  readonly caller: string;
+  readonly operation: string;
+  /** Whose credentials the request bears. */
+  readonly identity: string;
+  /** One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` until there is one. */
+  readonly timeoutMs: number;
+  /** Gives the request up where it is raised. */
+  readonly cancellation?: CancellationToken | undefined;
+}
+
+/** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
+const maxInterimResponses = 1000;
+
+/** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
+export class RequestDispatchHandler
+  implements Dispatcher.DispatchHandler, PoolRequest<Connection>, TimeoutListener, Cancellable
+{
+  readonly caller: string;
+  readonly operation: string;
+  readonly #identity: string;
+  readonly #connections: ConnectionPool;
+  readonly #request: HttpRequest;
+  readonly #timeoutMs: number;
+  readonly #cancellation: CancellationToken | undefined;
+  readonly #resolve: (result: HttpResult) => void;
+  #requestTimer: QueuedTimer | null = null;
+  /** Where it waits for a connection, and until when. */
+  #queued: QueuedRequest<Connection> | null = null;
+  #acquireTimer: QueuedTimer | null = null;
+  #connection: Connection | null = null;
+  #startedAt = 0;
+  /** Known from when the request starts to be written: until then, nothing was sent. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSettled = false;
+  #interimResponses = 0;
+  #status = 0;
+  #headers: HttpResponse['headers'] = {};
+  #chunks: Buffer[] | null = null;
+  #size = 0;
+
+  constructor(
+    connections: ConnectionPool,
+    request: HttpRequest,
+    { caller, operation, identity, timeoutMs, cancellation }: DispatchOptions,
+    resolve: (result: HttpResult) => void,
+  ) {
+    this.caller = caller;
+    this.operation = operation;
+    this.#identity = identity;
+    this.#connections = connections;
+    this.#request = request;
+    this.#timeoutMs = timeoutMs;
+    this.#cancellation = cancellation;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    const { pool, requestTimers, acquireTimers, acquireTimeoutMs } = this.#connections;
+    if (this.#timeoutMs <= 0) this.#fail('timeout', 'no time was left to send it');
+    if (this.#cancellation?.isCancelled) this.onCancel();
+    if (this.#isSettled) return;
+    if (this.#cancellation !== undefined) this.#cancellation.pending = this;
+    const now = performance.now();
+    this.#requestTimer = requestTimers.set(now + this.#timeoutMs, this);
+    this.#queued = pool.acquire(this, now);
+    if (this.#queued !== null) this.#acquireTimer = acquireTimers.set(now + acquireTimeoutMs, this);
+  }
+
+  suits(connection: Connection): boolean {
+    return connection.suits(this.#identity);
+  }
+
+  onAcquired(connection: Connection, now: number): void {
+    this.#connection = connection;
+    this.#startedAt = now;
+    this.#clearAcquireTimer();
+    connection.dispatch(this.#request, this, this.#identity);
+  }
+
+  onTimeout(): void {
+    if (this.#connection === null) this.#fail('overloaded', 'no connection became free in time');
+    else this.#fail('timeout', `no whole answer within ${this.#timeoutMs} ms`);
+  }
+
+  onCancel(): void {
+    this.#fail('cancelled', 'the caller left');
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // A request whose time ran out while its connection was made must not be sent any more.
+    if (!this.#isSettled) {
+      this.#controller = controller;
+      this.#connection?.expectResponse();
+    } else {
+      controller.abort(new Error('given up before it was sent'));
+      this.#releaseLater();
+    }
+  }
+
+  onResponseStart(_: unknown, status: number, headers: HttpResponse['headers']): void {
+    if (status < 200) {
+      this.#passOver(status);
+      return;
+    }
+    this.#status = status;
+    this.#headers = headers;
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity')
+      this.#stopReading('the answer is encoded although none was asked for');
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    const { maxBodyBytes } = this.#connections;
+    this.#size += chunk.length;
+    if (this.#size > maxBodyBytes) this.#stopReading(`the answer is longer than ${maxBodyBytes} bytes`);
+    else if (this.#isSettled) return;
+    else if (this.#chunks === null) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isSettled) return;
+    this.#settle(this.#response());
+    this.#releaseLater();
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    const message = this.#controller === null ? 'no connection' : 'the connection broke';
+    if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, error));
+    this.#releaseLater();
+  }
+
+  /** Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. */
+  #passOver(status: number): void {
+    this.#interimResponses++;
+    if (status === 101) this.#fail('unavailable', 'the bank switched protocols');
+    else if (this.#interimResponses > maxInterimResponses)
+      this.#fail('unavailable', `more than ${maxInterimResponses} interim responses came`);
+  }
+
+  /** Reads no further: of an error, the status says enough. */
+  #stopReading(message: string): void {
+    if (this.#isSettled) return;
+    const isGood = this.#status >= 200 && this.#status < 300;
+    this.#settle(isGood ? this.#failure('refused', message) : this.#response());
+    this.#abort(new Error(message));
+  }
+
+  #fail(reason: TransportFailure['reason'], message: string): void {
+    if (this.#isSettled) return;
+    const failure = this.#failure(reason, message);
+    this.#settle(failure);
+    // A connection that is still being made is nobody's until it is there, or is known not to come.
+    if (this.#controller !== null) this.#abort(failure);
+  }
+
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#controller !== null, message, cause);
+  }
+
+  #response(): HttpResponse {
+    const chunks = this.#chunks ?? [];
+    const [only] = chunks;
+    const body = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+    const milliseconds = performance.now() - this.#startedAt;
+    return { status: this.#status, headers: this.#headers, body, milliseconds };
+  }
+
+  /** An answer that nobody reads would keep the connection. */
+  #abort(error: Error): void {
+    this.#controller?.abort(error);
+    this.#releaseLater();
+  }
+
+  /**
+   * Gives the connection back a turn of the event loop later. undici has done with it by then, and takes it for one that
+   * was used: before it writes to it again it listens once more, so that bytes that nobody asked for end the connection
+   * and are not the next caller's answer (GHSA-35p6-xmwp-9g52). One that is given more to do at once it does not ask.
+   */
+  #releaseLater(): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    this.#connection = null;
+    setImmediate(() => this.#connections.pool.release(connection));
+  }
+
+  #clearAcquireTimer(): void {
+    if (this.#acquireTimer !== null) this.#connections.acquireTimers.clear(this.#acquireTimer);
+    this.#acquireTimer = null;
+    this.#queued = null;
+  }
+
+  #settle(result: HttpResult): void {
+    this.#isSettled = true;
+    if (this.#queued !== null) this.#connections.pool.cancel(this.#queued);
+    this.#clearAcquireTimer();
+    if (this.#requestTimer !== null) this.#connections.requestTimers.clear(this.#requestTimer);
+    // What is over holds nothing that others hold on to: the collector copies less.
+    this.#requestTimer = null;
+    this.#chunks = null;
+    if (this.#cancellation !== undefined) this.#cancellation.pending = null;
+    this.#resolve(result);
+  }
+}

@@ -1,0 +1,224 @@
+import { LinkedList, type ListNode } from '../linked-list.ts';
+import { Bulkhead, type BulkheadOptions, type Hold } from '../resilience/bulkhead.ts';
+
+/** One who wants a place. */
+export interface PoolRequest<Resource> {
+  /** Who visitors are let in for by turns. */
+  readonly caller: string;
+  /** The REST operation that the place is for: see Bulkhead. */
+  readonly operation: string;
+  /** Whether this place is as good for the visitor as any. */
+  suits(resource: Resource): boolean;
+  /** The place is the visitor's from `now` on, in milliseconds of performance.now(), until it is given back with `release`. */
+  onAcquired(resource: Resource, now: number): void;
+}
+
+interface Caller<Resource> {
+  readonly id: string;
+  /** When it was its turn last, or when it began to wait: the lowest is next. */
+  turn: number;
+  readonly queues: Map<OperationState<Resource>, Queue<Resource>>;
+}
+
+/** A caller's visitors that wait for places for one operation; there is one while any does. */
+interface Queue<Resource> {
+  readonly caller: Caller<Resource>;
+  readonly operation: OperationState<Resource>;
+  readonly requests: LinkedList<PoolRequest<Resource>>;
+  /** Where it stands among the operation's queues; null where nobody waits in it any more. */
+  position: ListNode<Queue<Resource>> | null;
+}
+
+/** An operation: what it holds, and who waits for it, in the order of their turns. */
+interface OperationState<Resource> {
+  readonly bulkhead: Bulkhead;
+  readonly queues: LinkedList<Queue<Resource>>;
+}
+
+/** One that waits, for `cancel`. */
+export interface QueuedRequest<Resource> {
+  readonly queue: Queue<Resource>;
+  readonly node: ListNode<PoolRequest<Resource>>;
+}
+
+export interface FairPoolOptions {
+  /** The share of the places that one operation may have while others wait, above 0; 1 for all. */
+  readonly share: number;
+  /** How long a quick visit takes at most, in milliseconds. */
+  readonly quickMs: number;
+}
+
+/** An operation is alone where no other was called for so long, in milliseconds. */
+const aloneMs = 10_000;
+
+/**
+ * Bounds how many are under way: each has a place. Those that wait are let in caller by caller, in turn: one who asks for
+ * a thousand things waits for himself. Callers whose operation is held back by its bulkhead are passed over.
+ *
+ * A place that is given back goes to the next in the same moment, and else to the one that comes next: what was used last
+ * is used first. Where none of those that are free suits the visitor, it is a new one, or the one that was not used for
+ * longest.
+ */
+export class FairPool<Resource> {
+  readonly #max: number;
+  readonly #create: () => Resource;
+  readonly #bulkheads: BulkheadOptions;
+  readonly #idle: Resource[] = [];
+  #created = 0;
+  #rotation = 0;
+  #waiting = 0;
+  /** There are as many as the contract has, and no more. */
+  readonly #operations = new Map<string, OperationState<Resource>>();
+  /** Those that wait. */
+  readonly #callers = new Map<string, Caller<Resource>>();
+  /** The operation that was asked for last, and when; and when another one was. */
+  #lastOperation: OperationState<Resource> | null = null;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #lastOtherAt = Number.NEGATIVE_INFINITY;
+  /** Who has a place, or had it last. */
+  readonly #holds = new Map<
+    Resource,
+    { readonly operation: OperationState<Resource>; readonly hold: Hold }
+  >();
+
+  /** `most` places, each made when it is needed first. */
+  constructor(max: number, create: () => Resource, { share, quickMs }: FairPoolOptions) {
+    this.#max = max;
+    this.#create = create;
+    // A reserve of a quarter of what is beyond the share: an eighth of all where the share is half.
+    const reserve = Math.round((max * (1 - share)) / 4);
+    this.#bulkheads = { share: Math.max(1, Math.floor(max * share)), reserve, quickMs };
+  }
+
+  /** Lets in at once where a place is free for the visitor, and answers null; else the visitor waits. */
+  acquire(request: PoolRequest<Resource>, now = performance.now()): QueuedRequest<Resource> | null {
+    const operation = this.#operationOf(request.operation);
+    this.#noteUse(operation, now);
+    // Whoever waits for the same operation is held back as well, so that nobody is overtaken.
+    if (operation.bulkhead.admits(this.#pressureOf(operation, now), this.#places)) {
+      this.#grant(request, operation, now);
+      return null;
+    }
+    const queue = this.#queueOf(request.caller, operation);
+    this.#waiting++;
+    return { queue, node: queue.requests.append(request) };
+  }
+
+  /** Gives a place back, once. */
+  release(resource: Resource): void {
+    const now = performance.now();
+    const held = this.#holds.get(resource);
+    held?.operation.bulkhead.release(held.hold, now);
+    this.#idle.push(resource);
+    while (this.#waiting > 0) {
+      const queue = this.#next(now);
+      const node = queue?.requests.first;
+      if (!queue || !node) return;
+      this.#takeTurn(queue.caller);
+      this.cancel({ queue, node });
+      this.#grant(node.value, queue.operation, now);
+    }
+  }
+
+  /** Who waits, waits no longer. */
+  cancel({ queue, node }: QueuedRequest<Resource>): void {
+    const { caller, operation, requests } = queue;
+    this.#waiting--;
+    requests.remove(node);
+    if (requests.first !== null || queue.position === null) return;
+    operation.queues.remove(queue.position);
+    queue.position = null;
+    caller.queues.delete(operation);
+    if (caller.queues.size === 0) this.#callers.delete(caller.id);
+  }
+
+  /** How many places are free, or were never used. */
+  get #places(): number {
+    return this.#idle.length + this.#max - this.#created;
+  }
+
+  #grant(request: PoolRequest<Resource>, operation: OperationState<Resource>, now: number): void {
+    const resource = this.#take(request);
+    this.#holds.set(resource, { operation, hold: operation.bulkhead.hold(now) });
+    request.onAcquired(resource, now);
+  }
+
+  #take(request: PoolRequest<Resource>): Resource {
+    const idle = this.#idle;
+    const last = idle.at(-1);
+    // The usual case: any of them suits.
+    if (last !== undefined && request.suits(last)) {
+      idle.pop();
+      return last;
+    }
+    const at = idle.findLastIndex((resource) => request.suits(resource));
+    if (at === -1 && this.#created < this.#max) {
+      this.#created++;
+      return this.#create();
+    }
+    const [resource] = idle.splice(Math.max(0, at), 1);
+    if (resource === undefined) throw new Error('A visitor was let in although no place is free');
+    return resource;
+  }
+
+  /** Whose turn it is: operations that are quick and below their share first, and then callers by turns. */
+  #next(now: number): Queue<Resource> | null {
+    let next: Queue<Resource> | null = null;
+    let least = 2;
+    for (const operation of this.#operations.values()) {
+      const queue = operation.queues.first?.value;
+      if (queue === undefined) continue;
+      const pressure = this.#pressureOf(operation, now);
+      if (pressure > least || !operation.bulkhead.admits(pressure, this.#places)) continue;
+      if (next !== null && pressure === least && queue.caller.turn > next.caller.turn) continue;
+      next = queue;
+      least = pressure;
+    }
+    return next;
+  }
+
+  /** The caller was served, and is behind all others now, whatever it waits for. */
+  #takeTurn(caller: Caller<Resource>): void {
+    caller.turn = ++this.#rotation;
+    for (const queue of caller.queues.values()) {
+      if (queue.position === null) continue;
+      queue.operation.queues.remove(queue.position);
+      queue.position = queue.operation.queues.append(queue);
+    }
+  }
+
+  #noteUse(operation: OperationState<Resource>, now: number): void {
+    if (operation !== this.#lastOperation) this.#lastOtherAt = this.#lastAt;
+    this.#lastOperation = operation;
+    this.#lastAt = now;
+  }
+
+  #pressureOf(operation: OperationState<Resource>, now: number): 0 | 1 | 2 {
+    const otherAt = operation === this.#lastOperation ? this.#lastOtherAt : this.#lastAt;
+    return operation.bulkhead.pressure(now, now - otherAt > aloneMs);
+  }
+
+  #operationOf(id: string): OperationState<Resource> {
+    let operation = this.#operations.get(id);
+    if (operation === undefined) {
+      operation = { bulkhead: new Bulkhead(this.#bulkheads), queues: new LinkedList() };
+      this.#operations.set(id, operation);
+    }
+    return operation;
+  }
+
+  #queueOf(callerId: string, operation: OperationState<Resource>): Queue<Resource> {
+    let caller = this.#callers.get(callerId);
+    if (caller === undefined) {
+      caller = { id: callerId, turn: ++this.#rotation, queues: new Map() };
+      this.#callers.set(callerId, caller);
+    }
+    let queue = caller.queues.get(operation);
+    if (queue === undefined) {
+      queue = { caller, operation, requests: new LinkedList(), position: null };
+      queue.position = operation.queues.append(queue);
+      caller.queues.set(operation, queue);
+    }
+    return queue;
+  }
+}

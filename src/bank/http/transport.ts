@@ -1,0 +1,85 @@
+import { buildConnector } from 'undici';
+import { Connection } from './connection.ts';
+import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
+import { FairPool } from './fair-pool.ts';
+import type { HttpRequest, HttpResult } from './http-message.ts';
+import { TimerQueue } from './timer-queue.ts';
+
+export interface TransportOptions {
+  readonly origin: string;
+  /** Connections that are open at the same time, for reads and for writes each. */
+  readonly connections: number;
+  /** How long a call waits for one of them, in milliseconds. */
+  readonly connectionWaitMs: number;
+  /** The share of the connections that one REST operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
+  readonly connectTimeoutMs: number;
+  /** The longest answer, in bytes. */
+  readonly maxBodyBytes: number;
+}
+
+/** Sends one request, once. */
+export type Send = (request: HttpRequest, options: DispatchOptions) => Promise<HttpResult>;
+
+export interface Transport {
+  /** Over connections that are kept. */
+  readonly send: Send;
+  /** Each over a connection of its own, closed after the answer: see createTransport. */
+  readonly sendAlone: Send;
+  close(): Promise<void>;
+}
+
+/**
+ * HTTP/1.1 to one origin. It follows no redirect, tries nothing again and decodes no encoding.
+ *
+ * undici's own deadlines are off: its header deadline ticks in seconds and never fires under 1xx answers, and its
+ * body deadline never fires while bytes drip. HTTP/2 is off since a request on a refused stream would be sent
+ * again. Writes take a connection of their own: on a kept one that the bank has just closed, nobody could say
+ * whether the bank saw the request. `dispatch` rather than `request`, because its handler learns when the request
+ * starts to be written: until then, nothing was sent. undici's `Client`, which is one connection, rather than its
+ * `Pool`: callers take turns for connections, and who comes next is known here.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
+  const acquireTimers = new TimerQueue();
+  const requestTimers = new TimerQueue();
+  const opened: Connection[] = [];
+  const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
+  let isClosed = false;
+
+  function createPool(isKept: boolean): ConnectionPool {
+    const isPerIdentity = isKept && options.connectionPerCaller;
+    const connect = () => {
+      const connection = new Connection({ origin, connector, isKept, isPerIdentity });
+      opened.push(connection);
+      // It is opened by whoever uses it first, which may be after the end.
+      if (isClosed) void connection.destroy();
+      return connection;
+    };
+    return {
+      pool: new FairPool(connections, connect, { share: operationShare, quickMs: connectionWaitMs }),
+      acquireTimeoutMs: connectionWaitMs,
+      acquireTimers,
+      requestTimers,
+      maxBodyBytes,
+    };
+  }
+
+  const sendOver =
+    (connections: ConnectionPool): Send =>
+    (request, exchangeOptions) =>
+      new Promise((resolve) => {
+        new RequestDispatchHandler(connections, request, exchangeOptions, resolve).start();
+      });
+
+  return {
+    send: sendOver(createPool(true)),
+    sendAlone: sendOver(createPool(false)),
+    async close() {
+      isClosed = true;
+      await Promise.all(opened.map((connection) => connection.destroy()));
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { BankqlError, badUserInput } from '../errors.ts';
+
+const maxLength = 128;
+
+/** Most ids are plain ASCII and need neither the checks below nor an encoding. */
+export const plainId = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,127}$/;
+
+/** Separators, and whatever a proxy or a router might take for one after decoding. */
+const forbidden = /[/\\%?#;\p{Cc}\p{Cf}]/u;
+
+function idProblem(id: string): string | null {
+  if (id === '') return 'it is empty';
+  if (id.length > 2 * maxLength || [...id].length > maxLength)
+    return `it is longer than ${maxLength} characters`;
+  if (!id.isWellFormed()) return 'it is not well-formed Unicode';
+  if (id === '.' || id === '..') return 'it is a dot segment';
+  if (id.trim() !== id) return 'it has outer white space';
+  if (forbidden.test(id)) return 'it holds one of / \\ % ? # ; or a control or format character';
+  if (id.normalize('NFKC') !== id) return 'it changes under the Unicode normalisation NFKC';
+  return null;
+}
+
+/**
+ * An id that can become one segment of a path, as it is.
+ * `name` is what the caller knows the id as.
+ * Errors: BAD_USER_INPUT, which says what is wrong with it and does not repeat it.
+ */
+export function validateId(name: string, id: string): string {
+  if (plainId.test(id)) return id;
+  const wrong = idProblem(id);
+  if (wrong !== null) throw badUserInput(`${name} cannot be used as an id: ${wrong}.`);
+  return id;
+}
+
+/**
+ * An id that the bank wrote, which is to be asked for.
+ * Errors: BANK_BAD_RESPONSE, which says what is wrong with it and does not repeat it.
+ */
+export function validateBankId(name: string, id: string): string {
+  const wrong = plainId.test(id) ? null : idProblem(id);
+  if (wrong === null) return id;
+  throw new BankqlError('BANK_BAD_RESPONSE', `The bank names ${name} that cannot be asked for: ${wrong}.`);
+}

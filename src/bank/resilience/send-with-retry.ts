@@ -1,0 +1,136 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { callerId, secretsOf, subscriptionKeyId } from '../credentials.ts';
+import { bankText } from '../error-mapping.ts';
+import type { CancellationToken } from '../http/cancellation.ts';
+import {
+  type HttpResponse,
+  type HttpResult,
+  isGatewayError,
+  TransportFailure,
+} from '../http/http-message.ts';
+import { createTransport, type TransportOptions } from '../http/transport.ts';
+import { type PreparedCall, toHttpRequest, withNewTrackId } from '../request.ts';
+import { type CircuitBreakerOptions, createCircuitBreakers } from './circuit-breaker.ts';
+import { createRetryBudget, retryDelayMs } from './retry-budget.ts';
+
+export interface SenderOptions extends TransportOptions {
+  /** The share of reads that may be tried again; 0 for none. */
+  readonly retryShare: number;
+  readonly breaker: CircuitBreakerOptions;
+  /** Is told of every attempt that ended; it must not throw. */
+  readonly onCall?: ((call: CallReport) => void) | undefined;
+}
+
+/** One attempt that ended. Holds no credential and no path: ids are private. */
+export interface CallReport {
+  readonly operation: string;
+  /** The bank's status; null where no whole answer came. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly trackId: string | null;
+  /** Why no whole answer came, as TransportFailure has it; null where one did. */
+  readonly reason: TransportFailure['reason'] | null;
+  /** The same in words. */
+  readonly failure: string | null;
+  /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
+  readonly bankText: string | null;
+}
+
+/** Sends calls: in their turn, behind their operation's breaker, within their time. */
+export function createRetryingSender({
+  retryShare,
+  breaker: breakerOptions,
+  onCall,
+  ...options
+}: SenderOptions) {
+  const transport = createTransport(options);
+  const breakerOf = createCircuitBreakers(breakerOptions);
+  const retries = createRetryBudget(retryShare);
+
+  /** What `then` makes of the outcome of one attempt. Errors: those of `then`. */
+  function attempt<T>(
+    call: PreparedCall,
+    timeoutMs: number,
+    cancellation: CancellationToken | undefined,
+    then: (result: HttpResult) => T | Promise<T>,
+  ): Promise<T> {
+    const { operation, credentials } = call;
+    const send = operation.kind === 'read' ? transport.send : transport.sendAlone;
+    const started = performance.now();
+    const breaker = breakerOf(operation);
+    const generation = breaker.tryAcquire();
+    const end = (result: HttpResult) => {
+      if (generation !== null) breaker.record(generation, result);
+      onCall?.(reportOf(call, result, performance.now() - started));
+      return then(result);
+    };
+    if (generation === null) return Promise.resolve(breakerOpen()).then(end);
+    const caller = callerId(credentials);
+    const identity = operation.auth === 'none' ? subscriptionKeyId(credentials) : caller;
+    const options = { caller, operation: operation.id, identity, timeoutMs, cancellation };
+    return send(toHttpRequest(call), options).then(end, (fault) => {
+      breaker.record(generation, null);
+      throw fault;
+    });
+  }
+
+  return {
+    /** Sends a call, once. Errors: TransportFailure. */
+    sendOnce: (call: PreparedCall, timeoutMs: number): Promise<HttpResponse> =>
+      attempt(call, timeoutMs, undefined, (result) => {
+        if (result instanceof TransportFailure) throw result;
+        return result;
+      }),
+
+    /**
+     * Sends a read, and once more where the bank was away for a moment.
+     * Shape:  what `then` makes of the call that was answered last, and of what came of it. Errors: those of `then`.
+     */
+    sendWithRetry<T>(
+      call: PreparedCall,
+      deadline: number,
+      cancellation: CancellationToken,
+      then: (call: PreparedCall, result: HttpResult) => T,
+    ): Promise<T> {
+      retries.earn();
+      return attempt(call, deadline - performance.now(), cancellation, (result) => {
+        if (!isRetryable(result)) return then(call, result);
+        const waitMs = retryDelayMs();
+        if (deadline - performance.now() <= waitMs || cancellation.isCancelled || !retries.spend())
+          return then(call, result);
+        return delay(waitMs).then(() => {
+          if (deadline <= performance.now()) return then(call, result);
+          const second = withNewTrackId(call);
+          return attempt(second, deadline - performance.now(), cancellation, (last) => then(second, last));
+        });
+      });
+    },
+
+    close: () => transport.close(),
+  };
+}
+
+const breakerOpen = () =>
+  new TransportFailure('paused', false, 'it did not answer lately, and is given time to recover');
+
+/** No connection, a connection that broke, or a proxy's word that the bank is away: it may have been a moment. */
+const isRetryable = (result: HttpResult): boolean =>
+  result instanceof TransportFailure ? result.reason === 'unavailable' : isGatewayError(result);
+
+function reportOf(call: PreparedCall, result: HttpResult, milliseconds: number): CallReport {
+  const { operation, credentials, trackId } = call;
+  const hasFailed = result instanceof TransportFailure;
+  return {
+    operation: operation.id,
+    trackId,
+    milliseconds,
+    status: hasFailed ? null : result.status,
+    reason: hasFailed ? result.reason : null,
+    failure: hasFailed ? describeFailure(result) : null,
+    bankText: hasFailed || result.status < 400 ? null : bankText(result, secretsOf(credentials)),
+  };
+}
+
+/** A failure and what caused it: undici's messages name hosts and ports at most. */
+const describeFailure = ({ message, cause }: TransportFailure): string =>
+  cause instanceof Error ? `${message} (${cause.message})` : message;

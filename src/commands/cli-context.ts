@@ -1,0 +1,12 @@
+/** What a command is given of the process. */
+export interface CliContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The words behind the command's name. */
+  readonly args: readonly string[];
+  /** This process as others are told of it: its host and process id. */
+  readonly replica: string;
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+  /** Asks whoever sits at the terminal; null where nobody does. */
+  readonly ask: ((question: string) => Promise<string>) | null;
+}

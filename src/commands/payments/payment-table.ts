@@ -1,0 +1,103 @@
+import type { PaymentRecord } from '../../payments/store.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/**
+ * Records as a table for a terminal, one a line; ids are cut where they stay apart from each other. Where all are of one
+ * state, it needs no column.
+ */
+export function paymentTable(
+  records: readonly PaymentRecord[],
+  now: number,
+  { withState = false }: { readonly withState?: boolean } = {},
+): string {
+  const idLength = uniqueLength(records.map(({ id }) => id));
+  const head = [
+    'id',
+    ...(withState ? ['state'] : []),
+    'created',
+    'age',
+    'operation',
+    'from -> to',
+    'amount',
+    'trackId',
+    'code',
+    'status',
+    'caller',
+  ];
+  const rows = records.map((record) => [
+    record.id.slice(0, idLength),
+    ...(withState ? [record.state] : []),
+    isoTime(record.createdAt),
+    formatAge(now - record.createdAt),
+    record.operation,
+    `${record.bankId}/${record.accountId} -> ${record.toBankId ?? '-'}/${record.toAccountId ?? '-'}`,
+    record.amount === null ? '-' : `${record.amount} ${record.currency ?? ''}`,
+    record.trackId,
+    record.code ?? '-',
+    String(record.status ?? '-'),
+    record.caller.slice(0, 8),
+  ]);
+  const lines = [head, ...rows].map((cells) => cells.map(printable));
+  const widths = head.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
+  return lines
+    .map(
+      (cells) =>
+        `${cells
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** One record, a field a line; its history is paymentStory's. */
+export function paymentLines({ history, ...fields }: PaymentRecord): string {
+  const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(
+      ([field, value]) =>
+        `${field}: ${times.has(field) ? isoTime(Number(value)) : printable(String(value))}\n`,
+    )
+    .join('');
+}
+
+/** Records as JSON, with nothing in it that a terminal would obey. */
+export function paymentJson(records: readonly PaymentRecord[]): string {
+  return `${escaped(JSON.stringify(records, null, 2), /[^\P{C}\n]/gu)}\n`;
+}
+
+/** One object as a line of JSON, as lines of the log are. */
+export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
+
+/** What a client chose may hold a terminal's commands. */
+export const printable = (text: string) => escaped(text, /\p{C}/gu);
+
+const escaped = (text: string, characters: RegExp) =>
+  text.replace(characters, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+
+function uniqueLength(ids: readonly string[]): number {
+  for (let length = 12; length < 64; length += 4) {
+    if (new Set(ids.map((id) => id.slice(0, length))).size === ids.length) return length;
+  }
+  return 64;
+}
+
+/** How long ago, for people. */
+export function formatAge(ms: number): string {
+  if (ms >= day) return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
+  if (ms >= hour) return `${Math.floor(ms / hour)} h ${Math.floor((ms % hour) / minute)} min`;
+  if (ms >= minute) return `${Math.floor(ms / minute)} min`;
+  return `${Math.max(0, Math.floor(ms / second))} s`;
+}
+
+export const isoTime = (time: number) => new Date(time).toISOString();

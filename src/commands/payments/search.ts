@@ -1,0 +1,132 @@
+import type { ParseArgsOptionsConfig } from 'node:util';
+import { hashCaller, recordId } from '../../payments/record.ts';
+import type { PaymentQuery, PaymentRecord, PaymentState, PaymentStore } from '../../payments/store.ts';
+import { readTime } from './arguments.ts';
+import { CommandError } from './context.ts';
+
+/** The options that say which payments are meant; the same for every command that searches. */
+export const searchOptions = {
+  state: { type: 'string', multiple: true },
+  key: { type: 'string' },
+  caller: { type: 'string' },
+  account: { type: 'string' },
+  'track-id': { type: 'string' },
+  'request-id': { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  limit: { type: 'string' },
+} as const satisfies ParseArgsOptionsConfig;
+
+export const searchHelp = `  --state STATES       unknown, pending, done or rejected; several with commas
+  --key KEY            the client's idempotency key; needs --caller
+  --caller WHO         provider/id as in Auth-Provider-Name and Auth-ID, apart at the last slash; or '["provider","id"]'
+  --account ID         the account that pays or is paid
+  --track-id ID        the Track-ID under which the bank knows the request
+  --request-id ID      the X-Request-Id of the HTTP request that sent it, as it stands in the log
+  --since, --until T   when it began: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC where no zone is named)
+  --limit N            how many at most
+`;
+
+interface SearchValues {
+  readonly state?: readonly string[] | undefined;
+  readonly key?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly account?: string | undefined;
+  readonly 'track-id'?: string | undefined;
+  readonly 'request-id'?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly limit?: string | undefined;
+}
+
+export interface Search {
+  /** The states that are asked for; null for any. */
+  readonly states: readonly PaymentState[] | null;
+  /** Whether anything but states and a limit narrows it. */
+  readonly isNarrowed: boolean;
+  /** Shape: the records, and whether there are more than the limit. */
+  run(
+    store: PaymentStore,
+    now: number,
+    change?: Partial<PaymentQuery>,
+  ): Promise<{ readonly records: readonly PaymentRecord[]; readonly hasMore: boolean }>;
+}
+
+const states: Readonly<Record<string, PaymentState>> = {
+  unknown: 'UNKNOWN',
+  pending: 'PENDING',
+  done: 'DONE',
+  rejected: 'REJECTED',
+};
+
+export const readState = (text: string | undefined): PaymentState | undefined =>
+  Object.hasOwn(states, text?.toLowerCase() ?? '') ? states[text?.toLowerCase() ?? ''] : undefined;
+
+/** How many records are shown, and how many are settled at once, unless `--limit` says otherwise. */
+const usualLimit = 1000;
+
+/** What the options ask for. Errors: CommandError. */
+export function readSearch(values: SearchValues, now: number): Search {
+  const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
+  const limit = readLimit(values.limit);
+  const caller = values.caller === undefined ? null : readCaller(values.caller);
+  if (values.key !== undefined && caller === null)
+    throw new CommandError('--key is looked up together with its caller: give --caller provider/id too.');
+  // A record's id says whose it is.
+  const id =
+    values.key === undefined || caller === null
+      ? undefined
+      : recordId({ caller, subscriptionKey: '' }, values.key);
+  const query: PaymentQuery = {
+    states: wanted.length === 0 ? undefined : wanted,
+    idPrefix: id,
+    trackId: values['track-id'],
+    requestId: values['request-id'],
+    accountId: values.account,
+    since: values.since === undefined ? undefined : readTime('since', values.since, now),
+    until: values.until === undefined ? undefined : readTime('until', values.until, now),
+  };
+  return {
+    states: query.states ?? null,
+    isNarrowed:
+      caller !== null ||
+      Object.entries(query).some(([name, value]) => name !== 'states' && value !== undefined),
+    async run(store, at, change = {}) {
+      const hash = caller === null || id !== undefined ? undefined : hashCaller(store.secret, ...caller);
+      // One more than is wanted says whether there are more.
+      const found = await store.search({ ...query, caller: hash, limit: limit + 1, ...change }, at);
+      return { records: found.slice(0, limit), hasMore: found.length > limit };
+    },
+  };
+}
+
+function readStateOption(text: string): PaymentState {
+  const state = readState(text.trim());
+  if (state === undefined)
+    throw new CommandError(`--state is unknown, pending, done or rejected, not ${text}.`);
+  return state;
+}
+
+function readLimit(text: string | undefined): number {
+  if (text === undefined) return usualLimit;
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
+  throw new CommandError(`--limit is a whole number from 1, not ${text}.`);
+}
+
+/** A provider may be a URL, with slashes of its own. */
+function readCaller(text: string): readonly [provider: string, id: string] {
+  const pair = text.startsWith('[') ? readPair(text) : /^(.+)\/([^/]+)$/s.exec(text)?.slice(1);
+  const [provider, id, ...others] = pair ?? [];
+  if (provider === undefined || id === undefined || others.length > 0)
+    throw new CommandError(`--caller is provider/id, or '["provider","id"]', not ${text}.`);
+  return [provider, id];
+}
+
+function readPair(text: string): string[] | undefined {
+  try {
+    const pair: unknown = JSON.parse(text);
+    return Array.isArray(pair) && pair.every((word) => typeof word === 'string') ? pair : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,152 @@
+import { parseArgs } from 'node:util';
+import { auditEntry } from '../../payments/record.ts';
+import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
+import { parsed, readIdPrefix, sentence } from './arguments.ts';
+import { confirm } from './confirm.ts';
+import { CommandError, type OperatorSubcommand, type OperatorTask } from './context.ts';
+import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
+import { readSearch, readState, type Search, searchHelp, searchOptions } from './search.ts';
+import { writeUnwrittenEnds } from './unwritten.ts';
+
+const options = {
+  ...searchOptions,
+  as: { type: 'string' },
+  by: { type: 'string' },
+  reason: { type: 'string' },
+  yes: { type: 'boolean' },
+  'from-log': { type: 'string' },
+} as const;
+
+export const settle: OperatorSubcommand = {
+  help: `usage: npm run payments -- settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
+       npm run payments -- settle <search> --as done|rejected --by "<name>" --reason "<text>" [--yes]
+       npm run payments -- settle --from-log FILE [--yes]
+
+Says of payments of unknown outcome what the bank did. It changes nothing at the bank and cannot be undone. A search is
+shown first, and settled when you say yes; where nobody can be asked, --yes says it. Each payment that is settled leaves a
+line of the audit log on standard output. Exit code 1: something was not settled, and the message says what.
+
+${searchHelp}  --as STATE           done (the bank executed it), or rejected (it did not, and will not)
+  --by NAME            who says so
+  --reason TEXT        how it is known
+  --from-log FILE      instead: writes the ends that a bankql left in its log because the store was away when it stopped
+
+  npm run payments -- settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
+  npm run payments -- settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
+`,
+  read(args, now) {
+    const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
+    const search = readSearch({ ...values, state: values.state ?? [] }, now);
+    const isSearch = search.isNarrowed || search.states !== null;
+    const [text, ...others] = positionals;
+    if (values['from-log'] !== undefined) {
+      if (text !== undefined || isSearch || values.as !== undefined)
+        throw new CommandError('--from-log stands alone: the log says which payments ended, and how.');
+      return writeUnwrittenEnds(values['from-log'], values.yes === true);
+    }
+    const prefix = readIdPrefix(text ?? '');
+    if (others.length > 0 || (prefix === null) === !isSearch)
+      throw new CommandError(
+        'settle takes one id, or at least its first six digits; or a search such as --account a-1 --since 3h.',
+      );
+    if (text !== undefined && prefix === null)
+      throw new CommandError(`${text} is no id, nor how one begins.`);
+    if (search.states?.some((state) => state !== 'UNKNOWN'))
+      throw new CommandError('Only UNKNOWN payments are settled: leave --state out, or let it be unknown.');
+    const state = readState(values.as);
+    if (state !== 'DONE' && state !== 'REJECTED')
+      throw new CommandError(
+        '--as says what the bank did: done (it executed the payment), or rejected (it did not).',
+      );
+    const by = sentence('by', 'who says so', values.by);
+    const reason = sentence('reason', 'how it is known', values.reason);
+    const verdict = { state, settledBy: `${by}: ${reason} (${new Date(now).toISOString()})` } as const;
+    return prefix === null ? settleFound(search, verdict, values.yes === true) : settleOne(prefix, verdict);
+  },
+};
+
+/** What an operator says of a payment. */
+interface Verdict {
+  readonly state: 'DONE' | 'REJECTED';
+  readonly settledBy: string;
+}
+
+const settleOne =
+  (prefix: string, verdict: Verdict): OperatorTask =>
+  async ({ withStore, now, write }) => {
+    const { record, line } = await withStore(async (store) => {
+      const found = await findUnknown(store, prefix, now);
+      return { record: found, line: await settleRecord(store, found, verdict, now) };
+    });
+    write(`${paymentLines(record)}\nSettled as ${verdict.state} by ${verdict.settledBy}\n${line}`);
+  };
+
+/** All of a search, after one question. What was settled stays settled where a later one fails. */
+const settleFound =
+  (search: Search, verdict: Verdict, isConfirmed: boolean): OperatorTask =>
+  async (context) => {
+    const { withStore, now, write } = context;
+    await withStore(async (store) => {
+      const { records, hasMore } = await search.run(store, now, { states: ['UNKNOWN'] });
+      if (hasMore)
+        throw new CommandError(
+          `More than ${records.length} UNKNOWN payments are found: narrow the search, or give --limit. Nothing was written.`,
+        );
+      if (records.length === 0) throw new CommandError('No UNKNOWN payment is found. Nothing was written.');
+      write(paymentTable(records, now));
+      await confirm(context, `Settle ${countOf(records.length)} as ${verdict.state}?`, isConfirmed);
+      const missed: string[] = [];
+      let settled = 0;
+      for (const record of records) {
+        try {
+          write(await settleRecord(store, record, verdict, now));
+          settled++;
+        } catch (error) {
+          if (!(error instanceof CommandError)) throw error;
+          missed.push(error.message);
+          // The others would wait for the store in vain.
+          if (error.cause instanceof StoreUnavailable) break;
+        }
+      }
+      write(`Settled ${settled} of ${records.length} as ${verdict.state} by ${verdict.settledBy}\n`);
+      if (missed.length > 0) throw new CommandError(missed.join('\n'));
+    });
+  };
+
+const countOf = (payments: number) => (payments === 1 ? 'this payment' : `these ${payments} payments`);
+
+/** Gives its line of the audit log. Errors: CommandError. */
+async function settleRecord(
+  store: PaymentStore,
+  record: PaymentRecord,
+  { state, settledBy }: Verdict,
+  now: number,
+): Promise<string> {
+  const settled = await store.settle(record.id, state, settledBy, now).catch((error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw new CommandError(`${error.message} Whether ${record.id} was settled is not known: show it.`, {
+      cause: error,
+    });
+  });
+  if (!settled)
+    throw new CommandError(`${record.id} was settled or answered meanwhile; nothing was written to it.`);
+  const entry = { ...auditEntry({ ...record, updatedAt: now }, state), settledBy };
+  return jsonLine({ level: 30, time: now, audit: 'payment', ...entry, msg: 'payment settled' });
+}
+
+/** The one UNKNOWN payment whose id begins so. Errors: CommandError. */
+async function findUnknown(store: PaymentStore, prefix: string, now: number): Promise<PaymentRecord> {
+  const [record, ...others] = await store.search({ states: ['UNKNOWN'], idPrefix: prefix }, now);
+  if (others.length > 0) {
+    throw new CommandError(
+      `${others.length + 1} UNKNOWN payments begin with ${prefix}: give more of the id. Nothing was written.`,
+    );
+  }
+  if (record !== undefined) return record;
+  const [found] = await store.search({ idPrefix: prefix, limit: 1 }, now);
+  if (found !== undefined)
+    throw new CommandError(
+      `${found.id} is ${found.state}: only an UNKNOWN payment is settled. Nothing was written.`,
+    );
+  throw new CommandError(`No payment begins with ${prefix}. Nothing was written.`);
+}

@@ -1,0 +1,152 @@
+import { parseArgs } from 'node:util';
+import {
+  backupStore,
+  type RestorePlan,
+  restoreStore,
+  type StoreContents,
+} from '../../payments/stores/sqlite/backup.ts';
+import { expectNone, parsed, sentence } from './arguments.ts';
+import { confirm } from './confirm.ts';
+import { CommandError, type OperatorContext, type OperatorSubcommand } from './context.ts';
+import { isoTime, paymentTable } from './payment-table.ts';
+
+export const backup: OperatorSubcommand = {
+  help: `usage: npm run payments -- backup FILE
+
+Copies the records of a SQLite store to FILE while bankql serves, and verifies the copy. An existing file is not replaced.
+A plain copy of the file misses what is in its write-ahead log.
+
+  npm run payments -- backup /var/backups/bankql-2026-01-15.db
+`,
+  read(args) {
+    const { positionals } = parsed(() => parseArgs({ args, options: {}, allowPositionals: true }));
+    const file = oneFile('backup', positionals);
+    return async ({ state, write }) => {
+      const held = await toldWhy(backupStore(sqlitePath(state.url), file));
+      write(`Backed up ${describe(held)} to ${file}.\n`);
+    };
+  },
+};
+
+export const restore: OperatorSubcommand = {
+  help: `usage: npm run payments -- restore FILE --by "<name>" [--yes]
+
+Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
+begun after the backup: whoever sends one of them again pays again. The replaced file stays beside it.
+
+  --by NAME            who decided it
+  --yes                do not ask
+
+  npm run payments -- restore /var/backups/bankql-2026-01-15.db --by "Ada"
+`,
+  read(args) {
+    const { values, positionals } = parsed(() =>
+      parseArgs({
+        args,
+        options: { by: { type: 'string' }, yes: { type: 'boolean' } },
+        allowPositionals: true,
+      }),
+    );
+    const file = oneFile('restore', positionals);
+    const by = sentence('by', 'who decided it', values.by);
+    return async (context) => {
+      const { state, now, write } = context;
+      const restored = await toldWhy(
+        restoreStore(file, sqlitePath(state.url), {
+          by,
+          now,
+          witness: state.witness,
+          async confirm(plan) {
+            write(describePlan(plan, now));
+            await confirm(context, 'Restore it?', values.yes === true);
+            return true;
+          },
+        }),
+      );
+      if (restored === null) throw new CommandError('Nothing was changed.');
+      const replaced = restored.replaced === null ? '' : ` What it replaced is ${restored.replaced}.`;
+      write(`Restored ${describe(restored.backup)}.${replaced}\n`);
+    };
+  },
+};
+
+export const acceptLoss: OperatorSubcommand = {
+  help: `usage: npm run payments -- accept-loss --by "<name>" --reason "<text>" [--yes]
+
+Lets payments go on in a store that holds fewer records than were written to it. A lost payment whose client sends it again
+is then paid again: restore a backup where there is one, and tell clients.
+
+  --by NAME            who decided it
+  --reason TEXT        why it is right
+  --yes                do not ask
+
+  npm run payments -- accept-loss --by "Ada" --reason "disk lost, no backup, clients were told"
+`,
+  read(args) {
+    const { values, positionals } = parsed(() =>
+      parseArgs({
+        args,
+        options: { by: { type: 'string' }, reason: { type: 'string' }, yes: { type: 'boolean' } },
+        allowPositionals: true,
+      }),
+    );
+    expectNone('accept-loss', positionals);
+    const by = sentence('by', 'who decided it', values.by);
+    const reason = sentence('reason', 'why it is right', values.reason);
+    return async (context) => {
+      const { withStore, now, write } = context;
+      await withStore(async (store) => {
+        if (store.loss === null) throw new CommandError('The store misses no records. Nothing was written.');
+        write(`${store.loss}\n`);
+        await confirm(context, 'Let payments go on without them?', values.yes === true);
+        await store.acceptLoss(`${by}: ${reason}`, now);
+      });
+      write(`Payments go on, by ${by}: ${reason}\n`);
+    };
+  },
+};
+
+function oneFile(command: string, words: readonly string[]): string {
+  const [file, ...others] = words;
+  if (file === undefined || others.length > 0) throw new CommandError(`${command} takes one file.`);
+  return file;
+}
+
+/** Errors: CommandError for a store that is no SQLite file. */
+function sqlitePath(url: OperatorContext['state']['url']): string {
+  const path = /^sqlite:(?!\/\/|:)(.+)$/s.exec(url)?.[1];
+  if (path !== undefined) return path;
+  throw new CommandError(
+    'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. Redis has its own tools: its append-only file and replicas.',
+  );
+}
+
+/** What the store's files fail with says what to do; it is no fault of the command's. */
+async function toldWhy<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const describe = ({ records, newestAt }: StoreContents) =>
+  `${records} ${records === 1 ? 'payment' : 'payments'}${newestAt === null ? '' : `, the newest of ${isoTime(newestAt)}`}`;
+
+function describePlan({ backup: held, missing, unnamed, unreadable }: RestorePlan, now: number): string {
+  const lines = [`The backup holds ${describe(held)}.\n`];
+  if (unreadable !== null)
+    lines.push(
+      `The file that it replaces cannot be read, so that what it held has no names: ${unreadable}\n`,
+    );
+  if (missing.length > 0)
+    lines.push(
+      `These ${missing.length} began after the backup; whoever sends one again pays again:\n`,
+      paymentTable(missing, now, { withState: true }),
+    );
+  if (unnamed > 0)
+    lines.push(`As the high-water mark says, ${unnamed} more began after it, without names.\n`);
+  if (missing.length === 0 && unnamed === 0 && unreadable === null) lines.push('It misses none.\n');
+  return lines.join('');
+}

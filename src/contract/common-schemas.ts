@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { jsonNumber } from './exact-json.ts';
+
+/**
+ * The vocabulary of the bank's JSON: what several resources share.
+ *
+ * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the
+ * specification does not mark as required, and may hold fields that the contract does not know. A request
+ * body holds exactly what the contract allows, and never a null.
+ * Source: "Shared structures" of the specification.
+ */
+
+/**
+ * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
+ * `amount` of an answer into one, and every one of a request body back into a JSON number).
+ */
+export const decimal = z
+  .string()
+  .regex(jsonNumber, 'not a decimal number')
+  .refine(isWritable, 'a number of more than a thousand digits');
+
+/** Whether a value is a decimal, without the words why not. */
+export const isDecimal = (value: unknown): boolean =>
+  typeof value === 'string' && jsonNumber.test(value) && isWritable(value);
+
+/** More digits than any amount needs; a bound all the same, for 1e999999999 is a number too. */
+const maxDecimalLength = 1000;
+
+function isWritable(number: string): boolean {
+  const exponent = Number(/[eE](.*)$/.exec(number)?.[1] ?? 0);
+  return number.length <= maxDecimalLength && Math.abs(exponent) <= maxDecimalLength;
+}
+
+export const text = z.string();
+export const texts = z.array(z.string());
+
+/** A field of an answer that the bank may leave out; it may write null instead. */
+export const optional = <T extends z.ZodType>(shape: T) => shape.nullish();
+
+export const money = z.object({ currency: optional(text), amount: optional(decimal) });
+export const moneyBody = z.strictObject({ currency: text.optional(), amount: decimal.optional() });
+
+/** Money whose amount is required: `value` and `new_balance` of a transaction's details. */
+export const amount = z.object({ currency: optional(text), amount: decimal });
+export const amountBody = z.strictObject({ currency: text.optional(), amount: decimal });
+
+export const keyValue = z.object({ key: text, string: optional(text) });
+export const keyValueBody = z.strictObject({ key: text, string: text.optional() });
+
+export const nameBox = z.object({ name: text });
+export const nameBoxBody = z.strictObject({ name: text });
+
+export const accountRef = z.object({ account_id: optional(text), bank_id: optional(text) });
+export const accountRefBody = z.strictObject({ account_id: text.optional(), bank_id: text.optional() });
+
+export type Money = z.infer<typeof money>;
+export type KeyValue = z.infer<typeof keyValue>;
+export type NameBox = z.infer<typeof nameBox>;
+export type AccountRef = z.infer<typeof accountRef>;
+export type MoneyBody = z.infer<typeof moneyBody>;
+export type AmountBody = z.infer<typeof amountBody>;
+export type AccountRefBody = z.infer<typeof accountRefBody>;

@@ -1,0 +1,68 @@
+import type { Credentials } from '../bank/credentials.ts';
+import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
+import type { Operation } from '../contract/operation.ts';
+import { operations } from '../contract/operations.ts';
+import { credentialOptions, type DoctorIds, type IdOption } from './options.ts';
+
+/** An operation that changes nothing: the doctor has no way to call another. */
+type ReadOperation = Operation & { readonly kind: 'read' };
+
+/** One call that the doctor makes. */
+export interface Check {
+  readonly operation: ReadOperation;
+  /** The request line, with the names of its ids. */
+  readonly request: string;
+  /**
+   * The call, ready to leave; or the options without which it cannot be made.
+   * Errors: BankqlError BAD_USER_INPUT (an id).
+   */
+  prepare(prefix: string, ids: DoctorIds, credentials: Credentials): PreparedCall | readonly string[];
+}
+
+function check<T extends ReadOperation>(
+  operation: T,
+  input: (id: (option: IdOption) => string) => Omit<CallInput<T>, 'credentials'>,
+): Check {
+  const fixed = new Map<string, string>(Object.entries(input(() => '').ids));
+  return {
+    operation,
+    request: `${operation.method} ${operation.path.replaceAll(/\{(\w+)\}/g, (name, key) => fixed.get(key) || name)}`,
+    prepare(prefix, ids, credentials) {
+      const missing: string[] = [];
+      const content = input((option) => {
+        const id = ids[option];
+        if (id === undefined) missing.push(`--${option}`);
+        return id ?? '';
+      });
+      if (operation.auth === 'required') {
+        for (const option of ['auth-provider', 'auth-id'] as const) {
+          if (credentials[credentialOptions[option].credential] === null) missing.push(`--${option}`);
+        }
+      }
+      return missing.length > 0 ? missing : prepareCall(prefix, operation, { ...content, credentials });
+    },
+  };
+}
+
+type Id = (option: IdOption) => string;
+const inBank = (id: Id) => ({ BANK_ID: id('bank-id') });
+const inView = (id: Id) => ({ ...inBank(id), ACCOUNT_ID: id('account'), VIEW_ID: id('view') });
+
+/** A call of each read operation, the POST queries included; of the account list, one for each scope. */
+export const checks: readonly Check[] = [
+  check(operations.getBranches, (id) => ({ ids: inBank(id) })),
+  check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
+  check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
+  check(operations.postProducts, (id) => ({ ids: inBank(id), body: { id: id('product') } })),
+  check(operations.postMetadata, (id) => ({ ids: {}, body: { id: id('metadata') } })),
+  check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), CUSTOMER_ID: id('customer') } })),
+  check(operations.getMessagesOwner, (id) => ({ ids: inBank(id) })),
+  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope: 'views' } })),
+  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope: 'permissions' } })),
+  check(operations.getOtherAccounts, (id) => ({ ids: inView(id) })),
+  check(operations.postOtherAccounts, (id) => ({ ids: inView(id), body: { IBAN: id('iban') } })),
+  check(operations.getTransaction, (id) => ({
+    ids: { ...inView(id), TRANSACTION_ID: id('transaction') },
+  })),
+  check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
+];

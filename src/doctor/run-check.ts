@@ -1,0 +1,93 @@
+import { bankText } from '../bank/error-mapping.ts';
+import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
+import type { Transport } from '../bank/http/transport.ts';
+import { type PreparedCall, toHttpRequest } from '../bank/request.ts';
+import { diffWithContract } from './contract-diff.ts';
+
+/** What the doctor found out about one call. */
+export interface CheckResult {
+  readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
+  /** The bank's status; null where no answer came. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+  /** In a few words. */
+  readonly verdict: string;
+  /** One line for each difference from the contract. */
+  readonly differences: readonly string[];
+}
+
+/** The most differences of one sort that are shown: unknown fields have no end. */
+const maxListLength = 20;
+
+/** Makes one call, once, and judges what comes of it. Nothing that it says holds a credential. */
+export async function runCheck(
+  transport: Transport,
+  call: PreparedCall,
+  timeoutMs: number,
+): Promise<CheckResult> {
+  const started = performance.now();
+  const response = await transport.send(toHttpRequest(call), {
+    caller: '',
+    operation: call.operation.id,
+    identity: '',
+    timeoutMs,
+  });
+  const milliseconds = Math.round(performance.now() - started);
+  const finding =
+    response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response);
+  const secrets = secretsOf(call);
+  return {
+    status: response instanceof TransportFailure ? null : response.status,
+    milliseconds,
+    ...finding,
+    differences: finding.differences.map((line) => plain(line, secrets)),
+  };
+}
+
+type Finding = Pick<CheckResult, 'outcome' | 'verdict' | 'differences'>;
+
+function evaluateFailure({ message, cause }: TransportFailure): Finding {
+  // Where several addresses were tried, undici's error has a code and no message.
+  const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
+  const why = said ? ` (${said})` : '';
+  return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
+}
+
+function evaluateResponse(call: PreparedCall, response: HttpResponse): Finding {
+  if (response.status < 200 || response.status > 299) {
+    const said = bankText(response, secretsOf(call)) || 'it does not say why';
+    const why = response.status < 400 ? 'a redirect, which is not followed' : said;
+    return { outcome: 'refused', verdict: `refused by the bank: ${why}`, differences: [] };
+  }
+  const { contract, drift, unknown } = diffWithContract(call, response);
+  const differences = [
+    ...listDifferences('contract', contract),
+    ...listDifferences('drift', drift),
+    ...listDifferences('unknown', unknown),
+  ];
+  const verdict = [...summarise('contract', contract), ...summarise('drift', drift)].join(', ') || 'ok';
+  if (contract.length > 0) return { outcome: 'contract', verdict, differences };
+  return { outcome: drift.length > 0 ? 'drift' : 'ok', verdict, differences };
+}
+
+const summarise = (sort: string, found: readonly string[]): string[] =>
+  found.length === 0 ? [] : [`${sort}: ${found.length} ${found.length === 1 ? 'place' : 'places'}`];
+
+function listDifferences(sort: string, found: readonly string[]): string[] {
+  const shown = found.slice(0, maxListLength).map((text) => `${sort.padEnd(9)} ${text}`);
+  const rest = found.length - shown.length;
+  return rest === 0 ? shown : [...shown, `${sort.padEnd(9)} … and ${rest} more`];
+}
+
+/** All of a caller's credentials, the short ones too: here a blotted word does no harm. */
+const secretsOf = ({ credentials }: PreparedCall): string[] =>
+  Object.values(credentials).filter((value): value is string => typeof value === 'string' && value !== '');
+
+/** A line for a terminal: the names of unknown fields are the bank's to choose. */
+function plain(line: string, secrets: readonly string[]): string {
+  let text = line;
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
+    text = text.replaceAll(secret, '[redacted]');
+  }
+  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
+}

@@ -1,0 +1,144 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  getOperationAST,
+  getVariableValues,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import { fragmentsOf } from '../executor/selection.ts';
+import type { OperationLimits } from '../schema/bank-session.ts';
+import type { Defaults } from '../schema/context.ts';
+import { schema } from '../schema/schema.ts';
+import { createCallLimit } from './call-limit.ts';
+import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
+import { measureOperations } from './document-size.ts';
+import { truncate } from './mask-error.ts';
+import { createNodeIdCheck } from './node-id-limit.ts';
+import type { PersistedDocuments } from './persisted-manifest.ts';
+import { RequestError } from './request-error.ts';
+
+export interface DocumentCacheOptions extends DocumentRules {
+  readonly defaults: Defaults;
+  readonly limits: OperationLimits;
+  /** Documents that are kept for good; null for none. */
+  readonly persisted: PersistedDocuments | null;
+  /** See prepareOperation; false where left out. */
+  readonly isInterpreted?: boolean;
+}
+
+/** An operation of a document that has been checked. */
+export interface ExecutableOperation extends PreparedOperation {
+  readonly kind: OperationDefinitionNode['operation'];
+  /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
+  variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'];
+  /** Errors: LIMIT_EXCEEDED, see node-id-limit.ts. */
+  checkNodeIds(variables: GraphQLResolveInfo['variableValues']): void;
+  /** Errors: LIMIT_EXCEEDED, see call-limit.ts. */
+  checkCallLimit(variables: GraphQLResolveInfo['variableValues']): void;
+}
+
+/** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */
+type FindOperation = (name: string | null) => ExecutableOperation;
+
+/** A document that was asked for. */
+interface CachedDocument {
+  /** Its operations, or why it is refused. */
+  readonly found: FindOperation | GraphQLError;
+  /** How many fields its operations have with their fragments put in: what a plan holds. */
+  readonly fields: number;
+}
+
+/** How much memory kept documents may take, about. */
+const cacheBytes = 64 * 1024 * 1024;
+/** What a document takes parsed, for each character of its text, and what a field of a plan takes. */
+const characterBytes = 200;
+const fieldBytes = 1200;
+
+/**
+ * Documents by their text, each parsed, checked and prepared once. Those that are refused are kept as well: the same
+ * text is refused again in no time. Bounded by the memory that they take with their plans, whatever their fragments
+ * multiply to.
+ */
+export function createDocumentCache({ persisted, ...options }: DocumentCacheOptions) {
+  const check = createDocumentCheck(options);
+  const cache = new LRUCache<string, CachedDocument>({
+    maxSize: cacheBytes,
+    sizeCalculation: ({ fields }, text) =>
+      characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
+  });
+  const pinned = new Map<string, FindOperation>();
+  for (const [text, document] of persisted?.parsed ?? []) pinned.set(text, prepare(document, options));
+
+  const make = (text: string): CachedDocument => {
+    try {
+      const document = check(text);
+      const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
+      return { found: prepare(document, options), fields };
+    } catch (error) {
+      if (error instanceof GraphQLError) return { found: error, fields: 0 };
+      throw error;
+    }
+  };
+
+  /** The operations of a document. Errors: GraphQLError, see document-rules.ts. */
+  return (text: string): FindOperation => {
+    const forGood = pinned.get(text);
+    if (forGood !== undefined) return forGood;
+    let known = cache.get(text);
+    if (known === undefined) {
+      known = make(text);
+      cache.set(text, known);
+    }
+    const { found } = known;
+    if (found instanceof GraphQLError) throw found;
+    return found;
+  };
+}
+
+function prepare(document: DocumentNode, options: Omit<DocumentCacheOptions, 'persisted'>): FindOperation {
+  const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
+  return (name) => {
+    const node = getOperationAST(document, name);
+    if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
+    let operation = operations.get(node);
+    if (operation === undefined) {
+      operation = prepareOne(document, node, options);
+      operations.set(node, operation);
+    }
+    return operation;
+  };
+}
+
+const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });
+
+function prepareOne(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentCacheOptions, 'persisted'>,
+): ExecutableOperation {
+  const hideSuggestions = !introspection;
+  const definitions = operation.variableDefinitions ?? [];
+  const fragments = fragmentsOf(document);
+  return {
+    ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
+    kind: operation.operation,
+    checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
+    checkCallLimit: createCallLimit({ schema, operation, fragments, defaults, limits }),
+    variablesOf(raw) {
+      if (definitions.length === 0) return noVariables;
+      // graphql would list up to 50 errors, each of which repeats the whole value.
+      const { errors, variableValues } = getVariableValues(schema, definitions, raw, {
+        maxErrors: 1,
+        hideSuggestions,
+      });
+      if (variableValues !== undefined) return variableValues;
+      const [wrong] = errors;
+      throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {
+        nodes: wrong?.nodes,
+      });
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
+import { AnswerLimitError } from './answer-budget.ts';
+import type { FieldPlan } from './compile.ts';
+import type { Complete, FieldDetails } from './complete.ts';
+import { type Execution, ignoreRejections } from './execution.ts';
+import { locateError } from './locate-error.ts';
+import { PendingValue } from './pending-value.ts';
+import type { PreparedSelection } from './selection.ts';
+
+/**
+ * A place in the answer: of a field, or of an entry of a list. It is what a resolver is told besides its arguments, where
+ * an error says that it happened, and what stands for a value that is on its way.
+ */
+export class PendingField
+  extends PendingValue
+  implements GraphQLResolveInfo, ResponsePath, PreparedSelection
+{
+  /** The object or list that it is a member of. */
+  readonly parent: PendingValue;
+  readonly details: FieldDetails;
+  readonly key: string | number;
+  /** Null stands here for an error: what fails below is no part of the answer any more. */
+  #isNulled = false;
+
+  constructor(execution: Execution, parent: PendingValue, details: FieldDetails, key: string | number) {
+    super(execution);
+    this.parent = parent;
+    this.details = details;
+    this.key = key;
+  }
+
+  /** Completes what a promise gives, when it comes. */
+  awaitValue(promise: PromiseLike<unknown>, complete: Complete): this {
+    Promise.resolve(promise).then(
+      (value) => this.#completeValue(value, complete),
+      (error) => this.handleLateError(error),
+    );
+    return this;
+  }
+
+  #completeValue(value: unknown, complete: Complete): void {
+    const { isOver, turns } = this.execution;
+    if (isOver) {
+      ignoreRejections([value]);
+      return;
+    }
+    if (turns.isSpent) {
+      turns.defer(() => this.#completeValue(value, complete));
+      return;
+    }
+    let completed: unknown;
+    try {
+      completed = complete(value, this);
+      if (typeof completed === 'string') this.execution.budget.spendBytes(completed.length);
+    } catch (error) {
+      this.handleLateError(error);
+      return;
+    }
+    this.parent.setMember(this.key, completed);
+  }
+
+  protected onCompleted(): void {
+    this.parent.memberCompleted();
+  }
+
+  /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
+  handleFieldError(raw: unknown): null {
+    if (raw instanceof AnswerLimitError) throw raw;
+    const error = this.#locate(raw);
+    if (this.details.isNonNull) throw error;
+    this.#record(error);
+    return null;
+  }
+
+  /** The same, where what is above has been begun. */
+  protected handleLateError(raw: unknown): void {
+    if (this.execution.isOver) return;
+    try {
+      if (raw instanceof AnswerLimitError) throw raw;
+      const error = this.#locate(raw);
+      if (this.details.isNonNull) {
+        this.parent.propagateError(error);
+      } else {
+        this.#record(error);
+        this.parent.setMember(this.key, null);
+      }
+    } catch (error) {
+      if (!(error instanceof AnswerLimitError)) throw error;
+      this.execution.stop(error);
+    }
+  }
+
+  /** The error with its place; as it is where it will not be shown, since a path costs more than the rest of a failure. */
+  #locate(raw: unknown): unknown {
+    if (!this.execution.budget.showsErrors) return raw;
+    const keys: (string | number)[] = [];
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.prev)
+      keys.push(pending.key);
+    return locateError(raw, this.details.nodes, keys.reverse());
+  }
+
+  #record(error: unknown): void {
+    if (this.execution.isOver) return;
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.prev)
+      if (pending.#isNulled) return;
+    this.#isNulled = true;
+    this.execution.record(error);
+  }
+
+  /** What the field's resolver is told: that of the list, where this is an entry. */
+  get info(): GraphQLResolveInfo {
+    let pending: PendingField = this;
+    while (pending.typename === undefined && pending.prev !== undefined) pending = pending.prev;
+    return pending;
+  }
+  fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
+    return this.details.fieldsOf(type);
+  }
+  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+    return this.execution.argumentsOf(field);
+  }
+  subselection(field: FieldPlan): PendingField {
+    return new PendingField(this.execution, this, field, field.name);
+  }
+  get path(): ResponsePath {
+    return this;
+  }
+  get prev(): PendingField | undefined {
+    return this.parent instanceof PendingField ? this.parent : undefined;
+  }
+  get typename() {
+    return this.details.typename;
+  }
+  get fieldName() {
+    return this.details.field.name;
+  }
+  get fieldNodes() {
+    return this.details.nodes;
+  }
+  get returnType() {
+    return this.details.field.type;
+  }
+  get parentType() {
+    return this.details.parentType;
+  }
+  get schema() {
+    return this.execution.plan.schema;
+  }
+  get fragments() {
+    return this.execution.plan.fragments;
+  }
+  get operation() {
+    return this.execution.plan.operation;
+  }
+  get variableValues() {
+    return this.execution.variableValues;
+  }
+  get prepared(): this {
+    return this;
+  }
+  get rootValue() {
+    return undefined;
+  }
+  getAbortSignal() {
+    return undefined;
+  }
+  getAsyncHelpers() {
+    return {
+      promiseAll: <T>(values: readonly (PromiseLike<T> | T)[]) => Promise.all(values),
+      track: ignoreRejections,
+    };
+  }
+}

@@ -1,0 +1,118 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { Credentials } from '../bank/credentials.ts';
+import type { PreparedCall } from '../bank/request.ts';
+import { BankqlError } from '../errors.ts';
+import type { PaymentDetails } from './payment-details.ts';
+import { openKey, sealKey } from './sealed-key.ts';
+import type { PaymentRecord, PaymentState } from './store.ts';
+
+/** Who shows which keys: what a payment is looked up by, and what has to be the same for it to be shown. */
+export interface Payer {
+  /** Auth-Provider-Name and Auth-ID. */
+  readonly caller: readonly [provider: string, id: string];
+  readonly subscriptionKey: string;
+}
+
+/** Errors: MISSING_CREDENTIALS. */
+export function payerOf({ authProviderName, authId, subscriptionKey }: Credentials): Payer {
+  if (authProviderName === null || authId === null || subscriptionKey === null) {
+    throw new BankqlError(
+      'MISSING_CREDENTIALS',
+      'A payment belongs to a caller: it needs the request headers Ocp-Apim-Subscription-Key, Auth-Provider-Name and Auth-ID.',
+    );
+  }
+  return { caller: [authProviderName, authId], subscriptionKey };
+}
+
+/** Where a payer's payment with this key is kept. */
+export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
+  hash([...caller, idempotencyKey]);
+
+/** Whether a record was made with this payer's subscription key. */
+export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: PaymentRecord): boolean =>
+  fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
+
+/**
+ * What stands for a caller in records and logs. Auth-IDs can be guessed: who does not hold the store's secret cannot
+ * find out by trying whose payment it is.
+ * Shape: HMAC-SHA-256 in hex, under the store's secret, of the SHA-256 in hex that records held before stores had one.
+ */
+export const hashCaller = (secret: string, provider: string, id: string): string =>
+  createHmac('sha256', secret)
+    .update(hash([provider, id]))
+    .digest('hex');
+
+/** The idempotency key of a payer's record; null where it is from before records held it. */
+export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
+  sealedKey === null ? null : openKey(payer, id, sealedKey);
+
+/** Two prints: of the subscription key, salted with the record's id, and of all that goes over the wire. */
+const keyFingerprint = (id: string, subscriptionKey: string) => hash([id, subscriptionKey]);
+
+/** A payment that is about to be sent, and what the record says of where it comes from. */
+export interface Described {
+  readonly call: PreparedCall;
+  readonly payer: Payer;
+  readonly idempotencyKey: string;
+  readonly details: PaymentDetails;
+  /** The store's: see hashCaller. */
+  readonly secret: string;
+  readonly requestId: string | null;
+  readonly replica: string | null;
+}
+
+/** The record of a payment that is about to be sent. */
+export function pendingRecord(described: Described, now: number, leaseMs: number): PaymentRecord {
+  const { call, payer, idempotencyKey, details, secret, requestId, replica } = described;
+  const { operation, request, trackId } = call;
+  if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
+  const id = recordId(payer, idempotencyKey);
+  const requestFingerprint = hash([operation.id, request.method, request.path, request.body]);
+  return {
+    ...details,
+    id,
+    caller: hashCaller(secret, ...payer.caller),
+    fingerprint: `${keyFingerprint(id, payer.subscriptionKey)}.${requestFingerprint}`,
+    state: 'PENDING',
+    operation: operation.id,
+    trackId,
+    createdAt: now,
+    updatedAt: now,
+    leaseUntil: now + leaseMs,
+    answer: null,
+    code: null,
+    status: null,
+    message: null,
+    settledBy: null,
+    bankText: null,
+    requestId,
+    replica,
+    sealedKey: sealKey(payer, id, idempotencyKey),
+    history: [],
+  };
+}
+
+/**
+ * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
+ * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
+ * because the bank did not accept the caller's credentials (401). Holds no credential and no idempotency key.
+ */
+export type AuditEntry = Omit<
+  PaymentRecord,
+  'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'sealedKey' | 'settledBy' | 'state'
+> & {
+  readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
+  /** Where it repeats an end that the store could not take, with all that is needed to write it: see unwritten-end.ts. */
+  readonly event?: 'unwritten-end';
+  readonly answer?: string | null;
+  readonly message?: string | null;
+};
+
+export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
+  const { answer, fingerprint, history, leaseUntil, message, sealedKey, settledBy, ...entry } = record;
+  return { ...entry, state };
+}
+
+/** SHA-256 of the values, told apart from each other by JSON. */
+const hash = (values: readonly (string | null)[]) =>
+  createHash('sha256').update(JSON.stringify(values)).digest('hex');

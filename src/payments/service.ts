@@ -1,0 +1,271 @@
+import type { BankClient } from '../bank/client.ts';
+import { type Credentials, secretsOf } from '../bank/credentials.ts';
+import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/error-mapping.ts';
+import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
+import type { PreparedCall } from '../bank/request.ts';
+import { BankqlError } from '../errors.ts';
+import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
+import { createEndWriter } from './end-writer.ts';
+import type { PaymentIntent, PaymentOperation, PaymentResult } from './payment.ts';
+import { paymentDetails } from './payment-details.ts';
+import {
+  neverSent,
+  notLogged,
+  outcomeUnknown,
+  recordNotRead,
+  recordsNotKept,
+  recordsNotRead,
+  statedFailure,
+  validateIdempotencyKey,
+  withStoreErrors,
+} from './payment-errors.ts';
+import { createPaymentSearch, type OwnPayment, type OwnPaymentsQuery } from './payment-search.ts';
+import { readStoredAnswer } from './readable-answer.ts';
+import { type AuditEntry, auditEntry, belongsTo, payerOf, pendingRecord, recordId } from './record.ts';
+import { replay } from './replay.ts';
+import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+import { unwrittenEndEntry } from './unwritten-end.ts';
+
+export { validateIdempotencyKey } from './payment-errors.ts';
+
+export interface PaymentServiceOptions {
+  readonly bank: BankClient;
+  readonly store: PaymentStore;
+  /** How long a PENDING record is believed to be under way; longer than a payment's deadline. */
+  readonly leaseMs: number;
+  readonly now?: () => number;
+  /** Is told of every change of a payment's state. Where it throws before anything is sent, nothing is. */
+  readonly audit?: (entry: AuditEntry) => void;
+  /** The X-Request-Id of the request under way; null where there is none. */
+  readonly requestId?: () => string | null;
+  /** This process as records name it, such as its host and process id. */
+  readonly replica?: string | null;
+  /** The statuses with which the bank refuses a payment; see classify-response.ts. */
+  readonly rejectedStatuses?: ReadonlySet<number> | undefined;
+}
+
+export interface PaymentService {
+  /**
+   * Sends a payment, at most once for the caller and the key, and runs to its end whatever becomes of the client.
+   * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
+   *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
+   *         request sent nothing but an earlier one may have, with `idempotencyKey` and `parseRetryAfter`; what the bank
+   *         refused it with, also when it is asked for again (UNAUTHENTICATED is not kept); BANK_UNAVAILABLE or
+   *         BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again; OUTCOME_UNKNOWN
+   *         otherwise, with `trackId` and `idempotencyKey`.
+   */
+  pay<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<PaymentResult<T>>;
+  /**
+   * Whether there is a record of the caller and the key, so that `pay` would send nothing.
+   * Errors: those of `pay` before anything is sent.
+   */
+  isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
+  /**
+   * What the record of a caller's payment says; null where there is none. Sends nothing.
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   */
+  find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
+  /**
+   * A caller's payments with the same subscription key, newest first. Sends nothing.
+   * Errors: MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   */
+  search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
+  /** How many payments' ends are known to this process alone, because the store could not be told. */
+  unwrittenEnds(): number;
+  /**
+   * Resolves when no payment is under way, and what the store could not be told is in the log: until then the process must
+   * not end.
+   */
+  idle(): Promise<void>;
+}
+
+/** Beyond so many ends that the store could not be told, no payment begins: they are held in memory. */
+const maxUnwrittenEnds = 1000;
+/** How long the end of the process waits for a store that is away. */
+const drainMs = 2000;
+
+export function createPaymentService(options: PaymentServiceOptions): PaymentService {
+  const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
+  const { rejectedStatuses = defaultRejectedStatuses } = options;
+  const underWay = new Set<Promise<unknown>>();
+  const ends = createEndWriter(store);
+  const search = createPaymentSearch(store, ends, now);
+
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+    return tracked;
+  };
+
+  /** Errors: as `pay`, before anything is sent. */
+  function prepare<T extends PaymentOperation>(operation: T, { input, idempotencyKey }: PaymentIntent<T>) {
+    validateIdempotencyKey(idempotencyKey);
+    const call = bank.prepare(operation, input);
+    const record = pendingRecord(
+      {
+        call,
+        payer: payerOf(input.credentials),
+        idempotencyKey,
+        details: paymentDetails(input),
+        secret: store.secret,
+        requestId: requestId(),
+        replica,
+      },
+      now(),
+      leaseMs,
+    );
+    return { call, record };
+  }
+
+  /** What is kept with this id; this process may know more than the store. Errors: StoreUnavailable. */
+  const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
+
+  /** Stores a payment before it is sent; the one that was there already, if any. Errors: StoreUnavailable. */
+  async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
+    const known = await ends.find(record.id);
+    if (known !== null) return known;
+    if (ends.unwritten >= maxUnwrittenEnds)
+      throw new StoreUnavailable(`The payment store has not taken the ends of ${ends.unwritten} payments.`);
+    return store.begin(record, now());
+  }
+
+  /** What was sent is recorded whatever becomes of the log. */
+  function auditQuietly(entry: AuditEntry): void {
+    try {
+      audit?.(entry);
+    } catch {
+      // A full disk must not turn a payment's end into an unknown one.
+    }
+  }
+
+  const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<void> => {
+    const at = now();
+    auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
+    return ends.write(record, { id: record.id, trackId: record.trackId, outcome, at });
+  };
+
+  /** Makes the key free again. */
+  const release = (record: PaymentRecord): Promise<void> =>
+    ends.write(record, { id: record.id, trackId: record.trackId, outcome: null, at: now() });
+
+  /** No line, no payment. Errors: STATE_UNAVAILABLE, where the line cannot be written; the key is free again. */
+  async function auditBeginning(record: PaymentRecord, idempotencyKey: string): Promise<void> {
+    try {
+      audit?.(auditEntry(record, 'PENDING'));
+    } catch (cause) {
+      await release(record);
+      throw notLogged(idempotencyKey, cause);
+    }
+  }
+
+  /**
+   * This process slept for so long that others may take it for dead. Who asked meanwhile was told that the payment may
+   * have been sent, and may have paid in another way: it is not sent any more.
+   */
+  async function leaseExpired(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
+    const { id, trackId, operation } = record;
+    const nobodyAsked = await withStoreErrors(recordsNotKept(idempotencyKey), () =>
+      store.release(id, trackId),
+    );
+    if (!nobodyAsked) return outcomeUnknown(record, idempotencyKey, null);
+    auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+    return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+      operation,
+      trackId,
+      idempotencyKey,
+    });
+  }
+
+  /** Sends a payment that was begun. Errors: what it ended with where no answer came. */
+  async function send(
+    call: PreparedCall,
+    record: PaymentRecord,
+    idempotencyKey: string,
+  ): Promise<HttpResponse> {
+    try {
+      return await bank.send(call);
+    } catch (error) {
+      if (!(error instanceof TransportFailure)) throw error;
+      if (!error.sent) {
+        auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+        await release(record);
+        throw neverSent(mapTransportFailure(call, error), idempotencyKey);
+      }
+      const unknown = outcomeUnknown(record, idempotencyKey, null);
+      const { code, message } = unknown;
+      await finish(record, { state: 'UNKNOWN', answer: null, code, status: null, message, bankText: null });
+      throw unknown;
+    }
+  }
+
+  async function pay<T extends PaymentOperation>(
+    operation: T,
+    intent: PaymentIntent<T>,
+  ): Promise<PaymentResult<T>> {
+    const { idempotencyKey, input } = intent;
+    const { call, record } = prepare(operation, intent);
+    const { trackId } = record;
+    const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
+    if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
+    await auditBeginning(record, idempotencyKey);
+    if (now() >= record.leaseUntil) throw await leaseExpired(record, idempotencyKey);
+
+    const response = await send(call, record, idempotencyKey);
+    const { status } = response;
+    const { subscriptionKey } = input.credentials;
+    const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
+    const { state, answer } = classifyPaymentResponse(response, { operation, rejectedStatuses, secrets });
+    if (state === 'DONE') {
+      await finish(record, { state, answer, code: null, status, message: null, bankText: null });
+      return { trackId, replayed: false, answer: readStoredAnswer(operation, answer) };
+    }
+    const said = bankText(response, secretsOf(input.credentials)) || null;
+    if (state === 'RELEASED') {
+      const refusal = mapErrorResponse(call, response);
+      const told = { code: refusal.code, status, bankText: said, updatedAt: now() };
+      auditQuietly(auditEntry({ ...record, ...told }, 'RELEASED'));
+      await release(record);
+      throw refusal;
+    }
+    const error =
+      state === 'UNKNOWN'
+        ? outcomeUnknown(record, idempotencyKey, status)
+        : status < 300
+          ? statedFailure(record, status, said)
+          : mapErrorResponse(call, response);
+    const { code, message } = error;
+    await finish(record, { state, answer, code, status, message, bankText: said });
+    throw error;
+  }
+
+  return {
+    pay: (operation, intent) => track(pay(operation, intent)),
+
+    async isKnown(operation, intent) {
+      const { record } = prepare(operation, intent);
+      const known = await withStoreErrors(recordsNotKept(intent.idempotencyKey), () => lookUp(record.id));
+      return known !== null;
+    },
+
+    async find(credentials, idempotencyKey) {
+      validateIdempotencyKey(idempotencyKey);
+      const payer = payerOf(credentials);
+      const id = recordId(payer, idempotencyKey);
+      const record = await withStoreErrors(recordNotRead(idempotencyKey), () => lookUp(id));
+      // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
+      return record !== null && belongsTo(payer, record) ? record : null;
+    },
+
+    async search(credentials, query) {
+      const payer = payerOf(credentials);
+      return withStoreErrors(recordsNotRead, () => search(payer, query));
+    },
+
+    unwrittenEnds: () => ends.unwritten,
+
+    async idle() {
+      while (underWay.size > 0) await Promise.allSettled(underWay);
+      for (const { record, end } of await ends.drain(drainMs)) auditQuietly(unwrittenEndEntry(record, end));
+    },
+  };
+}

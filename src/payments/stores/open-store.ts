@@ -1,0 +1,59 @@
+import type { PaymentStore } from '../store.ts';
+import { createMemoryStore } from './memory-store.ts';
+import { parseRedisUrl, parseSentinelUrl } from './redis/address.ts';
+import type { StoreClock } from './redis/server.ts';
+import { createSqliteStore } from './sqlite/sqlite-store.ts';
+import type { OnStoreEvent } from './store-event.ts';
+import { checkWitness } from './witness.ts';
+
+export type { OnStoreEvent, StoreEvent } from './store-event.ts';
+
+export interface OpenStoreOptions {
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  /** For Redis alone; see RedisStoreOptions. */
+  readonly allowVolatile?: boolean;
+  readonly waitReplicas?: number;
+  /** Whether the store is made where there is none; by default it is. */
+  readonly create?: boolean;
+  /** A file, away from the store, that holds its high-water mark as well; see witness.ts. Not for `memory:`. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** For Redis alone: whose clock counts; the server's, unless a test brings its own. */
+  readonly clock?: StoreClock;
+}
+
+/** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
+const timeoutMs = 500;
+
+const allowed =
+  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, redis[s]://[[user]:password@]host[:port][/database], or redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database], with user and password percent-encoded';
+
+/**
+ * The payment store that STATE_URL names.
+ * Shape:  a PaymentStore that is ready; a relative PATH starts at the working folder.
+ * Errors: an Error that names the value and what is allowed, or the path or the server and the remedy; never a
+ *         password.
+ */
+export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
+  const { retentionMs, create = true, witness, onEvent } = options;
+  if (url === 'memory:') return createMemoryStore({ retentionMs });
+  if (witness !== undefined) await checkWitness(witness);
+  const path = /^sqlite:(.+)$/s.exec(url)?.[1];
+  // `sqlite://state.db` would name a file of the root folder, and `sqlite::memory:` one called ":memory:".
+  if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) {
+    return createSqliteStore({ path, create, retentionMs, timeoutMs, witness, onEvent });
+  }
+  const address = parseRedisUrl(url) ?? parseSentinelUrl(url);
+  if (address !== null) {
+    // Its library is large: nobody else waits for it.
+    const { createRedisStore } = await import('./redis/redis-store.ts');
+    return createRedisStore({ ...options, address, timeoutMs });
+  }
+  throw new Error(`STATE_URL is ${withoutPassword(url)}, which names no payment store: use ${allowed}.`);
+}
+
+/** A Redis URL may hold a password, and the message goes to the terminal and to logs. */
+function withoutPassword(url: string): string {
+  return url.replace(/(:\/{0,2}).*@/s, '$1***@').replace(/[?#].*$/s, '?***');
+}

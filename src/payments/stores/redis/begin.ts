@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { beginEvent } from '../../payment-history.ts';
+import type { PaymentRecord, PaymentStore } from '../../store.ts';
+import type { OnStoreEvent } from '../store-event.ts';
+import type { TimedRedis } from './command-timeouts.ts';
+import type { StoreMarks } from './marks.ts';
+import { recordFields, timelessLine } from './record-fields.ts';
+import type { Rollback } from './rollback.ts';
+import { runScript } from './script.ts';
+import { scripts } from './scripts.ts';
+import type { RedisServer } from './server.ts';
+
+export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'> {
+  readonly read: (response: unknown) => PaymentRecord | null;
+  readonly marks: StoreMarks;
+  readonly takeBack: Rollback;
+  readonly onEvent: OnStoreEvent;
+  /** Is told what the store says of a loss. */
+  readonly setLoss: (loss: string | null) => void;
+}
+
+/** How many payments were ever begun, when the newest was; index entries that were removed, were due, and are there. */
+const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]);
+
+const minute = 60_000;
+
+/** PaymentStore.begin: what it stored is confirmed by the replicas, or is taken back. */
+export function createBegin(options: BeginOptions): PaymentStore['begin'] {
+  const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss } = options;
+  let purgeNotedAt = Number.NEGATIVE_INFINITY;
+
+  function notePurge(deleted: number, expired: number, records: number): void {
+    // Many go over many payments: one line a minute tells as much as one for each.
+    if (expired <= records / 10 || performance.now() < purgeNotedAt + minute) return;
+    purgeNotedAt = performance.now();
+    onEvent({ kind: 'purge', deleted, expired, records });
+  }
+
+  async function storeRecord(asked: RedisServer, record: PaymentRecord, now: number) {
+    const { caller, createdAt, updatedAt, leaseUntil, ...fields } = record;
+    const args = [caller, createdAt, updatedAt, leaseUntil].map(String);
+    args.push(timelessLine(beginEvent(record)), ...recordFields(fields));
+    const response = await runScript(asked, scripts.begin, { id: record.id, now, args }).catch(
+      (error: Error) => {
+        if (error.message.startsWith('LOSS ')) setLoss(error.message.slice('LOSS '.length));
+        throw error;
+      },
+    );
+    setLoss(null);
+    const { data } = counts.safeParse(response);
+    if (data === undefined) return read(response);
+    const [began, newestAt, deleted, expired, records] = data;
+    notePurge(deleted, expired, records);
+    await asked.replicated();
+    // Not before: what no replica confirmed is not sent, and a failover may lose it.
+    marks.note({ storeId: asked.name, began, newestAt });
+    return null;
+  }
+
+  return async (record, now) => {
+    const asked = server();
+    const begun = storeRecord(asked, record, now);
+    try {
+      return await withTimeout(begun);
+    } catch (error) {
+      rollback.add({ record, server: asked, begun });
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,80 @@
+import { StoreUnavailable } from '../../store.ts';
+import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
+import { ServerRefused } from './connection.ts';
+import { connectWithRetry, type ReconnectOptions } from './reconnect.ts';
+import type { RedisServer } from './server.ts';
+
+/** Calls to Redis that end in time, and fail as StoreUnavailable whatever went wrong. */
+export interface TimedRedis {
+  /** The server, where it answers in time. Errors: StoreUnavailable. */
+  server(): RedisServer;
+  /** The work's end, or StoreUnavailable when its time is up; the work then goes on by itself. */
+  withTimeout<T>(work: Promise<T>): Promise<T>;
+  /** Waits for the calls that are under way, within their time. */
+  close(): Promise<void>;
+}
+
+/** Connects. Errors: an Error that names the server, and the remedy. */
+export async function openTimedRedis(options: ReconnectOptions): Promise<TimedRedis> {
+  const { address, timeoutMs } = options;
+  const underWay = new Set<Promise<void>>();
+  let closing: Promise<void> | null = null;
+
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${shownAddress(address)} is not available: ${reason}.`);
+
+  const connection = await connectWithRetry(options).catch((error: unknown) => {
+    throw startError(address, error);
+  });
+
+  async function end(): Promise<void> {
+    await Promise.all(underWay);
+    connection.close();
+  }
+
+  return {
+    server() {
+      if (closing !== null) throw unavailable('it is closed');
+      let found: RedisServer;
+      try {
+        found = connection.server();
+      } catch (error) {
+        throw unavailable(reasonOf(error));
+      }
+      if (found.connection.stalled()) throw unavailable('it does not answer');
+      return found;
+    },
+    withTimeout<T>(work: Promise<T>) {
+      const limited = Promise.withResolvers<T>();
+      const timer = setTimeout(() => limited.reject(unavailable(`no answer in ${timeoutMs} ms`)), timeoutMs);
+      work
+        .then(limited.resolve, (error: unknown) => limited.reject(unavailable(reasonOf(error))))
+        .finally(() => clearTimeout(timer));
+      const ended: Promise<void> = limited.promise.then(
+        () => void underWay.delete(ended),
+        () => void underWay.delete(ended),
+      );
+      underWay.add(ended);
+      return limited.promise;
+    },
+    close() {
+      closing ??= end();
+      return closing;
+    },
+  };
+}
+
+/** Without its cause, which is the library's and may hold what was sent: a password, say. */
+function startError(address: RedisAddress | SentinelAddress, error: unknown): Error {
+  const shown = shownAddress(address);
+  return error instanceof ServerRefused
+    ? new Error(`The payment store ${shown} cannot be used: ${error.message}.`)
+    : new Error(
+        `The payment store ${shown} cannot be reached: ${reasonOf(error)}. STATE_URL has to name a Redis that runs.`,
+      );
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^(LOST|LOSS) /, '').slice(0, 200);
+}

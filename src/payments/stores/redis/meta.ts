@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { describeLoss, type HighWaterMark } from '../witness.ts';
+import { ServerRefused } from './connection.ts';
+import { runScript, type ScriptServer, script } from './script.ts';
+import type { StoreMeta } from './server.ts';
+
+/** A high-water mark that the store has to fit, and where it was kept. */
+export interface KeptMark {
+  readonly where: string;
+  readonly mark: HighWaterMark;
+}
+
+const version = '1';
+const openScript = script(`
+-- Each command that scripts run, on what does not exist: a user who may not run one is told at the start, not when a
+-- payment needs it. The first one is for a server without memory, where a script may write once it has deleted.
+local none = recordKey('')
+redis.call('DEL', none)
+redis.call('EXISTS', none)
+redis.call('PEXPIRE', none, 1)
+redis.call('HDEL', none, '')
+redis.call('ZADD', none, 'XX', 0, '')
+redis.call('ZREM', none, '')
+redis.call('ZCARD', none)
+redis.call('ZCOUNT', none, 0, 0)
+redis.call('ZRANGEBYSCORE', none, 0, 0)
+redis.call('ZREVRANGEBYSCORE', none, 0, 0)
+redis.call('TIME')
+redis.call('HSETNX', meta, 'version', '${version}')
+redis.call('HSETNX', meta, 'secret', ARGV[5])
+redis.call('HSETNX', meta, 'began', '0')
+return { redis.call('HGETALL', meta), redis.call('HMGET', mark, 'storeId', 'began', 'newestAt') }`);
+
+/** ARGV: the loss, and of each mark that does not fit its store and its numbers. */
+const noteScript = script(`
+redis.call('HSET', meta, 'loss', ARGV[5])
+for n = 6, #ARGV, 2 do redis.call('HSET', meta, 'missed:' .. ARGV[n], ARGV[n + 1]) end
+return 1`);
+
+/** ARGV: who accepts it. What was missed of this very store counts as begun from now on, so that the marks fit. */
+const acceptScript = script(`
+local fields, began, newestAt = redis.call('HGETALL', meta), unpack(redis.call('HMGET', meta, 'began', 'newestAt'))
+for n = 1, #fields, 2 do
+  local store = string.match(fields[n], '^missed:(.+)$')
+  if store == ARGV[1] then
+    local missed, missedAt = string.match(fields[n + 1], '^(%d+) (%d*)$')
+    began = text(math.max(began, missed))
+    newestAt = text(math.max(newestAt or 0, tonumber(missedAt) or 0))
+  elseif store then
+    redis.call('HSET', meta, 'accepted:' .. store, ARGV[5])
+  end
+  if store then redis.call('HDEL', meta, fields[n]) end
+end
+redis.call('HDEL', meta, 'loss')
+redis.call('HSET', meta, 'began', began, 'lossAcceptedBy', ARGV[5], 'lossAcceptedAt', now)
+redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began)
+if newestAt then
+  redis.call('HSET', meta, 'newestAt', newestAt)
+  redis.call('HSET', mark, 'newestAt', newestAt)
+else
+  redis.call('HDEL', mark, 'newestAt')
+end
+return { tonumber(began), tonumber(newestAt) }`);
+
+const count = z.coerce.number().int().nonnegative();
+const optionalTime = z.coerce.number().nullable();
+const response = z.tuple([
+  z.array(z.string()),
+  z.tuple([z.string().nullable(), z.string().nullable(), optionalTime]),
+]);
+
+/**
+ * What the store knows of itself; made where it does not exist, with `secret` where one is known. Where a mark does not
+ * fit, that is noted in the store: `begin` then fails in all processes until somebody accepts it (acceptLoss).
+ *
+ * The marks have to be read before: while others begin payments, the store goes ahead of them, never they of it.
+ * Errors: those of ReconnectingRedis.send; ServerRefused where a newer bankql made it.
+ */
+export async function openMeta(
+  server: ScriptServer,
+  {
+    marks,
+    unreadable,
+    secret,
+  }: { marks: readonly KeptMark[]; unreadable: string | null; secret: string | null },
+): Promise<StoreMeta> {
+  const proposed = secret ?? randomBytes(32).toString('hex');
+  const [flat, [markStore, markBegan, markNewestAt]] = response.parse(
+    await runScript(server, openScript, { now: 0, args: [proposed] }),
+  );
+  const meta = new Map<string, string>();
+  for (let n = 0; n + 1 < flat.length; n += 2) meta.set(flat[n] ?? '', flat[n + 1] ?? '');
+  if (meta.get('version') !== version) {
+    throw new ServerRefused(
+      `its records are of version ${meta.get('version')}, and this bankql knows version ${version}: run the newer bankql`,
+    );
+  }
+  const held: HighWaterMark = {
+    storeId: server.name,
+    began: count.parse(meta.get('began')),
+    newestAt: optionalTime.parse(meta.get('newestAt') ?? null),
+  };
+  const all = [...marks];
+  if (markStore !== null) {
+    const mark = { storeId: markStore, began: count.parse(markBegan), newestAt: markNewestAt };
+    all.push({ where: 'its own mark', mark });
+  }
+  const missed = all
+    .filter(({ mark }) => !meta.has(`accepted:${mark.storeId}`))
+    .map(({ where, mark }) => ({ mark, loss: describeLoss(held, mark, where) }))
+    .filter(({ loss }) => loss !== null);
+  const loss = missed[0]?.loss ?? unreadable ?? meta.get('loss') ?? null;
+  if (loss !== null && loss !== meta.get('loss')) {
+    const fields = missed.flatMap(({ mark }) => [mark.storeId, `${mark.began} ${mark.newestAt ?? ''}`]);
+    await runScript(server, noteScript, { now: 0, args: [loss, ...fields] });
+  }
+  return { secret: meta.get('secret') ?? proposed, loss, held };
+}
+
+/** Goes on without what is lost. Shape: the store's high-water mark from then on. Errors: those of ReconnectingRedis.send. */
+export async function acceptMissing(
+  server: ScriptServer,
+  acceptedBy: string,
+  now: number,
+): Promise<HighWaterMark> {
+  const accepted = await runScript(server, acceptScript, { now, args: [acceptedBy] });
+  const [began, newestAt = null] = z.array(z.number()).parse(accepted);
+  return { storeId: server.name, began: began ?? 0, newestAt };
+}

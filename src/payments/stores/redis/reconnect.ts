@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ErrorReply } from '@redis/client';
+import type { RedisAddress, SentinelAddress } from './address.ts';
+import { openConnection, type RedisConnection, ServerRefused } from './connection.ts';
+import type { StoreMarks } from './marks.ts';
+import { openMeta } from './meta.ts';
+import { createReplication } from './replication.ts';
+import { findPrimary } from './sentinel.ts';
+import type { RedisServer, StoreClock } from './server.ts';
+import { checkServer, nameStore, type ServerDemands } from './server-check.ts';
+
+export interface ReconnectOptions extends Omit<ServerDemands, 'discovered'> {
+  readonly address: RedisAddress | SentinelAddress;
+  readonly retentionMs: number;
+  readonly clock: StoreClock;
+  /** What the store has to fit, at each new connection. */
+  readonly marks: StoreMarks;
+  readonly timeoutMs: number;
+  /** How long the start may try to reach a server. */
+  readonly startTimeoutMs: number;
+  /** Whether the start makes the store where there is none. */
+  readonly create: boolean;
+  /** Is told of each new connection before anybody else uses it. */
+  readonly onConnect: (server: RedisServer) => void;
+}
+
+export interface ReconnectingRedis {
+  /** The server. Errors: an Error that says why there is none now. */
+  server(): RedisServer;
+  close(): void;
+}
+
+/** Connecting takes longer than a call: names, TLS, a server that has just started. */
+const connectTimeoutMs = 2_000;
+const maxPauseMs = 2_000;
+
+/** What a server answers with that will be ready by itself. */
+const passing = /^(LOADING|BUSY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/;
+
+/**
+ * Connects, and connects again for ever when the connection is lost; each server it gets to is checked anew, for
+ * a failover may lead to another one.
+ * Errors: ServerRefused; an Error that says why there is no connection, after startTimeoutMs.
+ */
+export async function connectWithRetry(options: ReconnectOptions): Promise<ReconnectingRedis> {
+  const { address, retentionMs, timeoutMs, clock, marks, allowVolatile, onConnect } = options;
+  const discovered = 'sentinels' in address;
+  const closing = new AbortController();
+  let server: RedisServer | null = null;
+  let reason = 'it is not connected yet';
+  let known: string | null = null;
+  let secret: string | null = null;
+
+  async function checkNewServer(connection: RedisConnection): Promise<RedisServer> {
+    await checkServer(connection, { ...options, discovered });
+    if (address.database !== 0) await connection.send(['SELECT', String(address.database)]);
+    const kept = allowVolatile ? marks.none : marks.read();
+    // After the start a store without a name has lost its records, and another name is another store.
+    const name = await nameStore(connection, { create: allowVolatile || (options.create && known === null) });
+    if (name === null && known === null)
+      throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
+    if (name === null)
+      throw new ServerRefused('it has lost its records: restart bankql to go on without them');
+    if (known !== null && name !== known && !allowVolatile)
+      throw new ServerRefused('another store has taken its place: restart bankql to go on with that one');
+    const meta = await openMeta({ connection, name, retentionMs, clock }, { ...kept, secret });
+    known = name;
+    secret = meta.secret;
+    const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.4));
+    return { connection, name, retentionMs, clock, meta, replicated };
+  }
+
+  async function connect(): Promise<RedisServer> {
+    const limits = { timeoutMs, connectTimeoutMs };
+    const connection = await openConnection(
+      discovered ? await findPrimary(address, limits) : address,
+      limits,
+    );
+    const timer = setTimeout(() => connection.drop(`no answer in ${connectTimeoutMs} ms`), connectTimeoutMs);
+    const ended = () => connection.drop('it is closed');
+    closing.signal.addEventListener('abort', ended, { once: true });
+    try {
+      closing.signal.throwIfAborted();
+      return await checkNewServer(connection);
+    } catch (error) {
+      connection.drop(error instanceof Error ? error.message : String(error));
+      const because = await connection.lost;
+      const lasting = error instanceof ErrorReply && !passing.test(because);
+      throw lasting || error instanceof ServerRefused ? new ServerRefused(because) : new Error(because);
+    } finally {
+      clearTimeout(timer);
+      closing.signal.removeEventListener('abort', ended);
+    }
+  }
+
+  /** A pause that grows with each failure, and differs from process to process. */
+  const pause = (failures: number, ref: boolean) =>
+    delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
+      ref,
+      signal: closing.signal,
+    });
+
+  async function start(): Promise<RedisServer> {
+    const until = performance.now() + options.startTimeoutMs;
+    for (let failures = 0; ; failures++) {
+      try {
+        return await connect();
+      } catch (error) {
+        if (error instanceof ServerRefused || performance.now() >= until) throw error;
+        await pause(failures, true);
+      }
+    }
+  }
+
+  async function keep(first: RedisServer): Promise<void> {
+    let next: RedisServer | null = first;
+    for (let failures = 0; ; failures++) {
+      if (next !== null) {
+        failures = 0;
+        onConnect(next);
+        server = next;
+        reason = await next.connection.lost;
+        server = null;
+      }
+      await pause(failures, false);
+      next = await connect().catch((error: unknown) => {
+        reason = error instanceof Error ? error.message : String(error);
+        return null;
+      });
+    }
+  }
+
+  // It ends with the abort of its pause, and nothing else.
+  keep(await start()).catch(() => {});
+
+  return {
+    server() {
+      if (server === null) throw new Error(reason);
+      return server;
+    },
+    close() {
+      closing.abort();
+      server?.connection.drop('it is closed');
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import type { PaymentEvent, PaymentRecord } from '../../store.ts';
+import { storedRecord } from '../stored-record.ts';
+
+/** Fields and values as a Redis hash takes them: text, and nothing for null; the history is the store's to write. */
+export function recordFields({ history: _, ...record }: Partial<PaymentRecord>): string[] {
+  return Object.entries(record).flatMap(([field, value]) => (value === null ? [] : [field, String(value)]));
+}
+
+/** A line of a record's history; the script that appends it puts the time in. */
+export const timelessLine = ({ at: _, ...event }: PaymentEvent): string => JSON.stringify(event);
+
+/** What an absent field says. */
+const absent = {
+  toBankId: null,
+  toAccountId: null,
+  currency: null,
+  amount: null,
+  answer: null,
+  code: null,
+  status: null,
+  message: null,
+  settledBy: null,
+  bankText: null,
+  requestId: null,
+  replica: null,
+  history: '',
+};
+const numbers: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil', 'status']);
+const hash = z.array(z.string()).nullable();
+
+/** The caller of a record of version 1, as hashCaller gives it for records of version 2. */
+export const keyedCaller = (secret: string, callerHash: string): string =>
+  createHmac('sha256', secret).update(callerHash).digest('hex');
+
+/**
+ * The record in a Redis hash, as HGETALL answers; null where there is none. One of version 1, which an older bankql may
+ * still write, is given as version 2 has it.
+ * Errors: an Error where it is no record.
+ */
+export function parseRecord(response: unknown, secret: string): PaymentRecord | null {
+  const flat = hash.safeParse(response).data;
+  if (flat === null || flat?.length === 0) return null;
+  const fields: Record<string, string | number | null> = { ...absent };
+  for (let n = 0; flat !== undefined && n + 1 < flat.length; n += 2) {
+    const [field = '', value = ''] = flat.slice(n, n + 2);
+    fields[field] = numbers.has(field) ? Number(value) : value;
+  }
+  const { data } = storedRecord.safeParse(fields);
+  if (data === undefined) throw new Error('it holds a record of another shape');
+  return 'version' in fields ? data : { ...data, caller: keyedCaller(secret, data.caller) };
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { finishEvent, settleEvent } from '../../payment-history.ts';
+import type { PaymentStore } from '../../store.ts';
+import type { OnStoreEvent } from '../store-event.ts';
+import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
+import { createBegin } from './begin.ts';
+import { openTimedRedis } from './command-timeouts.ts';
+import { recordKey } from './keys.ts';
+import { createStoreMarks } from './marks.ts';
+import { acceptMissing } from './meta.ts';
+import { migrateCallers } from './migration.ts';
+import { parseRecord, recordFields, timelessLine } from './record-fields.ts';
+import { createRollback } from './rollback.ts';
+import { runScript, type Script, type ScriptInput } from './script.ts';
+import { scripts } from './scripts.ts';
+import { type RedisReader, searchRecords } from './search.ts';
+import type { RedisServer } from './server.ts';
+import type { StoreClock } from './server.ts';
+
+export interface RedisStoreOptions {
+  /** The server, or the Sentinels that name it, and a database of bankql's own. */
+  readonly address: RedisAddress | SentinelAddress;
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  /** How long a call may take. */
+  readonly timeoutMs: number;
+  /** Whether a server is accepted that may forget payments (see checkServer). By default it is not. */
+  readonly allowVolatile?: boolean;
+  /** How many replicas have to confirm each payment before it is sent. By default none. */
+  readonly waitReplicas?: number;
+  /** Whether the store is made where there is none; by default it is. */
+  readonly create?: boolean;
+  /** A file that holds the store's high-water mark as well. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** How long the start may try to reach a server; by default five seconds. */
+  readonly startTimeoutMs?: number;
+  /** Whose clock leases and retention go by; by default the server's. */
+  readonly clock?: StoreClock;
+}
+
+const flag = z.literal([0, 1]).transform((n) => n === 1);
+
+/**
+ * A payment store in Redis, which the processes of several machines may share.
+ *
+ * What was stored survives the end of the server where that has an append-only file (`appendfsync always`), and a
+ * failover only where the replica that takes over had it: see STATE_WAIT_REPLICAS in docs/payments.md.
+ *
+ * A `begin` that failed is taken back as soon as Redis answers again. Where that fails too (this process died, or
+ * Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which
+ * becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's: `now` only tells
+ *         how a process' clock differs from it. `search` is not one step: each of its records is as it was when it was
+ *         read. `loss` is what this process knows; the store itself refuses `begin` in all processes.
+ * Errors: an Error that names the server and the remedy where it cannot be used; later StoreUnavailable.
+ */
+export async function createRedisStore(options: RedisStoreOptions): Promise<PaymentStore> {
+  const { retentionMs, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
+  const { create = true, startTimeoutMs = 5_000, clock = 'server', onEvent = () => {} } = options;
+  const rollback = createRollback();
+  const marks = createStoreMarks(options.witness, onEvent);
+  let secret = '';
+  let loss: string | null = null;
+
+  function setLoss(reason: string | null): void {
+    const found = reason && `The payment store ${shownAddress(options.address)} refuses payments: ${reason}.`;
+    if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
+    if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
+    loss = found;
+  }
+
+  function onConnect(server: RedisServer): void {
+    secret = server.meta.secret;
+    setLoss(server.meta.loss);
+    rollback.retry(server);
+    // What the replicas do not have yet, a failover may lose without a loss: it was not sent.
+    if (server.meta.loss === null)
+      server
+        .replicated()
+        .then(() => marks.note(server.meta.held))
+        .catch(() => {});
+  }
+
+  const { server, withTimeout, close } = await openTimedRedis({
+    address: options.address,
+    retentionMs,
+    timeoutMs,
+    startTimeoutMs,
+    allowVolatile,
+    waitReplicas,
+    create,
+    clock,
+    marks,
+    onConnect,
+  });
+
+  const read = (response: unknown) => parseRecord(response, secret);
+
+  const ask = async <T>(script: Script, input: ScriptInput, parse: (answer: unknown) => T): Promise<T> =>
+    withTimeout(runScript(server(), script, input).then(parse));
+
+  const readerAt = (now: number): RedisReader => ({
+    run: (script, args, parse) => ask(script, { now, args }, parse),
+    find: (id) => ask(scripts.find, { id, now, args: [] }, read),
+    async records(ids) {
+      const { connection } = server();
+      const replies = ids.map((id) => connection.send(['HGETALL', recordKey(id)]).then(read));
+      return (await withTimeout(Promise.all(replies))).filter((record) => record !== null);
+    },
+  });
+
+  /** A change of a record that is right on the primary, whatever the replicas have of it. */
+  async function change(script: Script, input: ScriptInput): Promise<boolean> {
+    const asked = server();
+    const changed = runScript(asked, script, input).then(async (answer) => {
+      // A failover that loses it leaves PENDING or UNKNOWN behind: never sent again.
+      await asked.replicated().catch(() => {});
+      return flag.parse(answer);
+    });
+    return withTimeout(changed);
+  }
+
+  const begin = createBegin({ server, withTimeout, read, marks, onEvent, setLoss, takeBack: rollback });
+
+  const store: PaymentStore = {
+    get secret() {
+      return secret;
+    },
+    get loss() {
+      return loss;
+    },
+    async acceptLoss(acceptedBy, now) {
+      await withTimeout(acceptMissing(server(), acceptedBy, now).then(marks.reset));
+      setLoss(null);
+    },
+    async status(now) {
+      const [records, pending, unknown, found] = await ask(
+        scripts.status,
+        { now, args: [] },
+        statusReply.parse,
+      );
+      setLoss(found);
+      const [newest] = await store.search({ newestFirst: true, limit: 1 }, now);
+      return { records, pending, unknown, newestAt: newest?.createdAt ?? null };
+    },
+    begin,
+    finish(id, trackId, outcome, now) {
+      const { state, ...fields } = outcome;
+      const event = timelessLine(finishEvent(outcome, now));
+      return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
+    },
+    release: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
+    find: (id, now) => readerAt(now).find(id),
+    search: (query, now) => searchRecords(readerAt(now), query),
+    settle(id, state, settledBy, now) {
+      const event = timelessLine(settleEvent(state, settledBy, now));
+      return change(scripts.settle, { id, now, args: [state, settledBy, event] });
+    },
+    close: () => close().then(marks.close),
+  };
+  // A connection alone does not keep the process alive.
+  const alive = setInterval(() => {}, timeoutMs);
+  try {
+    // Nobody waits for it yet: only a connection that is lost ends it.
+    const run: RedisReader['run'] = (script, args, parse) =>
+      runScript(server(), script, { now: 0, args }).then(parse);
+    await migrateCallers({ run }, secret);
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    clearInterval(alive);
+  }
+  return store;
+}
+
+const statusReply = z.tuple([z.number(), z.number(), z.number(), z.string().nullable()]);

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { RedisConnection } from './connection.ts';
+
+/**
+ * Waits until so many replicas have all that this connection wrote; a call resolves where they have, within limitMs.
+ *
+ * WAIT holds up its connection, so only one is under way: what was written meanwhile shares the next.
+ * Errors: an Error where fewer replicas have it in time.
+ */
+export function createReplication(
+  connection: RedisConnection,
+  replicas: number,
+  limitMs: number,
+): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+
+  async function wait(): Promise<void> {
+    const confirmed = z.number().parse(await connection.send(['WAIT', String(replicas), String(limitMs)]));
+    if (confirmed < replicas) throw new Error(`${confirmed} of ${replicas} replicas confirmed it`);
+  }
+
+  function start(): Promise<void> {
+    const started = wait().finally(() => {
+      if (running === started) running = null;
+    });
+    running = started;
+    return started;
+  }
+
+  return async () => {
+    if (replicas === 0) return;
+    if (running === null) return start();
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return start();
+      });
+    return next;
+  };
+}

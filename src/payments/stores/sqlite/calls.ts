@@ -1,0 +1,122 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import { beginEvent, finishEvent, historyLine, leaseEndEvent, settleEvent } from '../../payment-history.ts';
+import type { OnStoreEvent } from '../store-event.ts';
+import type { SharedClock } from './clock.ts';
+import type { OpenFile } from './database-file.ts';
+import { acceptedMark, heldMark } from './marks.ts';
+import { search } from './search.ts';
+import type { Statements } from './statements.ts';
+import type { StoreCall } from './worker-protocol.ts';
+
+/** What the payment store's calls do in the SQLite file. For worker.ts. */
+
+/** The calls that need the write lock, each in one transaction. */
+export type WriteCall = Exclude<StoreCall, { readonly method: 'open' | 'close' | 'search' | 'status' }>;
+
+/** The calls that only read, one statement each, so that they hold up nobody's payment. */
+export type ReadCall = Extract<StoreCall, { readonly method: 'search' | 'status' }>;
+
+export interface CallsOptions {
+  readonly retentionMs: number;
+  readonly clock: SharedClock;
+  readonly markFiles: readonly string[];
+  readonly onEvent: OnStoreEvent;
+}
+
+const purgeEveryMs = 60_000;
+
+/** A purge that finds a greater share of the records expired than this is told to the operator. */
+const remarkableShare = 0.1;
+
+export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOptions) {
+  let purgedAt = Number.NEGATIVE_INFINITY;
+
+  /** Finished records that were last changed before this are forgotten; none while the clocks do not agree. */
+  function expiry(statements: Statements, now: number): number {
+    const time = clock.agreedTime(statements, now);
+    return time === null ? Number.MIN_SAFE_INTEGER : time - retentionMs;
+  }
+
+  function purge(statements: Statements, now: number): void {
+    // A clock that was put back must not stop the purge until it has caught up.
+    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
+    purgedAt = now;
+    const before = expiry(statements, now);
+    const expired = Number(statements.countExpired.get({ before })?.n);
+    if (expired === 0) return;
+    const deleted = Number(statements.purge.run({ before }).changes);
+    const left = Number(statements.count.get({ limit: Math.ceil(expired / remarkableShare) })?.n);
+    const records = left + deleted;
+    if (expired > records * remarkableShare) onEvent({ kind: 'purge', deleted, expired, records });
+  }
+
+  type Row = Record<string, SQLOutputValue>;
+
+  /** The record as it counts now: its lease may have ended, and its retention. */
+  function current(statements: Statements, id: string, now: number): Row | null {
+    const row = statements.read.get({ id });
+    if (row === undefined) return null;
+    const { state, leaseUntil, updatedAt } = row;
+    if (state === 'PENDING' && Number(leaseUntil) <= now) {
+      statements.endLease.run({ id, now, event: historyLine(leaseEndEvent(now)) });
+      return statements.read.get({ id }) ?? null;
+    }
+    if (state === 'PENDING' || state === 'UNKNOWN' || Number(updatedAt) >= now - retentionMs) return row;
+    return statements.forget.run({ id, before: expiry(statements, now) }).changes === 1 ? null : row;
+  }
+
+  return {
+    /** In a transaction that has the write lock. */
+    write({ statements }: OpenFile, call: WriteCall): unknown {
+      if (call.method !== 'release') clock.set(statements, call.now);
+      switch (call.method) {
+        case 'begin': {
+          const { record, now } = call;
+          purge(statements, now);
+          const found = current(statements, record.id, now);
+          if (found === null) statements.insert.run({ ...record, history: historyLine(beginEvent(record)) });
+          return found;
+        }
+        case 'finish': {
+          const { id, trackId, now, outcome } = call;
+          const event = historyLine(finishEvent(outcome, now));
+          return statements.finish.run({ id, trackId, ...outcome, now, event }).changes === 1;
+        }
+        case 'release':
+          return statements.release.run({ id: call.id, trackId: call.trackId }).changes === 1;
+        case 'find':
+          return current(statements, call.id, call.now);
+        case 'settle': {
+          const { id, state, settledBy, now } = call;
+          current(statements, id, now);
+          const event = historyLine(settleEvent(state, settledBy, now));
+          return statements.settle.run({ id, state, settledBy, now, event }).changes === 1;
+        }
+        case 'acceptLoss': {
+          const { by, now } = call;
+          const held = heldMark(statements);
+          const accepted = acceptedMark(held, markFiles);
+          statements.setMark.run({ ...accepted });
+          const what = `accepted the loss of records: ${JSON.stringify({ held, accepted })}`;
+          statements.decide.run({ at: now, by, what });
+          return true;
+        }
+      }
+    },
+
+    /** Whether a lease has ended that nobody noticed: then endLeases has to come first, with the write lock. */
+    hasEndedLease: ({ statements }: OpenFile, now: number): boolean =>
+      statements.leaseEnded.get({ now }) !== undefined,
+
+    endLeases({ statements }: OpenFile, now: number): void {
+      statements.endLeases.run({ now, event: historyLine(leaseEndEvent(now)) });
+    },
+
+    read({ database, statements }: OpenFile, call: ReadCall): unknown {
+      const before = expiry(statements, call.now);
+      return call.method === 'search'
+        ? search(database, call.query, before)
+        : statements.status.get({ before });
+    },
+  };
+}

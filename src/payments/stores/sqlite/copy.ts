@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { resolve as absolute, dirname } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { upgradeSchema } from './schema.ts';
+
+/** Copies of a SQLite store's file, for backup.ts and restore.ts. */
+
+/** What a store's file holds. */
+export interface StoreContents {
+  readonly records: number;
+  readonly pending: number;
+  readonly unknown: number;
+  readonly storeId: string;
+  /** How many payments were ever begun in it. */
+  readonly began: number;
+  /** The newest time at which one began, in milliseconds since 1970; null where none did. */
+  readonly newestAt: number | null;
+}
+
+const storeContents: z.ZodType<StoreContents> = z.object({
+  records: z.number(),
+  pending: z.number(),
+  unknown: z.number(),
+  storeId: z.string(),
+  began: z.number(),
+  newestAt: z.number().nullable(),
+});
+
+/** All pages in one step: steps would begin anew whenever somebody writes between them, for ever under load. */
+const allPages = 2 ** 31 - 1;
+
+/** How long it waits for locks, in milliseconds: nobody pays meanwhile. */
+export const busyTimeoutMs = 5_000;
+
+/** A name beside the path for a file that is not complete yet. */
+export const draftOf = (path: string): string => `${absolute(path)}.${randomUUID().slice(0, 8)}`;
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export function removeDatabase(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
+}
+
+/** Makes a name's creation, or its change, last. */
+export function syncFolder(path: string): void {
+  const folder = openSync(dirname(absolute(path)), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Copies a store to a new file, verifies the copy, and upgrades it to this version. Errors: any, naming the reason. */
+export async function copyStore(source: DatabaseSync, copy: string): Promise<StoreContents> {
+  closeSync(openSync(copy, 'wx', 0o600));
+  await backup(source, copy, { rate: allPages });
+  using database = new DatabaseSync(copy);
+  const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
+  if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
+  // One file, without companions, that survives a power cut.
+  database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+  upgradeSchema(database, false);
+  database.exec('DELETE FROM clock; COMMIT');
+  return contentsOf(database);
+}
+
+/** What an open file of this version holds. */
+export function contentsOf(database: DatabaseSync): StoreContents {
+  return storeContents.parse(
+    database
+      .prepare(
+        `SELECT storeId, began, newestAt, (SELECT count(*) FROM payment) AS records,
+          (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
+          (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown FROM meta`,
+      )
+      .get(),
+  );
+}

@@ -1,0 +1,71 @@
+import { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import type { PaymentRecord } from '../../store.ts';
+import { storedRecord } from '../stored-record.ts';
+import { type HighWaterMark, readMark } from '../witness.ts';
+import type { StoreContents } from './copy.ts';
+
+export interface RestorePlan {
+  readonly backup: StoreContents;
+  /** The records of the file in use that the backup does not hold: whoever sends one of them again pays again. */
+  readonly missing: readonly PaymentRecord[];
+  /** How many payments beyond these began after the backup, as the high-water mark knows; they have no names. */
+  readonly unnamed: number;
+  /** Why the file in use could not be read, so that `missing` is empty; null where it was read, or there is none. */
+  readonly unreadable: string | null;
+}
+
+interface Files {
+  readonly draft: string;
+  /** A copy of the file in use. */
+  readonly old: string;
+  /** Those of the marks. */
+  readonly files: readonly string[];
+}
+
+/**
+ * What restoring a backup would mean.
+ * Shape: `inUse`: what the file in use holds; why it cannot be read; null where there is none.
+ */
+export function makePlan(
+  saved: StoreContents,
+  inUse: StoreContents | string | null,
+  { draft, old, files }: Files,
+): RestorePlan {
+  const unreadable = typeof inUse === 'string' ? inUse : null;
+  const read = inUse === null || typeof inUse === 'string' ? null : inUse;
+  // What the mark knows of, and neither of the two files.
+  const unnamed = files.flatMap((file) => {
+    const mark = markOf(file);
+    if (mark === null) return [];
+    const known = [saved, ...(read === null ? [] : [read])].filter(({ storeId }) => storeId === mark.storeId);
+    return mark.began - Math.max(0, ...known.map(({ began }) => began));
+  });
+  return {
+    backup: saved,
+    missing: read === null ? [] : recordsMissing(draft, old),
+    unnamed: Math.max(0, ...unnamed),
+    unreadable,
+  };
+}
+
+/** The mark in a file; null also where it cannot be read. */
+function markOf(file: string): HighWaterMark | null {
+  try {
+    return readMark(file);
+  } catch {
+    // A damaged mark knows of nothing, and is written anew.
+    return null;
+  }
+}
+
+/** The records of the one file that are not in the other. */
+function recordsMissing(file: string, other: string): PaymentRecord[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  database.prepare('ATTACH $other AS other').run({ other });
+  const rows = database
+    .prepare(`SELECT * FROM other.payment AS record
+      WHERE NOT EXISTS (SELECT 1 FROM main.payment WHERE id = record.id) ORDER BY createdAt, id`)
+    .all();
+  return z.array(storedRecord).parse(rows);
+}

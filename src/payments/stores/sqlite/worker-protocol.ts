@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { PaymentOutcome, PaymentQuery, PaymentRecord } from '../../store.ts';
+import type { StoreEvent } from '../store-event.ts';
+
+/** What sqlite-store.ts and its thread, worker.ts, say to each other. */
+
+export interface WorkerSettings {
+  readonly path: string;
+  readonly retentionMs: number;
+  readonly busyTimeoutMs: number;
+  readonly witness: string | undefined;
+  readonly beatMs: number;
+}
+
+export type StoreCall =
+  | { readonly method: 'open'; readonly create: boolean }
+  | { readonly method: 'close' }
+  | { readonly method: 'begin'; readonly record: PaymentRecord; readonly now: number }
+  | {
+      readonly method: 'finish';
+      readonly id: string;
+      readonly trackId: string;
+      readonly outcome: PaymentOutcome;
+      readonly now: number;
+    }
+  | { readonly method: 'release'; readonly id: string; readonly trackId: string }
+  | { readonly method: 'find'; readonly id: string; readonly now: number }
+  | { readonly method: 'search'; readonly query: PaymentQuery; readonly now: number }
+  | { readonly method: 'status'; readonly now: number }
+  | { readonly method: 'acceptLoss'; readonly by: string; readonly now: number }
+  | {
+      readonly method: 'settle';
+      readonly id: string;
+      readonly state: 'DONE' | 'REJECTED';
+      readonly settledBy: string;
+      readonly now: number;
+    };
+
+export interface WorkerRequest {
+  readonly id: number;
+  /**
+   * One number that both threads share: 0 until somebody claims the call. The caller does when its time is
+   * up, the worker does right before it commits, and only the first one succeeds: what the caller gave up
+   * on is not stored later, unless the commit itself was under way.
+   */
+  readonly claim: Int32Array;
+  readonly call: StoreCall;
+}
+
+export const workerAnswer = z.discriminatedUnion('ok', [
+  z.object({ id: z.number(), ok: z.literal(true), value: z.unknown() }),
+  z.object({ id: z.number(), ok: z.literal(false), reason: z.string() }),
+]);
+export type WorkerAnswer = z.infer<typeof workerAnswer>;
+
+/** What the worker says unasked: the open store's secret and loss, before the first answer and when they change. */
+const workerReport = z.object({ secret: z.string(), loss: z.string().nullable() });
+export type WorkerReport = z.infer<typeof workerReport>;
+
+const workerEvent = z.object({ event: z.custom<StoreEvent>((value) => typeof value === 'object') });
+
+export const workerMessage = z.union([workerAnswer, workerReport, workerEvent]);
+export type WorkerMessage = z.infer<typeof workerMessage>;

@@ -1,0 +1,193 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { StoreEvent } from '../store-event.ts';
+import { createCalls, type ReadCall, type WriteCall } from './calls.ts';
+import { createSharedClock } from './clock.ts';
+import { inodeOf, isBusy, type OpenFile, openFile } from './database-file.ts';
+import { createMarkWriters, findLoss, heldMark, markFiles } from './marks.ts';
+import type {
+  WorkerAnswer,
+  WorkerMessage,
+  WorkerReport,
+  WorkerRequest,
+  WorkerSettings,
+} from './worker-protocol.ts';
+
+/**
+ * The thread that holds the payment store's SQLite file, for sqlite-store.ts. Each call that may write is one
+ * transaction that has the write lock from its start, so that the processes that share the file take turns.
+ */
+
+if (parentPort === null) throw new Error('sqlite-worker.ts runs in a worker thread only');
+const port = parentPort;
+const { path, retentionMs, busyTimeoutMs, witness, beatMs }: WorkerSettings = workerData;
+
+const tell = (message: WorkerMessage) => port.postMessage(message);
+const onEvent = (event: StoreEvent) => tell({ event });
+
+const marks = markFiles(path, witness);
+const writeMarks = createMarkWriters(marks, onEvent);
+const clock = createSharedClock(onEvent);
+const calls = createCalls({ retentionMs, clock, markFiles: marks, onEvent });
+
+/** Each mark costs an fsync, which those of the payments would wait behind. */
+const markEveryMs = 50;
+
+let file: OpenFile | null = null;
+let report: WorkerReport | null = null;
+let markTimer: NodeJS.Timeout | null = null;
+let markedAt = Number.NEGATIVE_INFINITY;
+
+/** Compares the store with its marks, and says so where the result is another one than before. */
+function checkLoss({ statements }: OpenFile): string | null {
+  const secret = String(statements.meta.get()?.secret);
+  const loss = findLoss(heldMark(statements), marks);
+  if (report?.loss !== loss || report.secret !== secret) {
+    report = { secret, loss };
+    tell(report);
+  }
+  return loss;
+}
+
+/** What was begun reaches the marks right after the answer, while the bank is asked; many in a row share a write. */
+function markSoon(): void {
+  if (markTimer !== null) return;
+  const wait = Math.max(0, markedAt + markEveryMs - performance.now());
+  markTimer = setTimeout(() => {
+    markTimer = null;
+    markedAt = performance.now();
+    try {
+      if (file !== null && report?.loss === null) void writeMarks(heldMark(file.statements));
+    } catch {
+      // The file is locked or gone: the next beginning is followed by a mark again.
+    }
+  }, wait);
+}
+
+function inTransaction<T>({ database }: OpenFile, work: () => T, mayCommit = () => true): T | null {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const value = work();
+    const commit = mayCommit();
+    database.exec(commit ? 'COMMIT' : 'ROLLBACK');
+    return commit ? value : null;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): WorkerAnswer {
+  // From here on the caller cannot take the call back any more (see WorkerRequest).
+  const claimed = () => Atomics.compareExchange(claim, 0, 0, 1) === 0;
+  const done = inTransaction(open, () => ({ value: calls.write(open, call) }), claimed);
+  if (done === null) return { id, ok: false, reason: 'its caller gave up' };
+  if (call.method === 'begin') markSoon();
+  return { id, ok: true, value: done.value };
+}
+
+function read(open: OpenFile, id: number, call: ReadCall): WorkerAnswer {
+  if (calls.hasEndedLease(open, call.now)) inTransaction(open, () => calls.endLeases(open, call.now));
+  return { id, ok: true, value: calls.read(open, call) };
+}
+
+/** The others see this process as long as it does this; it is written without an fsync. */
+function beat(): void {
+  try {
+    if (file === null || inodeOf(path) !== file.inode) return;
+    const open = file;
+    open.database.exec('PRAGMA synchronous = NORMAL');
+    try {
+      inTransaction(open, () => clock.beat(open.statements));
+    } finally {
+      open.database.exec('PRAGMA synchronous = FULL');
+    }
+    // Another process may have accepted it.
+    if (report?.loss !== null) checkLoss(open);
+  } catch {
+    // The file is locked or gone, which the next call tells: a beat is missed.
+  }
+}
+
+function openStore(create: boolean): OpenFile {
+  const opened = openFile({ path, create, busyTimeoutMs });
+  try {
+    inTransaction(opened, () => clock.beat(opened.statements));
+    report = null;
+    if (checkLoss(opened) === null) markSoon();
+    return opened;
+  } catch (error) {
+    opened.database.close();
+    throw error;
+  }
+}
+
+function closeFile(): void {
+  file?.database.close();
+  file = null;
+}
+
+/** Leaves nothing to guess: this process's clock is taken away, and the mark is the store's own. */
+async function end(): Promise<void> {
+  if (file === null) return;
+  const { statements } = file;
+  // A write that begins now would be cut off with the thread, and leave its draft.
+  if (markTimer !== null) clearTimeout(markTimer);
+  try {
+    if (report?.loss === null) await writeMarks(heldMark(statements));
+    inTransaction(file, () => clock.leave(statements));
+  } catch {
+    // The others see by themselves that this process beats no more.
+  }
+  closeFile();
+}
+
+/** Work on the open file. Errors: any; what remains of it is undone. */
+async function answerCall(open: OpenFile, request: WorkerRequest): Promise<WorkerAnswer> {
+  const { id, call } = request;
+  switch (call.method) {
+    case 'open':
+    case 'close':
+      return { id, ok: true, value: true };
+    case 'search':
+    case 'status':
+      return read(open, id, call);
+    case 'begin': {
+      const loss = report?.loss === null ? null : checkLoss(open);
+      return loss === null ? write(open, request, call) : { id, ok: false, reason: loss };
+    }
+    case 'acceptLoss': {
+      const answer = write(open, request, call);
+      if (answer.ok) await writeMarks(heldMark(open.statements));
+      const loss = checkLoss(open);
+      return loss === null ? answer : { id, ok: false, reason: loss };
+    }
+    default:
+      return write(open, request, call);
+  }
+}
+
+async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
+  const { id, claim, call } = request;
+  if (Atomics.load(claim, 0) !== 0) return { id, ok: false, reason: 'its caller gave up' };
+  try {
+    if (call.method === 'close') {
+      await end();
+      return { id, ok: true, value: true };
+    }
+    // Writing on into a file that was moved away would hide the payments from everybody else.
+    if (file !== null && inodeOf(path) !== file.inode) throw new Error('another file has taken its place');
+    file ??= openStore(call.method === 'open' && call.create);
+    return await answerCall(file, request);
+  } catch (error) {
+    // A lock goes away by itself; after anything else the next call opens the file anew.
+    if (!isBusy(error)) closeFile();
+    return { id, ok: false, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+port.on('message', async (request: WorkerRequest) => {
+  port.postMessage(await answer(request));
+  if (request.call.method === 'close') port.close();
+});
+
+setInterval(beat, beatMs).unref();

@@ -1,0 +1,201 @@
+import { isObjectType } from 'graphql';
+import type { z } from 'zod';
+import { unwrap } from '../bank/response.ts';
+import {
+  argumentsOf,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  subselectionOf,
+} from '../executor/selection.ts';
+import type { Context, ReadContext } from './context.ts';
+import {
+  type EstimateContext,
+  type FieldExtensions,
+  fieldExtensions,
+  fieldExtensionsOf,
+  type KnownObject,
+  startPrefetch,
+} from './field-extensions.ts';
+import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
+import { mapListItems } from './list-item.ts';
+
+/**
+ * Links between records.
+ *
+ * A linked object knows the ids that name it; its record comes from the bank. A link reads the record only where the
+ * operation selects a field that the ids do not answer, so that `owners { customerId }` and
+ * `account { otherAccounts { … } }` cost no call for the customer or the account. While the record is on its way,
+ * what hangs on the ids alone is asked for too, so that independent records leave at once.
+ */
+
+/** Ids, with the record that they name where it was read. */
+export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
+
+type Resolve<Parent, Args, Result> = (
+  parent: Parent,
+  args: Args,
+  context: Context,
+  info: Selection,
+) => Result | Promise<Result>;
+
+/** The extensions of a field that its parent's ids answer. */
+export const answeredByIds = fieldExtensions({ answeredByIds: true });
+
+/** The options of an id field that the path of the record's request answers. */
+export const idFromPath = (description: string) =>
+  ({ nullable: false, description, extensions: answeredByIds }) as const;
+
+/** A field that its parent's ids answer, at the price of calls of its own, which `prefetch` and `plan` ask for. */
+export const answeredByIdsWithPrefetch = <Parent, Args>(
+  prefetch: Resolve<Parent, Args, unknown>,
+  estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,
+) => fieldExtensions({ answeredByIds: true, prefetch, estimate });
+
+/** How one node type is named, linked to and read. */
+export interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
+  /** The GraphQL type's name. */
+  readonly name: string;
+  /** The shape of the key behind a global id; ids in it are checked, whoever wrote them. */
+  readonly key: z.ZodType<Key>;
+  /** The key of a linked object, unique over its type. */
+  readonly toKey: (linked: NodeRef<Ids, Item>) => Key;
+  readonly toIds: (key: Key) => Ids;
+  /** Reads the record that the ids name. Errors: those of the operation behind it. */
+  readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
+}
+
+export interface NodeType<Ids extends object, Item> {
+  readonly name: string;
+  /** The options of the field `id`: the global id of a linked object, which is no promise as Pothos' own would be. */
+  readonly idField: {
+    readonly nullable: false;
+    readonly description: string;
+    readonly extensions: typeof answeredByIds;
+    readonly resolve: (linked: NodeRef<Ids, Item>) => string;
+  };
+  /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
+  idsOf(key: unknown): Ids;
+  /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
+  load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
+  /** The linked object as a plan sees it. */
+  estimate(ids: Ids, context: EstimateContext): KnownObject;
+}
+
+export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
+  options: NodeTypeOptions<Ids, Item, Key>,
+): NodeType<Ids, Item> {
+  const { name, key, toKey, toIds, read } = options;
+  const stepsOf = createSteps(name);
+  return {
+    name,
+    idField: {
+      nullable: false,
+      description: globalIdDescription,
+      extensions: answeredByIds,
+      resolve: (linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
+    },
+    idsOf(value) {
+      const parsed = key.safeParse(value);
+      // A key in another order, or with more in it, would be a second id of the same node.
+      if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
+      return toIds(parsed.data);
+    },
+    load(ids, context, info) {
+      const { needsRecord, prefetches } = stepsOf(info);
+      if (!needsRecord) return ids;
+      const reading = read(ids, context);
+      for (const { prefetch, selected } of prefetches) {
+        if (!context.session.canPrefetch) break;
+        const below = subselectionOf(selected, info);
+        startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
+      }
+      return reading.then((record) => ({ ...ids, record }));
+    },
+    estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
+  };
+}
+
+/** What following a link takes, by what is selected of the linked object. */
+interface Steps {
+  /** The ids do not answer all of it. */
+  readonly needsRecord: boolean;
+  /** What can be asked for while the record is on its way. */
+  readonly prefetches: readonly {
+    readonly prefetch: NonNullable<FieldExtensions['prefetch']>;
+    readonly selected: SelectedField;
+  }[];
+}
+
+/** The steps of a link to this type: worked out once for a selection that is prepared. */
+function createSteps(name: string): (info: Selection) => Steps {
+  const known = new WeakMap<object, Steps>();
+  const make = (info: Selection): Steps => {
+    const type = info.schema.getType(name);
+    if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
+    const fields = selectedFields(info, type);
+    return {
+      needsRecord: !fields.every(({ field }) => fieldExtensionsOf(field).answeredByIds),
+      prefetches: fields.flatMap((selected) => {
+        const { prefetch } = fieldExtensionsOf(selected.field);
+        return prefetch === undefined ? [] : [{ prefetch, selected }];
+      }),
+    };
+  };
+  return (info) => {
+    const details = info.prepared?.details;
+    if (details === undefined) return make(info);
+    const steps = known.get(details) ?? make(info);
+    known.set(details, steps);
+    return steps;
+  };
+}
+
+/** The record of a linked object, of which a selected field needs it. */
+export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
+  if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
+  return linked.record;
+}
+
+/**
+ * A field that leads from a parent's ids to another object, or to none.
+ * Spread it into a Pothos field: it brings `resolve`, and the facts that links and plans look at.
+ */
+export function nodeFromIds<Parent, Args, Ids extends object, Item>(
+  nodeType: () => NodeType<Ids, Item>,
+  ids: (parent: Parent, args: Args, context: ReadContext) => Ids,
+) {
+  const resolve: Resolve<Parent, Args, NodeRef<Ids, Item>> = (parent, args, context, info) =>
+    nodeType().load(ids(parent, args, context), context, info);
+  const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
+    nodeType().estimate(ids(parent, args, context), context);
+  return { resolve, extensions: answeredByIdsWithPrefetch(resolve, estimate) };
+}
+
+/** A field that leads from a parent's record to another object, or to none where the record names none. */
+export function nodeFromRecord<Parent, Ids extends object, Item>(
+  nodeType: () => NodeType<Ids, Item>,
+  ids: (parent: Parent) => Ids | null,
+) {
+  const resolve: Resolve<Parent, object, NodeRef<Ids, Item> | null> = (parent, _args, context, info) => {
+    const named = ids(parent);
+    return named === null ? null : nodeType().load(named, context, info);
+  };
+  return { resolve };
+}
+
+/**
+ * A field that leads from a list of a parent's record to an object for each entry; each is read, and fails, on its own.
+ * `toIds` may throw: the error is its entry's.
+ */
+export function nodesFromRecord<Parent, Ids extends object, Item>(
+  nodeType: () => NodeType<Ids, Item>,
+  entries: (parent: Parent) => readonly string[] | null | undefined,
+  toIds: (parent: Parent, entry: string) => Ids,
+) {
+  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) => {
+    const named = unwrap(entries(parent));
+    return named && mapListItems(named, (entry) => nodeType().load(toIds(parent, entry), context, info));
+  };
+  return { resolve };
+}

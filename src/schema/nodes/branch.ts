@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { validateId } from '../../bank/ids.ts';
+import { type Branch, type BranchQuery, branchQuery, getBranches } from '../../contract/branch.ts';
+import type { BankIds } from '../../loaders/loaders.ts';
+import { builder } from '../builder.ts';
+import { connectionTo } from '../connection.ts';
+import type { ReadContext } from '../context.ts';
+import { findListItem, type ListPosition, listIndex } from '../list-item.ts';
+import { defineNodeType, type NodeRef } from '../node-ref.ts';
+
+interface BranchIds extends BankIds, ListPosition<BranchQuery> {
+  /** Null where the bank gave none: then it is the one at `index` of the list. */
+  readonly branchId: string | null;
+}
+
+export type BranchNode = NodeRef<BranchIds, Branch>;
+
+/** The branches of a bank: all, or those that a query asks for. */
+export const loadBranches = (
+  { bankId, query }: { bankId: string; query: BranchQuery | null },
+  { loaders }: ReadContext['session'],
+): Promise<Branch[]> =>
+  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
+
+/** Branches by bank and branch id. No operation reads one: it is found in the list. */
+export const branchNode = defineNodeType({
+  name: 'Branch',
+  key: z.union([
+    z.tuple([z.string(), z.string()]),
+    z.tuple([z.string(), z.null(), listIndex, branchQuery.nullable()]),
+  ]),
+  toKey: ({ bankId, branchId, index, query }: BranchNode) =>
+    branchId === null ? ([bankId, branchId, index, query] as const) : ([bankId, branchId] as const),
+  toIds: ([bankId, branchId, index = 0, query = null]): BranchIds => ({
+    bankId: validateId('bankId', bankId),
+    branchId,
+    index,
+    query,
+  }),
+  read: async (ids, { session }) =>
+    ids.branchId === null
+      ? findListItem(await loadBranches(ids, session), ids, getBranches)
+      : findListItem(await session.loaders.branches.load({ bankId: ids.bankId }), ids.branchId, getBranches),
+});
+
+export const BranchObject = builder.objectRef<BranchNode>('Branch');
+
+export const BranchConnection = connectionTo(BranchObject, {
+  list: 'A list of branches.',
+  entry: 'A branch and its place in a list.',
+});
+
+export const BranchFilter = builder.inputType('BranchFilter', {
+  description: 'The query body of postBranches.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'REST `id`.' }),
+    name: t.string({ description: 'REST `name`.' }),
+  }),
+});

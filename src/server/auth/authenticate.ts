@@ -1,0 +1,27 @@
+import type { Credentials } from '../../bank/credentials.ts';
+import { retryLaterError } from '../../engine/request-error.ts';
+import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
+import type { IncomingRequest } from './incoming-request.ts';
+
+/** Finds out who calls. Errors: BankqlError; a RequestError where another status than 400 says it better. */
+export type Authenticate = (request: IncomingRequest) => Credentials | Promise<Credentials>;
+
+/**
+ * Finds out who calls, once for each request and before its body is read, and refuses callers who have no REST call
+ * left. Errors: those of `identify`; RequestError RATE_LIMITED.
+ */
+export type AuthenticateWithinLimit = Authenticate;
+
+export function withRateLimit(
+  authenticate: Authenticate,
+  rateLimiter: RateLimiter | null,
+): AuthenticateWithinLimit {
+  if (rateLimiter === null) return authenticate;
+  return async (request) => {
+    const credentials = await authenticate(request);
+    const seconds = await rateLimiter.secondsUntilNext(credentials);
+    if (seconds > 0)
+      throw retryLaterError('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
+    return credentials;
+  };
+}

@@ -1,0 +1,86 @@
+import {
+  type Credentials,
+  credentialHeaders,
+  secretsOf,
+  validateCredential,
+} from '../../bank/credentials.ts';
+import { badUserInput } from '../../errors.ts';
+import { redactFromLog } from '../request-scope.ts';
+import type { Authenticate } from './authenticate.ts';
+import { type IncomingRequest, queryOf } from './incoming-request.ts';
+
+/** The query parameter in which the specification allows the subscription key too. */
+export const subscriptionKeyParameter = 'subscription-key';
+
+const headers = {
+  subscriptionKey: credentialHeaders.subscriptionKey.toLowerCase(),
+  authProviderName: credentialHeaders.authProviderName.toLowerCase(),
+  authId: credentialHeaders.authId.toLowerCase(),
+} as const satisfies Record<keyof Credentials, string>;
+
+/** What a name in a query is that could be the key's: as it is, or with some of it encoded. */
+const mayBeKey = /subscription|%/;
+
+const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
+  mayBeKey.test(target) ? queryOf(target).getAll(subscriptionKeyParameter) : [];
+
+/**
+ * Takes the caller's credentials from the request: the only thing of it that goes on to the bank. The operator's key,
+ * where there is one, stands for every caller's.
+ * Errors: BAD_USER_INPUT where one is sent twice, is too long, or holds something else than printable ASCII.
+ */
+export const authenticateByHeaders =
+  (subscriptionKey: string | null): Authenticate =>
+  (request) => {
+    const given = readCredentials(request);
+    redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
+    return subscriptionKey === null ? given : { ...given, subscriptionKey };
+  };
+
+/**
+ * Tells the callers of `authenticateByHeaders` apart before they are let in: two requests have the same key exactly where
+ * they have the same credentials. Requests whose credentials are refused have one key together.
+ */
+export const callerKeyByHeaders =
+  (subscriptionKey: string | null) =>
+  (request: IncomingRequest): string => {
+    try {
+      const given = readCredentials(request);
+      // No credential holds a line's end, and none is empty.
+      const own = subscriptionKey ?? given.subscriptionKey ?? '';
+      return `${own}\n${given.authProviderName ?? ''}\n${given.authId ?? ''}`;
+    } catch {
+      return 'refused';
+    }
+  };
+
+function readCredentials(request: IncomingRequest): Credentials {
+  const read = (name: keyof Credentials, others: readonly string[] = []) => {
+    const given = request.header(headers[name]);
+    const values = others.length === 0 ? given : [...given, ...others];
+    if (values.length > 1)
+      throw badUserInput(
+        `The credential ${credentialHeaders[name]} is given ${values.length} times; give it once.`,
+      );
+    const [value] = values;
+    return value === undefined ? null : validateCredential(credentialHeaders[name], value);
+  };
+  return {
+    subscriptionKey: read('subscriptionKey', keysInQuery(request)),
+    authProviderName: read('authProviderName'),
+    authId: read('authId'),
+  };
+}
+
+/**
+ * Holds a request against the rule that a token alone says who calls, and the operator alone holds the key.
+ * Errors: BAD_USER_INPUT, which names the credential that the request brings all the same.
+ */
+export function rejectCredentials(request: IncomingRequest): void {
+  const given = Object.values(credentialHeaders).find(
+    (header) => request.header(header.toLowerCase()).length > 0,
+  );
+  const what = given === undefined ? `query parameter ${subscriptionKeyParameter}` : `header ${given}`;
+  if (given !== undefined || keysInQuery(request).length > 0)
+    throw badUserInput(`Leave out the ${what}: here a bearer token says who calls.`);
+}

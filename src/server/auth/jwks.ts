@@ -1,0 +1,128 @@
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+
+/** How long keys are believed, in milliseconds. */
+export interface JwksTimes {
+  /** The deadline of a fetch, over connect, headers and body. */
+  readonly timeoutMs: number;
+  /** When they are fetched anew: a key that its owner took back is accepted for so long at most. */
+  readonly maxAgeMs: number;
+  /** How long they stand in while they cannot be fetched anew. */
+  readonly graceMs: number;
+  /** How long a key that is not among them brings no further fetch, after one that succeeded and one that failed. */
+  readonly cooldownMs: number;
+  readonly retryMs: number;
+}
+
+const defaultTimes: JwksTimes = {
+  timeoutMs: 3000,
+  maxAgeMs: 10 * 60_000,
+  graceMs: 60 * 60_000,
+  cooldownMs: 30_000,
+  retryMs: 5000,
+};
+
+/** The longest set of keys, in bytes. */
+const maxJwksBytes = 256 * 1024;
+
+const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+/** There are no keys to verify with: whether a token is good is not known. */
+export class JwksUnavailable extends Error {
+  override readonly name = 'KeysUnavailable';
+}
+
+export interface JwksOptions {
+  readonly url: string;
+  readonly times?: Partial<JwksTimes> | undefined;
+  /** Is told why a fetch failed; it must not throw. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Finds a key; `reload` fetches the set at once, and resolves with whether it could: the earlier set stands where not. */
+export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
+
+/**
+ * Finds the key that a token names, in the set at `url`, which is kept for a while. A key that is not in it may be a
+ * new one: the set is fetched again, one fetch at a time and no more than one in `cooldownMs`.
+ * Errors: JwksUnavailable; those of jose for a token to which no key, or more than one, belongs.
+ */
+export function createJwks({ url, times, onFailure }: JwksOptions): Keys {
+  const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...defaultTimes, ...times };
+  let keys: ReturnType<typeof createLocalJWKSet> | null = null;
+  let loadedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let hasFailed = false;
+  let underWay: Promise<void> | null = null;
+  const since = (time: number) => performance.now() - time;
+
+  async function load(): Promise<void> {
+    try {
+      keys = createLocalJWKSet(await fetchKeys(url, timeoutMs));
+      loadedAt = performance.now();
+      hasFailed = false;
+    } catch (error) {
+      hasFailed = true;
+      onFailure(error);
+    } finally {
+      triedAt = performance.now();
+      underWay = null;
+    }
+  }
+
+  /** Fetches the set, unless it has just been tried. */
+  async function refresh(): Promise<void> {
+    if (underWay === null && since(triedAt) < (hasFailed ? retryMs : cooldownMs)) return;
+    underWay ??= load();
+    await underWay;
+  }
+
+  /** The set. Errors: JwksUnavailable. */
+  async function current() {
+    if (since(loadedAt) >= maxAgeMs) {
+      const refreshed = refresh();
+      // While the keys' server is away nobody waits for it who can do without.
+      if (keys === null || !hasFailed) await refreshed;
+    }
+    if (keys === null || since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with');
+    return keys;
+  }
+
+  const find: JWTVerifyGetKey = async (header, token) => {
+    const known = await current();
+    try {
+      return await known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    }
+    await refresh();
+    if (hasFailed) throw new JwksUnavailable('the token names a key that may be a new one');
+    return (await current())(header, token);
+  };
+
+  async function reload(): Promise<boolean> {
+    underWay ??= load();
+    await underWay;
+    return !hasFailed;
+  }
+
+  return Object.assign(find, { reload });
+}
+
+/** Errors: whatever keeps a set of keys from being read. */
+async function fetchKeys(url: string, timeoutMs: number) {
+  const response = await fetch(url, {
+    redirect: 'error',
+    headers: { Accept: 'application/json, application/jwk-set+json' },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > maxJwksBytes) throw new Error(`it is longer than ${maxJwksBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (response.status !== 200) throw new Error(`it is answered with status ${response.status}`);
+  return KeySet.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+}

@@ -1,0 +1,102 @@
+import { errors, jwtVerify } from 'jose';
+import type { Logger } from 'pino';
+import {
+  type Credentials,
+  credentialHeaders,
+  secretsOf,
+  validateCredential,
+} from '../../bank/credentials.ts';
+import { RequestError, retryLaterError } from '../../engine/request-error.ts';
+import { badUserInput, requestSentNothing } from '../../errors.ts';
+import { redactFromLog } from '../request-scope.ts';
+import type { Authenticate } from './authenticate.ts';
+import { bearerToken } from './bearer-token.ts';
+import { rejectCredentials } from './header-credentials.ts';
+import { createJwks, JwksUnavailable, type Keys } from './jwks.ts';
+import type { JwtOptions } from './jwt-options.ts';
+import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
+
+/** How far clocks may differ, in seconds. */
+const clockSkew = 60;
+
+/**
+ * Takes who calls from the verified claims of the request's bearer token; the key is the operator's.
+ * Errors: BAD_USER_INPUT where the request brings credentials of its own; UNAUTHENTICATED (401) for no token, or one
+ *         that is not accepted, without a word of why; OVERLOADED (503) while tokens cannot be verified. `onRefusal` is
+ *         told of the last two; it must not throw.
+ */
+export function authenticateByToken(
+  options: JwtOptions,
+  logger: Pick<Logger, 'debug' | 'warn'>,
+  onRefusal?: (why: TokenRefusal) => void,
+): Authenticate & { readonly reloadKeys: Keys['reload'] } {
+  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
+  const keys = createJwks({
+    url: options.jwksUrl,
+    times: options.keyTimes,
+    onFailure: (error) =>
+      logger.warn({ reason: reasonOf(error) }, 'the keys that verify tokens cannot be fetched'),
+  });
+  const expected = {
+    issuer,
+    audience,
+    algorithms: [...options.algorithms],
+    clockTolerance: clockSkew,
+    requiredClaims: ['exp'],
+  };
+
+  /** Errors: JwksUnavailable; any other for a token that is not accepted. */
+  async function verify(token: string): Promise<Credentials> {
+    const { payload } = await jwtVerify(token, keys, expected);
+    const read = (claim: string, header: string) => {
+      const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+      if (typeof value !== 'string') throw badUserInput(`the claim ${claim} is no text`);
+      return validateCredential(header, value);
+    };
+    return {
+      subscriptionKey,
+      authProviderName: read(providerClaim, credentialHeaders.authProviderName),
+      authId: read(authIdClaim, credentialHeaders.authId),
+    };
+  }
+
+  const authenticate: Authenticate = async (request) => {
+    rejectCredentials(request);
+    const token = bearerToken(request);
+    if (token === null) {
+      onRefusal?.('no token');
+      throw unauthenticated('A bearer token is needed.', 'Bearer');
+    }
+    redactFromLog(() => [token]);
+    try {
+      const credentials = await verify(token);
+      redactFromLog(() => secretsOf(credentials));
+      return credentials;
+    } catch (error) {
+      onRefusal?.(tokenRefusalOf(error));
+      if (error instanceof JwksUnavailable)
+        throw retryLaterError(
+          'OVERLOADED',
+          `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
+          503,
+          5,
+        );
+      logger.debug({ reason: reasonOf(error) }, 'a token is not accepted');
+      throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
+    }
+  };
+  return Object.assign(authenticate, { reloadKeys: keys.reload });
+}
+
+const unauthenticated = (message: string, challenge: string) =>
+  new RequestError('UNAUTHENTICATED', message, {
+    http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
+  });
+
+/** Why, for the log: jose's own words, which show nothing of a token, or what kept a fetch from its end. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTClaimValidationFailed) return `${error.code} ${error.claim}`;
+  if (error instanceof errors.JOSEError) return error.code;
+  if (!(error instanceof Error)) return 'failed';
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { createEngine, type EngineOptions } from '../engine/engine.ts';
+import { type Authenticate, withRateLimit } from './auth/authenticate.ts';
+import { authenticateByHeaders } from './auth/header-credentials.ts';
+import { createGraphQLHandler } from './graphql-handler.ts';
+import type { RateLimiter } from './rate-limit/rate-limiter.ts';
+import { createPendingLimit, createRender } from './render.ts';
+import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
+
+export interface GraphQLServerOptions
+  extends Omit<EngineOptions, 'unexpected'>,
+    Pick<YogaHandlerOptions, 'graphiqlHeaders' | 'maxRequestBytes'> {
+  /** `bank` and `payments` have it around them too, where there is one: see rate-limited-bank.ts. */
+  readonly rateLimiter?: RateLimiter | null;
+  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
+  readonly subscriptionKey: string | null;
+  /** Finds out who calls, such as jwt.ts; where it is left out, the request's headers say it. */
+  readonly authenticate?: Authenticate | undefined;
+  readonly logger: Logger;
+  /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
+  readonly isReady?: () => boolean | Promise<boolean>;
+  /** Whether so many bytes of an answer may wait for their client to take them; always, where it is left out. */
+  readonly hasRoomFor?: (bytes: number) => boolean;
+  /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
+  readonly hasGraphQLHandler?: boolean;
+}
+
+export interface GraphQLServer {
+  /**
+   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears. Errors: what nobody
+   * expects, where the answer may have begun.
+   */
+  listen(request: IncomingMessage, response: ServerResponse, headers: readonly string[]): Promise<void>;
+  /** The same as a Fetch handler, by yoga's handler. */
+  fetch(request: Request): Promise<Response>;
+}
+
+/** One engine, and the handlers to it. */
+export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServer {
+  const {
+    authenticate,
+    subscriptionKey,
+    rateLimiter = null,
+    logger,
+    isReady = () => true,
+    hasRoomFor = () => true,
+  } = options;
+  const engine = createEngine({
+    ...options,
+    unexpected: (error) => logger.error({ err: error }, 'unexpected error'),
+  });
+  const answering = {
+    engine,
+    authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
+    render: createRender(engine),
+    limitPending: createPendingLimit(engine, hasRoomFor),
+  };
+  const yoga = createYogaHandler({ ...options, ...answering, isReady });
+  const post = createGraphQLHandler({ ...options, ...answering });
+  return {
+    listen(request, response, headers) {
+      const byPost = options.hasGraphQLHandler === false ? null : post(request, response, headers);
+      return byPost ?? yoga.listen(request, response, headers);
+    },
+    fetch: yoga.fetch,
+  };
+}

@@ -1,0 +1,83 @@
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { BoundedResult } from '../engine/bounded-result.ts';
+import type { HttpExtension } from '../engine/request-error.ts';
+
+export type MediaType = 'application/graphql-response+json' | 'application/json';
+
+/** The media types of an `Accept`, in their order: those that the client takes, in UTF-8. */
+export function* typesIn(accept: string): Generator<string> {
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    if (!parameters.some((each) => /^charset=(?!"?utf-8"?$)/.test(each) || /^q=0(\.0*)?$/.test(each)))
+      yield type;
+  }
+}
+
+/**
+ * How a client wants its answer, by its `Accept`: the first that bankql has, plain JSON where any will do. Null where it
+ * takes neither.
+ */
+export function negotiateMediaType(accept: string | undefined): MediaType | null {
+  if (!accept || accept === '*/*' || accept === 'application/json') return 'application/json';
+  for (const type of typesIn(accept)) {
+    if (type === 'application/graphql-response+json') return type;
+    if (type === 'application/json' || type === 'application/*' || type === '*/*') return 'application/json';
+  }
+  return null;
+}
+
+export interface GraphQLHttpResponse {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** Each name with its value. */
+export const headerPairs = (headers: readonly string[]): [string, string][] =>
+  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
+
+const contentTypes = {
+  'application/json': ['Content-Type', 'application/json; charset=utf-8'],
+  'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
+} as const satisfies Record<MediaType, readonly string[]>;
+
+/**
+ * An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. Where its JSON is too long, or
+ * cannot be made, the engine says what is answered instead.
+ */
+export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+  if (!(result instanceof BoundedResult)) return serialised(result, mediaType);
+  try {
+    const answer = serialised(result, mediaType);
+    return result.fits(answer.body) ? answer : serialised(result.tooLong(), mediaType);
+  } catch (error) {
+    return serialised(result.failed(error), mediaType);
+  }
+}
+
+function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+  const headers = contentTypes[mediaType];
+  if (result.errors === undefined) return { status: 200, headers, body: JSON.stringify(result) };
+  const said = result.errors.flatMap(httpOf);
+  const statuses = said
+    .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
+    .map(({ status }) => status);
+  const more: Record<string, string> = Object.assign({}, ...said.map((http) => http.headers));
+  return {
+    status: Math.max(200, ...statuses),
+    headers: [...headers, ...Object.entries(more).flat()],
+    body: JSON.stringify({ ...result, errors: result.errors.map(shown) }),
+  };
+}
+
+const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
+  isHttpExtension(http) ? [http] : [];
+
+export const isHttpExtension = (http: unknown): http is HttpExtension =>
+  typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
+
+/** An error as the client sees it: what is said to the handler stays here. */
+function shown({ message, locations, path, extensions: { http: _, ...extensions } }: GraphQLError) {
+  return { message, locations, path, extensions };
+}

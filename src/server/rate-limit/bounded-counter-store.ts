@@ -1,0 +1,93 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimit } from './limits.ts';
+
+/** How many callers are counted each on their own: some 10 MB of them. */
+export const maxOwnCounters = 50_000;
+/** How many budgets those share who come when all places are taken. */
+export const maxSharedCounters = 1000;
+
+/** What was spent since a window began, and when it ends, in milliseconds of performance.now(). */
+interface Count {
+  spent: number;
+  readonly endsAt: number;
+}
+
+/**
+ * Counts in memory, in a bounded number of places: callers choose what they are called. While every place is taken,
+ * new callers share budgets of the usual size, so that nobody's count is forgotten and nobody gets more; there are many,
+ * and which one is whose is a secret of the process, so that nobody can spend another's without spending them all.
+ * Whoever shares one goes on to share it until its window ends.
+ */
+export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
+  // What rate-limiter-flexible wants of a limiter that stands in for another.
+  override readonly keyPrefix = '';
+  override blockDuration = 0;
+  override execEvenly = false;
+
+  // All windows are of one length: those that began first end first, and stand first.
+  readonly #own = new Map<string, Count>();
+  readonly #shared = new Map<string, Count>();
+  readonly #secret = randomBytes(32);
+  readonly #limit: RateLimit;
+
+  constructor(limit: RateLimit) {
+    super();
+    this.#limit = limit;
+  }
+
+  /** How many places are taken. */
+  get size(): number {
+    return this.#own.size + this.#shared.size;
+  }
+
+  /** Takes one. Errors: a RateLimiterRes, where there is none left; nothing is taken then. */
+  override async consume(owner: string): Promise<RateLimiterRes> {
+    const now = performance.now();
+    const count = this.#find(owner, now) ?? this.#begin(owner, now);
+    if (count.spent >= this.#limit.calls) throw this.#stateOf(count, now);
+    count.spent++;
+    return this.#stateOf(count, now);
+  }
+
+  /** Gives one back. */
+  override async reward(owner: string): Promise<RateLimiterRes> {
+    const now = performance.now();
+    const count = this.#find(owner, now) ?? { spent: 1, endsAt: now };
+    count.spent = Math.max(0, count.spent - 1);
+    return this.#stateOf(count, now);
+  }
+
+  override async get(owner: string): Promise<RateLimiterRes | null> {
+    const now = performance.now();
+    const count = this.#find(owner, now);
+    return count === null ? null : this.#stateOf(count, now);
+  }
+
+  #find(owner: string, now: number): Count | null {
+    for (const counts of [this.#own, this.#shared])
+      for (const [name, { endsAt }] of counts) {
+        if (endsAt > now) break;
+        counts.delete(name);
+      }
+    const own = this.#own.get(owner);
+    if (own !== undefined || this.#shared.size === 0) return own ?? null;
+    return this.#shared.get(this.#shareOf(owner)) ?? null;
+  }
+
+  #begin(owner: string, now: number): Count {
+    const count = { spent: 0, endsAt: now + this.#limit.seconds * 1000 };
+    if (this.#own.size < maxOwnCounters) this.#own.set(owner, count);
+    else this.#shared.set(this.#shareOf(owner), count);
+    return count;
+  }
+
+  #shareOf(owner: string): string {
+    const digest = createHmac('sha256', this.#secret).update(owner).digest();
+    return String(digest.readUInt32BE() % maxSharedCounters);
+  }
+
+  #stateOf({ spent, endsAt }: Count, now: number): RateLimiterRes {
+    return new RateLimiterRes(this.#limit.calls - spent, endsAt - now, spent);
+  }
+}

@@ -1,0 +1,171 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GraphQLError } from 'graphql';
+import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
+import type { Credentials } from '../bank/credentials.ts';
+import type { Engine } from '../engine/engine.ts';
+import { RequestError } from '../engine/request-error.ts';
+import { schema } from '../schema/schema.ts';
+import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
+import { fromFetchRequest, fromNodeRequest } from './auth/incoming-request.ts';
+import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
+import { isJsonType } from './http-policy.ts';
+import {
+  type GraphQLHttpResponse,
+  headerPairs,
+  isHttpExtension,
+  negotiateMediaType,
+} from './http-response.ts';
+import type { LimitPending, Render } from './render.ts';
+import { parseBodyParams, parseUrlParams } from './request-params.ts';
+import { sendResponse } from './send-response.ts';
+import { streamOf, streamTypeOf } from './stream-response.ts';
+
+/** What yoga is given besides the request, where node:http is what it is served by. */
+interface NodeContext {
+  readonly req?: IncomingMessage;
+  readonly res?: ServerResponse;
+}
+
+export interface YogaHandlerOptions {
+  readonly engine: Engine;
+  readonly authenticate: AuthenticateWithinLimit;
+  readonly render: Render;
+  readonly limitPending: LimitPending;
+  /** The longest request body, in bytes. */
+  readonly maxRequestBytes: number;
+  /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
+  readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
+  /** False while the process should get no traffic: /ready then answers 503. */
+  readonly isReady: () => boolean | Promise<boolean>;
+}
+
+/** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */
+export function createYogaHandler(options: YogaHandlerOptions) {
+  const yoga = createServer(options);
+  return {
+    fetch: async (request: Request): Promise<Response> => yoga.fetch(request),
+    /**
+     * Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
+     * Errors: what nobody expects, where the answer may have begun.
+     */
+    async listen(req: IncomingMessage, res: ServerResponse, headers: readonly string[]): Promise<void> {
+      const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res });
+      await sendResponse(answer, res, headers, options.limitPending);
+    },
+  };
+}
+
+function createServer(options: YogaHandlerOptions) {
+  const { engine, graphiqlHeaders, isReady, maxRequestBytes } = options;
+  return createYoga<NodeContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    healthCheckEndpoint: '/health',
+    landingPage: false,
+    graphiql: graphiqlHeaders === undefined ? false : graphiqlOptions(graphiqlHeaders),
+    renderGraphiQL,
+    // No page of another origin may call, no batches, no uploads: nothing here needs them.
+    cors: false,
+    batching: false,
+    multipart: false,
+    maxRequestBodySize: maxRequestBytes,
+    // The engine does these, for every handler.
+    parserAndValidationCache: false,
+    logging: false,
+    maskedErrors: {
+      maskError: (error) =>
+        engine.toErrorResult(toRequestError(error, maxRequestBytes)).errors?.[0] ?? new Error('refused'),
+      isDev: false,
+    },
+    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options)],
+  });
+}
+
+/** What yoga itself refuses, with the status that it gives it: a method, a body that is too long. */
+function toRequestError(error: unknown, maxRequestBytes: number): unknown {
+  if (!(error instanceof GraphQLError)) return error;
+  const { http } = error.extensions;
+  if (!isHttpExtension(http)) return error;
+  const message = http.status === 413 ? `The body is longer than ${maxRequestBytes} bytes.` : error.message;
+  return new RequestError('BAD_USER_INPUT', message, { http });
+}
+
+const notAcceptable = () =>
+  new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
+    http: { status: 406 },
+  });
+
+/** The members that yoga looks at itself before it asks its plugins. */
+const looksRight: GraphQLParams = { query: '{ __typename }' };
+
+/**
+ * Puts the engine in the place of yoga's own parsing, validation and execution. Pages that need no caller (GraphiQL,
+ * /health, /ready) are answered by plugins before this one.
+ */
+function useEngine({
+  engine,
+  authenticate,
+  render,
+}: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'render'>): Plugin<object, NodeContext> {
+  const callers = new WeakMap<Request, Credentials>();
+  const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
+  const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
+  return {
+    async onRequest({ request, serverContext: { req }, endResponse, fetchAPI }) {
+      try {
+        callers.set(
+          request,
+          await authenticate(req === undefined ? fromFetchRequest(request) : fromNodeRequest(req)),
+        );
+      } catch (error) {
+        const mediaType = answerTo(request) ?? 'application/json';
+        endResponse(responseOf(render(engine.toErrorResult(error), mediaType), fetchAPI));
+      }
+    },
+    onRequestParse({ request, requestParser, setRequestParser, endResponse, fetchAPI }) {
+      // Before anything is done: yoga looks for a way to answer when there is an answer.
+      if (answerTo(request) === null && streamTypeOf(acceptOf(request)) === null) {
+        endResponse(responseOf(render(engine.toErrorResult(notAcceptable()), 'application/json'), fetchAPI));
+        return;
+      }
+      // Yoga knows the types of a POST as they are mostly written: of another case it takes none.
+      const isPostOfJson = request.method === 'POST' && isJsonType(request.headers.get('content-type'));
+      if (requestParser === undefined && !isPostOfJson) return;
+      // Yoga hands on a request whose body ends where it is too long.
+      setRequestParser(async (bounded) => {
+        const asked =
+          request.method === 'GET'
+            ? parseUrlParams(request.url)
+            : parseBodyParams(new Uint8Array(await bounded.arrayBuffer()));
+        return { extensions: { asked } };
+      });
+    },
+    onParams({ params, request, setParams, setParamsHandler }) {
+      const asked: unknown = params.extensions?.asked;
+      const credentials = callers.get(request);
+      setParams(looksRight);
+      setParamsHandler(async () => {
+        if (credentials === undefined) throw new Error('a request reached its operation without a caller');
+        return engine.execute(asked, {
+          credentials,
+          signal: () => request.signal,
+          isReadOnly: request.method === 'GET',
+        });
+      });
+    },
+    onResultProcess({ request, result, setResultProcessor }) {
+      // Yoga streams what comes bit by bit; what is whole is made an answer here.
+      if (Array.isArray(result) || Symbol.asyncIterator in result) return;
+      const mediaType = answerTo(request);
+      const stream = mediaType === null ? streamTypeOf(acceptOf(request)) : null;
+      const answer = render(result, mediaType ?? 'application/graphql-response+json');
+      const sent = stream === null ? answer : streamOf(answer, stream);
+      setResultProcessor((_result, fetchAPI) => responseOf(sent, fetchAPI), mediaType ?? stream ?? '*/*');
+    },
+  };
+}
+
+const responseOf = (
+  { status, headers, body }: GraphQLHttpResponse,
+  { Response }: Pick<FetchAPI, 'Response'>,
+) => new Response(body, { status, headers: headerPairs(headers) });

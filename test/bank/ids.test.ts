@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { operations } from '../../src/contract/operations.ts';
+import { BankqlError } from '../../src/errors.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { idCorpus } from '../support/id-corpus.ts';
+import { startRawRecorder } from '../support/raw-recorder.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+/** Every placeholder of every operation. */
+const places = Object.values(operations).flatMap(({ id, path }) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ id, name })),
+);
+
+/** The request line with another segment in one place; the segments are told apart by the sample's own line. */
+function lineWith({ operation, ids, line }: SampleCall, name: string, segment: string): string {
+  const index = operation.path.split('/').indexOf(`{${name}}`);
+  const segments = line.split('/');
+  expect(segments[index]).toBe(encodeURIComponent(ids[name] ?? ''));
+  return segments.with(index, segment).join('/');
+}
+
+describe('an id in a path', () => {
+  let bank: RecordingBank;
+  let client: ReturnType<typeof createTestClient>;
+  beforeAll(async () => {
+    bank = await startRecordingBank();
+    client = createTestClient(bank.url);
+  });
+  beforeEach(() => {
+    bank.calls.length = 0;
+  });
+  afterAll(async () => {
+    await client.close();
+    await bank.close();
+  });
+
+  it('is tried in all 45 places, with more than 60 ids', () => {
+    expect(places).toHaveLength(45);
+    expect(new Set(idCorpus.map(([, id]) => id)).size).toBe(idCorpus.length);
+    expect(idCorpus.length).toBeGreaterThan(60);
+  });
+
+  it.each(places)('changes $name of $id only, or no call is made', async ({ id, name }) => {
+    const sample = sampleCalls[id];
+    bank.otherwise({ body: sample.reply });
+    for (const [what, value, segment] of idCorpus) {
+      bank.calls.length = 0;
+      const result = await sample.run(client, canaries, { [name]: value }).catch((error: unknown) => error);
+      if (segment === null) {
+        expect(result, what).toBeInstanceOf(BankqlError);
+        expect(result, what).toMatchObject({ code: 'BAD_USER_INPUT', extensions: { retryable: false } });
+        expect(bank.lines(), what).toEqual([]);
+      } else {
+        expect(result, what).toMatchObject({ answer: sample.answer });
+        expect(bank.lines(), what).toEqual([lineWith(sample, name, segment)]);
+      }
+    }
+  });
+
+  it('is not repeated by the error that refuses it, which names its place', () => {
+    const refused = idCorpus.filter(([, id, segment]) => segment === null && id.length > 5);
+    for (const [what, id] of refused) {
+      const error = thrownBy(() => sampleCalls.getCustomer.prepare(client, canaries, { CUSTOMER_ID: id }));
+      expect(error.message, what).toContain('CUSTOMER_ID');
+      expect(error.message, what).not.toContain(id);
+      expect(error.message.length, what).toBeLessThan(200);
+    }
+  });
+
+  it('is refused where it is missing', () => {
+    expect(
+      thrownBy(() => client.prepare(operations.getCustomer, { ...noIds, credentials: canaries })),
+    ).toMatchObject({ code: 'BAD_USER_INPUT' });
+  });
+});
+
+describe('to the byte', () => {
+  const oddOnes = idCorpus.filter(([, , segment]) => segment !== null);
+
+  it.each([
+    ['getCustomer', 'CUSTOMER_ID'],
+    ['putCustomerID', 'BANK_ID'],
+    ['getAccountsScope', 'scope'],
+    ['postMakeTransaction', 'ACCOUNT_ID'],
+  ] as const)('%s sends the request line that it should, whatever its %s', async (id, name) => {
+    const sample = sampleCalls[id];
+    await using recorder = await startRawRecorder(sample.reply);
+    await using client = createTestClient(recorder.url);
+    for (const [, value] of oddOnes) await sample.run(client, canaries, { [name]: value });
+    expect(recorder.lines()).toEqual(
+      oddOnes.map(([, , segment]) => `${lineWith(sample, name, segment ?? '')} HTTP/1.1`),
+    );
+    for (const request of recorder.requests) expect(request).toMatch(/^[\r\n\x20-\xff]*$/);
+  });
+
+  it('a request is its head, and a body of the length that the head says', async () => {
+    await using recorder = await startRawRecorder('{}');
+    await using client = createTestClient(recorder.url);
+    const sample = sampleCalls.putCustomerID;
+    const { trackId } = await sample.run(client);
+    const lines = [
+      `${sample.line} HTTP/1.1`,
+      `host: ${new URL(recorder.url).host}`,
+      'connection: close',
+      `Ocp-Apim-Subscription-Key: ${canaries.subscriptionKey}`,
+      `Auth-Provider-Name: ${canaries.authProviderName}`,
+      `Auth-ID: ${canaries.authId}`,
+      'Accept: application/json',
+      'Accept-Encoding: identity',
+      'Content-Type: application/json',
+      `Track-ID: ${trackId}`,
+      `content-length: ${Buffer.byteLength(sample.sent)}`,
+      '',
+      Buffer.from(sample.sent, 'utf8').toString('latin1'),
+    ];
+    expect(recorder.requests.map((request) => request.split('\r\n').toSorted())).toEqual([lines.toSorted()]);
+  });
+});
+
+/** What a caller without TypeScript's help could leave out. */
+const noIds: { ids: { BANK_ID: string; CUSTOMER_ID: string } } = JSON.parse('{"ids":{"BANK_ID":"B"}}');
+
+function thrownBy(work: () => unknown): BankqlError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof BankqlError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}

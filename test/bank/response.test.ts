@@ -1,0 +1,348 @@
+import { describe, expect, it } from 'vitest';
+import { type Drift, parseResponse, unwrap, validateResponse } from '../../src/bank/response.ts';
+import { parseExactJson } from '../../src/contract/exact-json.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { BankqlError } from '../../src/errors.ts';
+
+const { getCustomer, getBranches, getTransaction, getAccountsScope, getProduct, postProducts } = operations;
+
+const details = (operation: Operation) => ({ operation: operation.id, status: 200, trackId: 'T' });
+
+/** An answer's text held against an operation. */
+const check = <T extends Operation>(operation: T, text: string) =>
+  validateResponse(operation, parseExactJson(text), details(operation)).answer;
+
+/** The error that stands in a value's place, with what it says of the place. */
+const brokenAt = (operation: Operation, place: string, what: string) =>
+  expect.objectContaining({
+    name: 'BankqlError',
+    message: `The bank's answer to ${operation.id} breaks the contract at "${place}": ${what}.`,
+    extensions: {
+      code: 'BANK_BAD_RESPONSE',
+      operation: operation.id,
+      status: 200,
+      trackId: 'T',
+      retryable: false,
+    },
+  });
+const expected = (type: string, received: string) => `Invalid input: expected ${type}, received ${received}`;
+
+describe('where the bank breaks the contract, an error stands in the value’s place and the siblings stay', () => {
+  it.each([
+    ['a number for a text', '{"legal_name":1,"email":"e"}', 'legal_name', expected('string', 'number')],
+    [
+      'an object for a text',
+      '{"email":"e","legal_name":{"x":1}}',
+      'legal_name',
+      expected('string', 'object'),
+    ],
+    ['a text for a list', '{"email":"e","bank_id":"B"}', 'bank_id', expected('array', 'string')],
+    ['a text for an object', '{"email":"e","face_image":"x"}', 'face_image', expected('object', 'string')],
+  ])('%s', (_, text, place, what) => {
+    const answer = check(getCustomer, text);
+    expect(answer).toEqual({ email: 'e', [place]: brokenAt(getCustomer, place, what) });
+  });
+
+  it('within a list: the entry that is none, not the list', () => {
+    expect(check(getCustomer, '{"bank_id":["A",1,null,"B"],"email":"e"}')).toEqual({
+      email: 'e',
+      bank_id: [
+        'A',
+        brokenAt(getCustomer, 'bank_id.1', expected('string', 'number')),
+        brokenAt(getCustomer, 'bank_id.2', expected('string', 'null')),
+        'B',
+      ],
+    });
+  });
+
+  it('within a list of records: the field, at its depth', () => {
+    const text = `{"branches":[
+      {"acceptsDeposits":true,"name":"one","location":{"latitude":"north","longitude":33}},
+      {"name":"two","meta":{}},
+      {"acceptsDeposits":false,"name":"three"}]}`;
+    expect(check(getBranches, text)).toEqual([
+      {
+        acceptsDeposits: true,
+        name: 'one',
+        location: {
+          latitude: brokenAt(getBranches, '0.location.latitude', expected('number', 'string')),
+          longitude: 33,
+        },
+      },
+      {
+        acceptsDeposits: brokenAt(getBranches, '1.acceptsDeposits', expected('boolean', 'undefined')),
+        name: 'two',
+        meta: { license: brokenAt(getBranches, '1.meta.license', expected('string', 'undefined')) },
+      },
+      { acceptsDeposits: false, name: 'three' },
+    ]);
+  });
+
+  it.each([
+    ['null', 'null'],
+    ['a text', '"x"'],
+    ['a number', '1'],
+    ['a list', '[]'],
+  ])('in the place of a record: %s', (_, entry) => {
+    const answer = check(getBranches, `{"branches":[{"acceptsDeposits":true},${entry}]}`);
+    expect(answer).toEqual([
+      { acceptsDeposits: true },
+      expect.objectContaining({ code: 'BANK_BAD_RESPONSE', message: expect.stringContaining('at "1"') }),
+    ]);
+  });
+
+  it.each([
+    [
+      'a required text',
+      getTransaction,
+      '{"details":{"value":{"currency":"EUR"}},"id":"t"}',
+      'details.value.amount',
+    ],
+    ['a required object', getAccountsScope, '{"accounts":[{"id":"a"}]}', '0.balance'],
+    [
+      'a required text that is null',
+      getTransaction,
+      '{"id":"t","details":{"value":{"amount":null}}}',
+      'details.value.amount',
+    ],
+    [
+      'an amount that is true',
+      getAccountsScope,
+      '{"accounts":[{"id":"a","balance":{"amount":true}}]}',
+      '0.balance.amount',
+    ],
+    [
+      'an amount that is a word',
+      getAccountsScope,
+      '{"accounts":[{"id":"a","balance":{"amount":"much"}}]}',
+      '0.balance.amount',
+    ],
+    [
+      'a number that is too large',
+      getBranches,
+      '{"branches":[{"acceptsDeposits":true,"location":{"latitude":1e400}}]}',
+      '0.location.latitude',
+    ],
+    ['a list of products where bank_id is a text', getProduct, '{"id":"p","bank_id":"B"}', 'bank_id'],
+    [
+      'a product in a list where bank_id is a list',
+      postProducts,
+      '{"product":[{"id":"p","bank_id":["B"]}]}',
+      '0.bank_id',
+    ],
+  ])('%s', (_, operation, text, place) => {
+    const errors = errorsIn(check(operation, text));
+    expect(errors).toEqual([
+      [
+        place,
+        expect.objectContaining({
+          code: 'BANK_BAD_RESPONSE',
+          message: expect.stringContaining(`"${place}"`),
+        }),
+      ],
+    ]);
+  });
+
+  it('and what the bank wrote there is not repeated', () => {
+    const [[, error] = []] = errorsIn(check(getCustomer, '{"face_image":{"name":["a secret"]}}'));
+    expect(error?.message).toContain('face_image.name');
+    expect(error?.message).not.toContain('secret');
+  });
+});
+
+describe('what keeps the contract is given as it is', () => {
+  it.each([
+    [
+      'fields that the contract does not know',
+      getCustomer,
+      '{"email":"e","x":{"y":[null]}}',
+      { email: 'e', x: { y: [null] } },
+    ],
+    ['an optional field that is null', getCustomer, '{"email":null}', { email: null }],
+    ['an optional field that is absent', getCustomer, '{}', {}],
+    ['an optional object that is null', getTransaction, '{"details":null}', { details: null }],
+    ['an empty list', getBranches, '{"branches":[]}', []],
+    ['siblings of the list', getBranches, '{"branches":[],"next":1}', []],
+    [
+      'an exact amount',
+      getTransaction,
+      '{"details":{"value":{"amount":1.10}}}',
+      { details: { value: { amount: '1.10' } } },
+    ],
+  ])('%s', (_, operation, text, value) => {
+    const answer = check(operation, text);
+    expect(answer).toEqual(value);
+    expect(errorsIn(answer)).toEqual([]);
+  });
+
+  it('anything, where no answer is specified, as long as it is an object', () => {
+    expect(check(operations.postMakeTransaction, '{"x":[1]}')).toEqual({ x: [1] });
+    expect(() => check(operations.postMakeTransaction, '[1]')).toThrow('is not a JSON object');
+  });
+
+  it('a key __proto__, which changes no prototype', () => {
+    const answer = check(getCustomer, '{"__proto__":{"email":"evil"},"legal_name":"Alice"}');
+    expect(answer.email).toBeUndefined();
+    expect(Reflect.get({}, 'email')).toBeUndefined();
+  });
+});
+
+describe('two habits are taken for what they mean, and reported', () => {
+  /** What is understood of an answer, where it drifts, and whether all of it keeps the contract. */
+  const drifting = (operation: Operation, text: string) => {
+    const drift: Drift[] = [];
+    const checked = validateResponse(operation, parseExactJson(text), details(operation), (one) =>
+      drift.push(one),
+    );
+    return { ...checked, drift: drift.map(({ operation: id, field }) => `${id} ${field}`) };
+  };
+
+  it('a number that is written as a string', () => {
+    const text = `{"branches":[
+      {"acceptsDeposits":true,"location":{"latitude":"35.1","longitude":"-3.3e1"}},
+      {"acceptsDeposits":true,"location":{"latitude":"0"}}]}`;
+    expect(drifting(getBranches, text)).toEqual({
+      answer: [
+        { acceptsDeposits: true, location: { latitude: 35.1, longitude: -33 } },
+        { acceptsDeposits: true, location: { latitude: 0 } },
+      ],
+      isValid: true,
+      drift: [
+        'getBranches location.latitude',
+        'getBranches location.longitude',
+        'getBranches location.latitude',
+      ],
+    });
+  });
+
+  it('an object with an id in the place of a view', () => {
+    const text =
+      '{"accounts":[{"balance":{"amount":1},"views_available":["owner",{"id":"public","is_public":true}]}]}';
+    expect(drifting(getAccountsScope, text)).toEqual({
+      answer: [{ balance: { amount: '1' }, views_available: ['owner', 'public'] }],
+      isValid: true,
+      drift: ['getAccountsScope views_available'],
+    });
+  });
+
+  it.each(['', ' ', '35,1', '35.', '.5', '+1', '0x10', '1e400', '-1e400', 'NaN', 'Infinity', ' 35', '35 '])(
+    'but not %j for a number',
+    (latitude) => {
+      const { answer, isValid, drift } = drifting(
+        getBranches,
+        JSON.stringify({ branches: [{ acceptsDeposits: true, location: { latitude } }] }),
+      );
+      expect(errorsIn(answer).map(([way]) => way)).toEqual(['0.location.latitude']);
+      expect([isValid, drift]).toEqual([false, []]);
+    },
+  );
+
+  it.each([
+    ['a number for a text', getCustomer, '{"legal_name":7}', 'legal_name'],
+    ['a text for a boolean', getBranches, '{"branches":[{"acceptsDeposits":"true"}]}', '0.acceptsDeposits'],
+    ['an object with an id elsewhere', getCustomer, '{"bank_id":[{"id":"B"}]}', 'bank_id.0'],
+    [
+      'an object in views_available whose id is none',
+      getAccountsScope,
+      '{"accounts":[{"balance":{"amount":1},"views_available":[{"id":7}]}]}',
+      '0.views_available.0',
+    ],
+  ])('but not %s', (_, operation, text, place) => {
+    const { answer, isValid, drift } = drifting(operation, text);
+    expect(errorsIn(answer).map(([way]) => way)).toEqual([place]);
+    expect([isValid, drift]).toEqual([false, []]);
+  });
+
+  it.each([
+    ['{"details":{"value":{"amount":"1.10"}}}', ['getTransaction amount']],
+    ['{"details":{"value":{"amount":1.10}}}', []],
+    ['{"details":{"description":"\\"amount\\":\\"1\\""}}', []],
+  ])('an amount that is written as a string: %s', (text, fields) => {
+    const drift: string[] = [];
+    const json = parseResponse(
+      { status: 200, headers: {}, body: Buffer.from(text), milliseconds: 5 },
+      details(getTransaction),
+      ({ operation, field }) => drift.push(`${operation} ${field}`),
+    );
+    expect(drift).toEqual(fields);
+    expect(errorsIn(validateResponse(getTransaction, json, details(getTransaction)).answer)).toEqual([]);
+  });
+});
+
+describe('where there is no record and no list, the whole answer fails', () => {
+  it.each([
+    ['a list', getCustomer, '[]', 'is not a JSON object'],
+    ['null', getCustomer, 'null', 'is not a JSON object'],
+    ['a text', getBranches, '"x"', 'is not a JSON object'],
+    ['a number', getBranches, '1', 'is not a JSON object'],
+    ['another key', getBranches, '{"Branches":[]}', 'has no list under "branches"'],
+    ['a list that is null', getBranches, '{"branches":null}', 'has no list under "branches"'],
+    ['a list that is an object', getBranches, '{"branches":{}}', 'has no list under "branches"'],
+  ])('%s', (_, operation, text, what) => {
+    expect(() => check(operation, text)).toThrow(
+      expect.objectContaining({
+        message: `The bank's answer to ${operation.id} ${what}.`,
+        extensions: {
+          code: 'BANK_BAD_RESPONSE',
+          operation: operation.id,
+          status: 200,
+          trackId: 'T',
+          retryable: false,
+        },
+      }),
+    );
+  });
+});
+
+describe('parseAnswer', () => {
+  const reply = (body: string | Buffer, type?: string) => ({
+    status: 200,
+    headers: type === undefined ? {} : { 'content-type': type },
+    body: Buffer.from(body),
+    milliseconds: 5,
+  });
+
+  it('reads JSON with exact amounts, with a content type or without', () => {
+    expect(parseResponse(reply('{"amount":1.10}'), {})).toEqual({ amount: '1.10' });
+    expect(parseResponse(reply('{"amount":1.10}', 'application/json;charset=UTF-8'), {})).toEqual({
+      amount: '1.10',
+    });
+  });
+
+  it.each([
+    ['not JSON', reply('a secret')],
+    ['an unfinished text', reply('{"a":"a secret')],
+    ['nothing', reply('')],
+    ['bytes that are no UTF-8', reply(Buffer.from([0x22, 0xc3, 0x28, 0x22]))],
+    ['UTF-16', reply(Buffer.from('{}', 'utf16le'))],
+    ['a byte order mark', reply('\ufeff{}')],
+    ['a page', reply('{}', 'text/html')],
+  ])('refuses %s without repeating it', (_, wire) => {
+    const parse = () => parseResponse(wire, { operation: 'getCustomer' });
+    expect(parse).toThrow(
+      expect.objectContaining({
+        code: 'BANK_BAD_RESPONSE',
+        message: expect.stringMatching(
+          /^The bank's answer to getCustomer is not JSON( by its content type)?\.$/,
+        ),
+      }),
+    );
+  });
+});
+
+describe('sound', () => {
+  it('gives a value that is none of the errors, and throws the others', () => {
+    const error = new BankqlError('BANK_BAD_RESPONSE', 'no');
+    expect(unwrap('x')).toBe('x');
+    expect(unwrap(null)).toBeNull();
+    expect(() => unwrap(error)).toThrow(error);
+  });
+});
+
+/** Every error in an answer, with the way that leads to it. */
+function errorsIn(value: unknown, way: string[] = []): [string, Error][] {
+  if (value instanceof Error) return [[way.join('.'), value]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => errorsIn(member, [...way, key]));
+}

@@ -1,0 +1,119 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import type { PaymentStore } from '../../../src/payments/store.ts';
+import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { describeState } from '../../../src/commands/store-summary.ts';
+import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
+
+/** Saving records, putting them back, and going on without them. */
+
+vi.setConfig({ testTimeout: 60_000 });
+const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-store-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const now = start + lease / 2;
+let path = '';
+let stores = 0;
+beforeEach(() => {
+  path = join(folder, `${++stores}.db`);
+});
+
+async function inStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T> {
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+const begin = (id: string) =>
+  inStore((store) => store.begin(pending({ id, accountId: `account-${id}` }), now));
+const records = () => inStore(async (store) => (await store.search({}, now)).map(({ id }) => id));
+
+async function run(args: readonly string[], answer?: string) {
+  const output: string[] = [];
+  const errors: string[] = [];
+  const code = await runOperatorCommand({
+    args,
+    state: { url: `sqlite:${path}`, retentionMs },
+    write: (text) => output.push(text),
+    writeError: (text) => errors.push(text),
+    ask: answer === undefined ? null : async () => answer,
+    now: () => now,
+  });
+  return { code, output: output.join(''), errors: errors.join('') };
+}
+
+describe('backup and restore', () => {
+  it('save the records, and name what began after the backup', async () => {
+    await begin('a');
+    const file = join(folder, `${stores}.backup`);
+    expect(await run(['backup', file])).toEqual({
+      code: 0,
+      output: `Backed up 1 payment, the newest of 2026-01-15T00:00:00.000Z to ${file}.\n`,
+      errors: '',
+    });
+    await begin('b');
+
+    const refused = await run(['restore', file, '--by', 'Ada'], 'no');
+    expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(/Nothing was written/) });
+    expect(await records()).toEqual(['a', 'b']);
+    const { code, output } = await run(['restore', file, '--by', 'Ada'], 'yes');
+    expect(code).toBe(0);
+    expect(output).toContain('The backup holds 1 payment');
+    expect(output).toMatch(
+      /These 1 began after the backup; whoever sends one again pays again:\nid .*\nb +PENDING .*account-b/,
+    );
+    const replaced = /What it replaced is (\S+)\.\n$/.exec(output)?.[1] ?? '';
+    expect(existsSync(replaced)).toBe(true);
+    expect(await records()).toEqual(['a']);
+    expect(await inStore(async ({ loss }) => loss)).toBeNull();
+  });
+
+  it('refuse what they cannot do, and say why', async () => {
+    await begin('a');
+    const file = join(folder, `${stores}.backup`);
+    await run(['backup', file]);
+    expect(await run(['backup', file])).toMatchObject({ code: 1, errors: expect.stringContaining(file) });
+    const none = join(folder, 'none');
+    expect(await run(['restore', none, '--by', 'Ada', '--yes'])).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(none),
+    });
+    expect(await records()).toEqual(['a']);
+  });
+});
+
+it('accept-loss shows what is lost, asks, and lets payments go on', async () => {
+  for (const id of ['a', 'b']) await begin(id);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  const loss = await inStore(async (store) => store.loss);
+  expect(loss).toMatch(/lost records/);
+  expect(describeState(null, loss, now)).toMatch(/^\*\*\* PAYMENTS ARE REFUSED \*\*\* .*lost records/);
+  const args = ['accept-loss', '--by', 'Ada', '--reason', 'no backup'];
+  expect(await run(args)).toMatchObject({ code: 1, errors: expect.stringMatching(/Nothing was written/) });
+  await expect(begin('c')).rejects.toThrow(/lost records/);
+
+  const accepted = await run(args, 'y');
+  expect(accepted).toMatchObject({ code: 0, errors: '' });
+  expect(accepted.output).toMatch(/lost records[\s\S]*\nPayments go on, by Ada: no backup\n$/);
+  expect(await begin('c')).toBeNull();
+});
+
+it.each([
+  [{ records: 0, pending: 0, unknown: 0, newestAt: null }, 'Payment records: none.'],
+  [
+    { records: 12, pending: 0, unknown: 0, newestAt: now - 7_200_000 },
+    'Payment records: 12, the newest 2 h 0 min old.',
+  ],
+  [
+    { records: 3, pending: 1, unknown: 2, newestAt: now },
+    'Payment records: 3, the newest 0 s old; 1 PENDING, 2 UNKNOWN.',
+  ],
+  [null, 'Payment records: the store does not answer at the moment.'],
+])('the start says of %j: %s', (status, line) => {
+  expect(describeState(status, null, now)).toBe(line);
+});

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { decimal } from '../../src/contract/common-schemas.ts';
+import { generateValidators } from '../../src/contract/generate-validators.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { validators } from '../../src/contract/validators.generated.ts';
+
+const rows: readonly Operation[] = Object.values(operations);
+const runs = { seed: 20_251_120, numRuns: 400 };
+
+it('contract/checks.ts is what `npm run contract` prints', () => {
+  const file = readFileSync(new URL('../../src/contract/validators.generated.ts', import.meta.url), 'utf8');
+  expect(file).toBe(generateValidators(rows));
+});
+
+it('a shape that nothing says how to check is not printed', () => {
+  const row = { ...operations.getCustomer, answer: z.object({ email: z.string().min(1) }) };
+  expect(() => generateValidators([row])).toThrow('string at v.email');
+  const strict = { ...operations.getCustomer, answer: z.strictObject({}) };
+  expect(() => generateValidators([strict])).toThrow('object at v');
+});
+
+/** Values that keep a shape, as a bank may write them. */
+function valuesOf(shape: z.core.$ZodType): fc.Arbitrary<unknown> {
+  if (shape === decimal)
+    return fc.constantFrom('0', '-1.10', '1e3', '12345678901234567890.00', `1${'0'.repeat(999)}`);
+  if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable)
+    return fc.oneof(
+      { weight: 3, arbitrary: valuesOf(shape.def.innerType) },
+      fc.constant(shape instanceof z.ZodOptional ? undefined : null),
+    );
+  if (shape instanceof z.ZodArray) return fc.array(valuesOf(shape.def.element), { maxLength: 3 });
+  if (shape instanceof z.ZodObject)
+    return fc.record(
+      Object.fromEntries(Object.entries(shape.def.shape).map(([key, field]) => [key, valuesOf(field)])),
+    );
+  if (shape instanceof z.ZodString) return fc.string();
+  if (shape instanceof z.ZodBoolean) return fc.boolean();
+  return fc.double({ noNaN: true, noDefaultInfinity: true });
+}
+
+/** What a bank may write in a value's place. */
+const oddValue = fc.oneof(
+  fc.constantFrom<unknown>(
+    undefined,
+    null,
+    '',
+    '1',
+    'NaN',
+    '1e1001',
+    '9'.repeat(1001),
+    0,
+    Number.POSITIVE_INFINITY,
+    true,
+    {},
+    [],
+  ),
+  fc.jsonValue(),
+);
+
+/** A value with another in one of its places, chosen by the steps. */
+function spoiled(value: unknown, [step, ...rest]: readonly number[], odd: unknown): unknown {
+  if (step === undefined || typeof value !== 'object' || value === null) return odd;
+  const keys = Object.keys(value);
+  const key = keys[step % Math.max(keys.length, 1)];
+  if (key === undefined) return odd;
+  const copy: object = Array.isArray(value) ? [...value] : { ...value };
+  Reflect.set(copy, key, spoiled(Reflect.get(value, key), rest, odd));
+  return copy;
+}
+
+/** As zod has it. */
+const keeps = (row: Operation, record: unknown) =>
+  (row.answer ?? z.looseObject({})).safeParse(record).success;
+
+describe.each(rows.map((row) => [row.id, row] as const))('%s: the code and zod agree', (id, row) => {
+  const check = validators[id] ?? (() => expect.fail('there is no check'));
+  const records = valuesOf(row.answer ?? z.looseObject({}));
+
+  it('on whole records', () => {
+    fc.assert(
+      fc.property(records, (record) => {
+        expect([check(record), keeps(row, record)]).toEqual([true, true]);
+      }),
+      runs,
+    );
+  });
+
+  it('on records that are broken in a place', () => {
+    const places = fc.array(fc.nat(), { maxLength: 4 });
+    fc.assert(
+      fc.property(records, places, oddValue, (record, steps, odd) => {
+        const broken = spoiled(record, steps, odd);
+        expect(check(broken)).toBe(keeps(row, broken));
+      }),
+      { ...runs, numRuns: 2000 },
+    );
+  });
+
+  it('on any JSON', () => {
+    fc.assert(
+      fc.property(oddValue, (record) => {
+        expect(check(record)).toBe(keeps(row, record));
+      }),
+      runs,
+    );
+  });
+});

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { PaymentRecord, PaymentState } from '../../../src/payments/store.ts';
+import { openStore } from '../../../src/payments/stores/open-store.ts';
+import { pay, type Told, transfer } from '../../support/payment-client.ts';
+import type { StateKind } from '../../support/payment-states.ts';
+import { type BankEntry, type Cluster, deadlineMs, startCluster } from './cluster.ts';
+import type { ChaosEvent, PlannedPayment, Workload } from './workload.ts';
+
+/** What a client asked for, when (by `performance.now()`), and what it was told; null: no answer. */
+export interface ClientEntry {
+  readonly payment: PlannedPayment;
+  readonly amount: string;
+  readonly began: number;
+  readonly ended: number;
+  readonly told: Told | null;
+  readonly phase: 'history' | 'last word' | 'after the lease';
+}
+
+export interface AuditLine {
+  readonly state: string;
+  readonly trackId: string;
+}
+
+/** All that was seen of a run. */
+export interface History {
+  readonly clients: readonly ClientEntry[];
+  readonly bank: readonly BankEntry[];
+  readonly records: readonly PaymentRecord[];
+  readonly audit: readonly AuditLine[];
+  readonly events: Cluster['events'];
+  readonly misdeeds: readonly string[];
+  readonly seconds: number;
+}
+
+const clientCount = 12;
+const patienceMs = 15_000;
+
+/**
+ * Lets clients and chaos loose on a machine, and writes down what happens.
+ * Errors: the signal's reason, once it is raised and all processes have ended.
+ */
+export async function runHistory(plan: Workload, kind: StateKind, signal?: AbortSignal): Promise<History> {
+  await using machine = await startCluster(plan, kind);
+  const started = performance.now();
+  const sinceStart = () => performance.now() - started;
+  const clients: ClientEntry[] = [];
+
+  async function ask(
+    payment: PlannedPayment,
+    amount: string,
+    replica: number,
+    phase: ClientEntry['phase'],
+    leaveMs: number | null = null,
+  ): Promise<string | undefined> {
+    const url = await machine.address(replica);
+    const input = transfer(payment.key, {
+      accountId: payment.account,
+      value: { amount, currency: 'EUR' },
+      ...(payment.mutation === 'putTransactionRequest'
+        ? { viewId: 'owner', transactionRequestType: 'SEPA' }
+        : {}),
+    });
+    const began = performance.now();
+    const told = await pay(url, input, {
+      headers: { 'Auth-ID': payment.caller },
+      mutation: payment.mutation,
+      signal: AbortSignal.timeout(leaveMs ?? patienceMs),
+    }).catch((error: unknown) => {
+      // Without an answer fetch throws a TypeError, or the signal's reason; anything else is bankql's doing.
+      if (!(error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError')))
+        machine.misdeeds.push(`an answer of another shape: ${error}`);
+      return null;
+    });
+    clients.push({ payment, amount, began, ended: performance.now(), told, phase });
+    return told?.code;
+  }
+
+  let asked = 0;
+  const events = plan.events.values();
+  let next = events.next().value;
+  const happening: Promise<void>[] = [];
+  const cause = (event: ChaosEvent) => {
+    const end = machine.cause(event);
+    // It is waited for below; until then, a failure must not end this process.
+    end.catch(() => {});
+    return end;
+  };
+  const history = byClients(plan.asks, async ({ payment, amount, times, replica, waitMs, leaveMs }) => {
+    signal?.throwIfAborted();
+    await delay(waitMs);
+    asked += times;
+    for (; next !== undefined && next.at <= asked; next = events.next().value) happening.push(cause(next));
+    await Promise.all(
+      Array.from({ length: times }, (_, n) => ask(payment, amount, replica + n, 'history', leaveMs)),
+    );
+  });
+  // Whatever comes, nothing may be started any more when the machine is taken apart.
+  await history.catch(() => {});
+  await Promise.allSettled(happening);
+  await Promise.all([history, ...happening]);
+
+  // All is well now, and every payment is asked for once more, as it was at first, of processes started anew.
+  machine.heal();
+  await delay(2 * deadlineMs);
+  await machine.restart();
+  const first = new Map(plan.asks.toReversed().map(({ payment, amount }) => [payment, amount]));
+  const underWay: [PlannedPayment, string][] = [];
+  await byClients([...first], async ([payment, amount], n) => {
+    const code = await ask(payment, amount, n, 'last word');
+    if (code === 'IDEMPOTENCY_IN_PROGRESS') underWay.push([payment, amount]);
+  });
+  const records = await readRecords(machine.stateUrl);
+  await byClients(underWay, ([payment, amount], n) => ask(payment, amount, n, 'after the lease'));
+  await machine.stop();
+
+  const { bank, misdeeds } = machine;
+  const audit = auditLines(machine.output());
+  const seconds = Math.round(sinceStart() / 1000);
+  return { clients, bank, records, audit, events: machine.events, misdeeds, seconds };
+}
+
+/** As many at a time as there are clients. */
+async function byClients<T>(work: readonly T[], one: (item: T, n: number) => Promise<unknown>) {
+  const queue = work.entries();
+  const client = async () => {
+    for (const [n, item] of queue) await one(item, n);
+  };
+  const clients = Array.from({ length: clientCount }, client);
+  await Promise.allSettled(clients);
+  await Promise.all(clients);
+}
+
+/** All records. The clock of whoever reads them is far ahead, so that all leases have ended, for everybody. */
+async function readRecords(stateUrl: string): Promise<PaymentRecord[]> {
+  const states: readonly PaymentState[] = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'];
+  const store = await openStore(stateUrl, { retentionMs: 30 * 86_400_000 });
+  try {
+    const records: PaymentRecord[] = [];
+    // One after the other: the first list is what ends the leases.
+    for (const state of states)
+      records.push(...(await store.search({ states: [state] }, Date.now() + 3_600_000)));
+    return records;
+  } finally {
+    await store.close();
+  }
+}
+
+const auditLine = z.object({ audit: z.literal('payment'), state: z.string(), trackId: z.string() });
+
+function auditLines(output: string): AuditLine[] {
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes('"audit":"payment"'))
+    .map((line) => auditLine.parse(JSON.parse(line)));
+}

@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../src/payments/store.ts';
+import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';
+import { observeStore } from '../../../src/payments/stores/observed-store.ts';
+import { done, pending, retentionMs, start } from './store-conformance.ts';
+
+/** A store that fails on demand, by a clock of the test's own, and what is told of it. */
+let clock = 0;
+let told: string[] = [];
+let broken: ReadonlySet<string> = new Set();
+let loss: string | null = null;
+let statusCalls = 0;
+
+function openStore() {
+  const memory = createMemoryStore({ retentionMs });
+  const guarded = new Proxy(memory, {
+    get(target, name, receiver) {
+      if (name === 'loss') return loss;
+      const value: unknown = Reflect.get(target, name, receiver);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        if (name === 'status') statusCalls++;
+        clock += 10;
+        if (broken.has(String(name))) return Promise.reject(new StoreUnavailable('It is away.'));
+        return value.apply(target, args);
+      };
+    },
+  });
+  return observeStore(
+    guarded,
+    {
+      onStoreCall: (operation, seconds) => told.push(`${operation} ${seconds}`),
+      onStoreAway: (reason) => told.push(`away: ${reason}`),
+      onStoreBack: (seconds) => told.push(`back after ${seconds}`),
+    },
+    { clock: () => clock, now: () => start },
+  );
+}
+
+const news = () => told.filter((line) => /^(away|back)/.test(line));
+const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), start);
+const everything = new Set(['begin', 'finish', 'reopen', 'find', 'search', 'settle', 'status']);
+
+beforeEach(() => {
+  clock = 0;
+  told = [];
+  broken = new Set();
+  loss = null;
+  statusCalls = 0;
+});
+
+test('every call goes through as it is, and its time is told', async () => {
+  await using made = new AsyncDisposableStack();
+  const store = openStore();
+  made.defer(() => store.close());
+  expect(await begin(store, 'a')).toBeNull();
+  expect(await store.finish('a', pending().trackId, done, start)).toBe(true);
+  expect(await store.find('a', start)).toMatchObject({ state: 'DONE' });
+  expect(await store.search({ states: ['DONE'] }, start)).toHaveLength(1);
+  expect(await store.settle('a', 'DONE', 'Ada', start)).toBe(false);
+  expect(await store.release('a', 'x')).toBe(false);
+  expect(await store.status(start)).toMatchObject({ records: 1 });
+  expect(told).toEqual(
+    ['begin', 'finish', 'find', 'search', 'settle', 'reopen', 'status'].map((name) => `${name} 0.01`),
+  );
+  expect(store.isUp).toBe(true);
+  expect(store.secret).toMatch(/^[0-9a-f]{64}$/);
+});
+
+describe('an outage', () => {
+  test('is told once, and again when it is over, with how long it was', async () => {
+    const store = openStore();
+    broken = everything;
+    for (let n = 0; n < 5; n++) await expect(begin(store, `${n}`)).rejects.toThrow(StoreUnavailable);
+    await expect(store.find('a', start)).rejects.toThrow(StoreUnavailable);
+    expect(store.isUp).toBe(false);
+    expect(news()).toEqual(['away: It is away.']);
+    clock += 2000;
+    broken = new Set();
+    await begin(store, 'b');
+    expect(store.isUp).toBe(true);
+    expect(news()).toEqual(['away: It is away.', 'back after 2.06']);
+    await store.close();
+  });
+
+  test('is not over because reads succeed: the disk may be full, or replicas may not confirm', async () => {
+    const store = openStore();
+    broken = new Set(['begin']);
+    for (let n = 0; n < 5; n++) {
+      await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
+      await store.find('a', start);
+      await store.recentStatus();
+      clock += 1000;
+    }
+    expect([store.isUp, news().length]).toEqual([false, 1]);
+    await store.close();
+  });
+
+  test('is over when the store answers and nothing has failed for a while, though nobody pays', async () => {
+    const store = openStore();
+    broken = new Set(['begin']);
+    await expect(begin(store, 'a')).rejects.toThrow(StoreUnavailable);
+    broken = new Set();
+    await store.recentStatus();
+    expect(store.isUp).toBe(false);
+    clock += 5000;
+    await store.recentStatus();
+    expect(store.isUp).toBe(true);
+    await store.close();
+  });
+
+  test('a lost record keeps it away, from the start, until somebody accepts the loss', async () => {
+    loss = 'Three payments are missing.';
+    const store = openStore();
+    expect(news()).toEqual(['away: Three payments are missing.']);
+    clock += 60_000;
+    await store.recentStatus();
+    expect(store.isUp).toBe(false);
+    loss = null;
+    clock += 1000;
+    await store.recentStatus();
+    expect(store.isUp).toBe(true);
+    await store.close();
+  });
+});
+
+describe('what it holds', () => {
+  test('is asked for once in a few seconds, however many ask', async () => {
+    const store = openStore();
+    await begin(store, 'a');
+    const asked = await Promise.all(Array.from({ length: 50 }, () => store.recentStatus()));
+    expect(new Set(asked.map((status) => status?.pending))).toEqual(new Set([1]));
+    clock += 4000;
+    await store.recentStatus();
+    expect(statusCalls).toBe(1);
+    clock += 2000;
+    await store.recentStatus();
+    expect(statusCalls).toBe(2);
+    await store.close();
+  });
+
+  test('is null while the store is away, and every second it is asked again', async () => {
+    const store = openStore();
+    broken = everything;
+    for (let n = 0; n < 20; n++) expect(await store.recentStatus()).toBeNull();
+    expect(statusCalls).toBe(1);
+    clock += 1000;
+    expect(await store.recentStatus()).toBeNull();
+    expect(statusCalls).toBe(2);
+    await store.close();
+  });
+});

@@ -1,0 +1,94 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { openStore } from '../../../src/payments/stores/open-store.ts';
+import { parseRedisUrl, shownAddress } from '../../../src/payments/stores/redis/address.ts';
+import { freePort, hasRedis, startRedis } from '../../support/redis.ts';
+import { pending, retentionMs, start } from './store-conformance.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-open-store-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('opens memory:', async () => {
+  const store = await openStore('memory:', { retentionMs });
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+});
+
+it.each([
+  ['absolute', join(folder, 'a', 'state.db')],
+  ['relative', relative('.', join(folder, 'b', 'state.db'))],
+])('opens a file with a path that is %s', async (_, path) => {
+  const store = await openStore(`sqlite:${path}`, { retentionMs });
+  expect(existsSync(path)).toBe(true);
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+});
+
+it.each([
+  '',
+  'memory',
+  'memory:x',
+  'sqlite',
+  'sqlite:',
+  'sqlite::memory:',
+  'sqlite://state.db',
+  'SQLITE:x',
+  'redis:localhost',
+  'redis://',
+  'redis://localhost/a',
+  'redis://localhost:99999',
+  'rediss+x://localhost',
+  'file:/tmp/state.db',
+])('refuses %j, and names what is allowed', async (url) => {
+  await expect(openStore(url, { retentionMs })).rejects.toThrow(`STATE_URL is ${url}`);
+  await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
+});
+
+it.each([
+  ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379'],
+  ['redis:ops:s3cr@cache', 'redis:***@cache'],
+  ['redis://cache?password=s3cr', 'redis://cache?***'],
+  ['redis://ops:s3cr%@cache', 'redis://***@cache'],
+])('does not repeat a password: %s', async (url, shown) => {
+  const refused = openStore(url, { retentionMs });
+  await expect(refused).rejects.toThrow(`STATE_URL is ${shown}, which`);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
+  );
+});
+
+it('names a Redis that it cannot reach, without who asks', async () => {
+  const port = await freePort();
+  const refused = openStore(`redis://ops:s3cr@127.0.0.1:${port}/2`, { retentionMs });
+  await expect(refused).rejects.toThrow(`The payment store redis://127.0.0.1:${port}/2 cannot be reached: `);
+  await expect(refused).rejects.toThrow(
+    expect.objectContaining({ message: expect.not.stringMatching(/s3c|ops/) }),
+  );
+});
+
+it.skipIf(!hasRedis)('opens a Redis', async () => {
+  await using redis = await startRedis();
+  const store = await openStore(`${redis.url}/3`, { retentionMs });
+  expect(await store.begin(pending(), start)).toBeNull();
+  await store.close();
+  // The name, what is known of the store and its mark; a record, and the indexes of its state and its caller.
+  expect(await redis.command('INFO', 'keyspace')).toMatch(/db3:keys=6/);
+});
+
+it.each([
+  ['redis://cache', { host: 'cache', port: 6379, tls: false, database: 0 }],
+  ['rediss://cache:1/12', { host: 'cache', port: 1, tls: true, database: 12 }],
+  ['redis://[::1]:7/', { host: '::1', port: 7 }],
+  ['redis://:p%40ss@cache', { username: undefined, password: 'p@ss' }],
+  ['redis://me:p@cache', { username: 'me', password: 'p' }],
+])('reads %s', (url, parts) => {
+  expect(parseRedisUrl(url)).toMatchObject(parts);
+});
+
+it('shows an address as it is written', () => {
+  const shown = (url: string) => shownAddress(parseRedisUrl(url) ?? expect.fail(url));
+  expect(shown('rediss://me:p@[::1]:7/1')).toBe('rediss://[::1]:7/1');
+  expect(shown('redis://cache')).toBe('redis://cache:6379/0');
+});

@@ -1,0 +1,278 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { openStore, type StoreEvent } from '../../../../src/payments/stores/open-store.ts';
+import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { readMark } from '../../../../src/payments/stores/witness.ts';
+import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-loss-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let files = 0;
+const opened: PaymentStore[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+/** A process that begins 60 payments and goes on. */
+const program = join(root, 'child.mjs');
+writeFileSync(
+  program,
+  `import { createSqliteStore } from ${JSON.stringify(new URL('../../../../src/payments/stores/sqlite/sqlite-store.ts', import.meta.url).href)};
+  const [path, text] = process.argv.slice(2);
+  const record = JSON.parse(text);
+  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 10_000 });
+  for (let n = 0; n < 60; n++)
+    await store.begin({ ...record, id: 'q-' + n, createdAt: record.createdAt + 1000 + n }, record.createdAt);
+  process.stdout.write('begun');
+  setInterval(() => {}, 1000);`,
+);
+
+const freshPath = () => join(root, `state-${++files}.db`);
+
+async function open(path: string, options: { witness?: string; events?: StoreEvent[] } = {}) {
+  const { witness, events } = options;
+  const onEvent = (event: StoreEvent) => events?.push(event);
+  const store = await createSqliteStore({
+    path,
+    retentionMs,
+    timeoutMs: 10_000,
+    beatMs: 50,
+    witness,
+    onEvent,
+  });
+  opened.push(store);
+  return store;
+}
+
+const begin = (store: PaymentStore, count: number, prefix = 'p') =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      store.begin(pending({ id: `${prefix}-${n}`, createdAt: start + n }), start),
+    ),
+  );
+
+function removeAll(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+}
+
+/** What any start says of a store with a loss: the sentence is in `loss`, begin refuses, reads go on. */
+async function expectLoss(store: PaymentStore, sentence: string | RegExp): Promise<void> {
+  expect(store.loss).toMatch(sentence);
+  const refused = store.begin(pending({ id: 'p-0', trackId: 'again' }), start);
+  await expect(refused).rejects.toThrow(StoreUnavailable);
+  await expect(refused).rejects.toThrow(sentence);
+  await expect(store.search({}, start)).resolves.toBeInstanceOf(Array);
+  await expect(store.status(start)).resolves.toMatchObject({ pending: expect.any(Number) });
+}
+
+describe('the mark beside the file', () => {
+  it('says how many payments were ever begun, and when the newest did', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    await begin(store, 5);
+    await store.release('p-0', pending().trackId);
+    await begin(store, 1);
+    await vi.waitFor(() => expect(readMark(`${path}.mark`)).toMatchObject({ began: 6, newestAt: start + 4 }));
+    expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
+  });
+
+  it('that is missing is made anew, and one that lags is no loss', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await begin(first, 3);
+    await first.close();
+    const lagging = readMark(`${path}.mark`);
+    rmSync(`${path}.mark`);
+    const second = await open(path);
+    expect(second.loss).toBeNull();
+    await begin(second, 2, 'q');
+    await second.close();
+    writeFileSync(`${path}.mark`, JSON.stringify(lagging));
+    expect((await open(path)).loss).toBeNull();
+    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(5));
+  });
+});
+
+describe('a store that came back with fewer records', () => {
+  it('because its log was lost after a SIGKILL refuses payments, and says what is missing', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await begin(first, 3);
+    // It empties the log into the file.
+    await first.close();
+    const args = [program, path, JSON.stringify(pending())];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(63), { timeout: 10_000 });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    for (const end of ['-wal', '-shm']) rmSync(path + end);
+
+    const store = await open(path);
+    await expectLoss(
+      store,
+      `it has lost records: ${path}.mark knows of 63 payments until 2026-01-15T00:00:01.059Z, and it holds 3 of them; missing is what began after 2026-01-15T00:00:00.002Z.`,
+    );
+    expect(await store.find('p-0', start)).toEqual(stored({ id: 'p-0' }));
+    expect(await store.finish('p-1', pending().trackId, done, start)).toBe(true);
+    // Nobody's decision: the next start says the same.
+    await store.close();
+    await expectLoss(await open(path), 'it holds 3 of them');
+  });
+
+  it('because its file is gone is made, and refuses payments', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await begin(first, 2);
+    await first.close();
+    removeAll(path);
+    await expectLoss(
+      await open(path),
+      /knows of 2 payments until 2026-01-15T00:00:00.001Z, and it is new and holds none of them/,
+    );
+  });
+
+  it('because an older copy took its place refuses payments; the witness sees a copy with its mark', async () => {
+    const path = freshPath();
+    const witness = join(root, `witness-${files}`);
+    const first = await open(path, { witness });
+    await begin(first, 2);
+    await first.close();
+    const copied = [path, `${path}.mark`];
+    for (const file of copied) copyFileSync(file, `${file}.copy`);
+    const second = await open(path, { witness });
+    await begin(second, 3, 'q');
+    await second.close();
+    copyFileSync(`${path}.copy`, path);
+    await expectLoss(await open(path), 'it holds 2 of them');
+    await Promise.all(opened.splice(0).map((store) => store.close()));
+    copyFileSync(`${path}.mark.copy`, `${path}.mark`);
+    // All that the witness is for.
+    expect((await open(path)).loss).toBeNull();
+    await Promise.all(opened.splice(0).map((store) => store.close()));
+    await expectLoss(await open(path, { witness }), `${witness} knows of 5 payments`);
+  });
+
+  it('or whose mark cannot be read refuses payments, for nobody knows', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await begin(first, 1);
+    await first.close();
+    writeFileSync(`${path}.mark`, 'x');
+    const store = await open(path);
+    await expectLoss(store, 'so that it is not known whether records were lost');
+    await store.acceptLoss('Ada', start);
+    expect(store.loss).toBeNull();
+    expect(readMark(`${path}.mark`)?.began).toBe(1);
+  });
+
+  it('is nothing new where nothing was ever begun', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    removeAll(path);
+    const store = await open(path);
+    expect(store.loss).toBeNull();
+    await begin(store, 1);
+    await vi.waitFor(() => expect(readMark(`${path}.mark`)?.began).toBe(1));
+  });
+});
+
+describe('an accepted loss', () => {
+  async function lose(witness?: string) {
+    const path = freshPath();
+    const first = await open(path, witness === undefined ? {} : { witness });
+    await begin(first, 4);
+    await first.close();
+    removeAll(path);
+    return path;
+  }
+
+  it('lets payments go on, at once in every process, and says for ever who decided', async () => {
+    const path = await lose();
+    const events: StoreEvent[] = [];
+    const server = await open(path, { events });
+    await expectLoss(server, 'it is new');
+    expect(events).toEqual([{ kind: 'loss', loss: server.loss }]);
+
+    const operator = await openStore(`sqlite:${path}`, { retentionMs, create: false });
+    opened.push(operator);
+    await operator.acceptLoss('Ada: found in the ledger', start + 7);
+    expect(operator.loss).toBeNull();
+    // Also where nobody asks for a payment.
+    await vi.waitFor(() => expect(server.loss).toBeNull());
+    const told = events.map(({ kind }) => kind).filter((kind) => kind.startsWith('loss'));
+    expect(told).toEqual(['loss', 'loss-accepted']);
+    expect(await server.begin(pending(), start)).toBeNull();
+    await Promise.all(opened.splice(0).map((store) => store.close()));
+
+    expect((await open(path)).loss).toBeNull();
+    using database = new DatabaseSync(path, { readOnly: true });
+    expect(database.prepare('SELECT at, decidedBy, what FROM decision').all()).toEqual([
+      {
+        at: start + 7,
+        decidedBy: 'Ada: found in the ledger',
+        what: expect.stringMatching(/^accepted the loss of records: .*"began":4/),
+      },
+    ]);
+  });
+
+  it('is one of the marks that it knows; with a witness that it does not know the next start refuses', async () => {
+    const witness = join(root, `witness-${files}-lost`);
+    const path = await lose(witness);
+    const blind = await open(path);
+    await blind.acceptLoss('Ada', start);
+    await begin(blind, 1);
+    await blind.close();
+    // It took over the count that its own mark knew, which is the witness's as well.
+    expect((await open(path, { witness })).loss).toBeNull();
+    await Promise.all(opened.splice(0).map((store) => store.close()));
+    rmSync(`${path}.mark`);
+    removeAll(path);
+    const seeing = await open(path, { witness });
+    await expectLoss(seeing, `${witness} knows of`);
+    await seeing.acceptLoss('Ada', start);
+    expect(readMark(witness)).toEqual(readMark(`${path}.mark`));
+  });
+
+  it('is noticed again where the next one is lost as well', async () => {
+    const path = await lose();
+    const store = await open(path);
+    await store.acceptLoss('Ada', start);
+    await begin(store, 1);
+    await store.close();
+    removeAll(path);
+    await expectLoss(await open(path), 'knows of 5 payments');
+  });
+
+  it('is not accepted where its mark cannot be written', async () => {
+    const folder = join(root, `away-${++files}`);
+    const path = await lose();
+    mkdirSync(folder);
+    const witness = join(folder, 'witness');
+    copyFileSync(`${path}.mark`, witness);
+    const events: StoreEvent[] = [];
+    const store = await open(path, { witness, events });
+    await expectLoss(store, 'it is new');
+    // A folder with something in it cannot be replaced by a file.
+    rmSync(witness);
+    mkdirSync(join(witness, 'x'), { recursive: true });
+    await expect(store.acceptLoss('Ada', start)).rejects.toThrow('cannot be read');
+    expect(store.loss).not.toBeNull();
+    expect(events).toContainEqual({ kind: 'mark-failed', file: witness, reason: expect.any(String) });
+    renameSync(witness, `${witness}-away`);
+  });
+});
+
+it('a witness in a folder that is missing stops the start', async () => {
+  const path = freshPath();
+  const witness = join(root, 'missing', 'witness');
+  await expect(openStore(`sqlite:${path}`, { retentionMs, witness })).rejects.toThrow(
+    `STATE_WITNESS is ${witness}: it has to name a file in a folder that is there`,
+  );
+});

@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
+const opened: PaymentStore[] = [];
+const children: ChildProcess[] = [];
+let files = 0;
+
+const freshPath = () => join(root, `state-${++files}.db`);
+
+async function open(path: string, timeoutMs = 10_000): Promise<PaymentStore> {
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs });
+  opened.push(store);
+  return store;
+}
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** A process that opens the store, says "ready", begins at each line it reads, and says what it got. */
+const program = join(root, 'child.mjs');
+writeFileSync(
+  program,
+  `import { createInterface } from 'node:readline';
+  import { createSqliteStore } from ${JSON.stringify(new URL('../../../../src/payments/stores/sqlite/sqlite-store.ts', import.meta.url).href)};
+  const [path, record, count] = process.argv.slice(2, 5).map((text) => JSON.parse(text));
+  const store = await createSqliteStore({ path, retentionMs: ${retentionMs}, timeoutMs: 10_000 });
+  process.stdout.write('ready\\n');
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line === 'close') break;
+    const begins = Array.from({ length: count }, (_, n) =>
+      store.begin({ ...record, trackId: process.pid + '-' + n }, record.createdAt));
+    const stored = (await Promise.all(begins)).filter((answer) => answer === null);
+    process.stdout.write(stored.length + '\\n');
+  }
+  if (process.argv[5] === 'leave') process.stdin.destroy();
+  else await store.close();`,
+);
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly say: (line: string) => void;
+  readonly hear: () => Promise<string>;
+}
+
+function run(path: string, count: number, end = 'close'): Child {
+  const args = [program, JSON.stringify(path), JSON.stringify(pending()), String(count), end];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  const lines: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
+  return {
+    process: child,
+    say: (line) => child.stdin.write(`${line}\n`),
+    hear: () =>
+      vi.waitFor(() => lines.shift() ?? Promise.reject(new Error('silence')), {
+        timeout: 15_000,
+        interval: 5,
+      }),
+  };
+}
+
+describe('one file for several', () => {
+  it('two threads that begin one payment 200 times store it once', async () => {
+    const path = freshPath();
+    const stores = await Promise.all([open(path), open(path)]);
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        stores[n % 2 === 0 ? 0 : 1].begin(pending({ trackId: `attempt-${n}` }), start),
+      ),
+    );
+    const stored = answers.filter((answer) => answer === null);
+    expect(stored).toHaveLength(1);
+    expect(new Set(answers.flatMap((answer) => answer?.trackId ?? [])).size).toBe(1);
+  });
+
+  it('processes that begin one payment 200 times store it once, from the making of the file on', async () => {
+    const path = freshPath();
+    const processes = Array.from({ length: 4 }, () => run(path, 50));
+    expect(await Promise.all(processes.map((child) => child.hear()))).toEqual(Array(4).fill('ready'));
+    for (const child of processes) child.say('go');
+    const stored = await Promise.all(processes.map((child) => child.hear()));
+    expect(stored.map(Number).reduce((sum, n) => sum + n)).toBe(1);
+  });
+
+  it('what a process stored is there after a SIGKILL', async () => {
+    const path = freshPath();
+    const child = run(path, 1);
+    await child.hear();
+    child.say('go');
+    expect(await child.hear()).toBe('1');
+    child.process.kill('SIGKILL');
+    await once(child.process, 'exit');
+    const store = await open(path);
+    expect(await store.begin(pending(), start)).toMatchObject({ trackId: `${child.process.pid}-0` });
+  });
+
+  it('a store that nobody closed does not keep its process alive', async () => {
+    const child = run(freshPath(), 1, 'leave');
+    await child.hear();
+    child.say('close');
+    const [code] = await once(child.process, 'exit');
+    expect(code).toBe(0);
+  });
+});
+
+describe("another process's lock", () => {
+  function lock(path: string): () => void {
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN EXCLUSIVE');
+    return () => other.close();
+  }
+
+  it('makes the store unavailable in time, while the event loop goes on, and for no longer', async () => {
+    const path = freshPath();
+    const store = await open(path, 500);
+    const release = lock(path);
+    let ticks = 0;
+    const ticking = setInterval(() => ticks++, 5);
+    const began = performance.now();
+    const refused = await store.begin(pending(), start).catch((error: unknown) => error);
+    const took = performance.now() - began;
+    clearInterval(ticking);
+    expect(refused).toBeInstanceOf(StoreUnavailable);
+    expect(String(refused)).toMatch(/state-\d+\.db is not available: (database is locked|no answer)/);
+    expect(took).toBeLessThan(3_000);
+    // 80 would be all of them; frozen, there would be one or two.
+    expect(ticks).toBeGreaterThan(20);
+    release();
+    expect(await store.begin(pending(), start)).toBeNull();
+  });
+
+  it('delays a payment that it lets go of in time', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    const release = lock(path);
+    const begun = store.begin(pending(), start);
+    await setTimeout(100);
+    release();
+    expect(await begun).toBeNull();
+  });
+
+  it('never lets a payment be stored that its caller gave up', async () => {
+    const path = freshPath();
+    const store = await open(path, 500);
+    const release = lock(path);
+    // The worker tries the first until 400 ms, and is at the second when both are given up at 500 ms.
+    const begins = Array.from({ length: 5 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
+    const settled = Promise.allSettled(begins);
+    await setTimeout(600);
+    release();
+    expect((await settled).map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+    expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
+  });
+});
+
+describe('a call that fails', () => {
+  it('is taken back where it was stored after all', async () => {
+    const store = await open(freshPath(), 500);
+    // From here the event loop comes to its timers before it comes to the worker's answer.
+    await setImmediate();
+    const begun = store.begin(pending(), start);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    await expect(begun).rejects.toThrow('no answer in 500 ms');
+    await vi.waitFor(async () => expect(await store.find(pending().id, start)).toBeNull());
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toBeNull();
+  });
+
+  it('because its thread died is followed by one with a new thread', async () => {
+    const born = once(process, 'worker');
+    const store = await open(freshPath());
+    const [thread]: Worker[] = await born;
+    await store.begin(pending(), start);
+    const calls = Array.from({ length: 20 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
+    await thread?.terminate();
+    const results = await Promise.allSettled(calls);
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(StoreUnavailable);
+    }
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
+    expect(await store.finish(pending().id, 'attempt-1', done, start)).toBe(true);
+  });
+
+  it('is one that came after close; what came before is finished', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    const begins = Array.from({ length: 50 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
+    const closed = store.close();
+    await expect(store.find('p-0', start)).rejects.toThrow('it is closed');
+    expect(await Promise.all(begins)).toEqual(Array(50).fill(null));
+    await closed;
+    expect(await (await open(path)).search({ states: ['PENDING'] }, start)).toHaveLength(50);
+  });
+
+  it('is one too many for a thread that does not answer', async () => {
+    const store = await open(freshPath());
+    const calls = Array.from({ length: 1_100 }, () => store.find('a', start));
+    const results = await Promise.allSettled(calls);
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(100);
+  });
+});

@@ -1,0 +1,224 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { describePaymentStore, done, pending, retentionMs, start, stored } from '../store-conformance.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-store-'));
+const opened: PaymentStore[] = [];
+let folders = 0;
+
+const freshPath = () => join(root, `state-${++folders}`, 'state.db');
+
+async function open(path: string): Promise<PaymentStore> {
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
+  opened.push(store);
+  return store;
+}
+
+/** Runs SQL on the file, as an operator would; the stores in this process have to be closed. */
+function sql(path: string, text: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(text);
+  database.close();
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+  rmSync(root, { recursive: true, force: true });
+});
+
+describePaymentStore('the SQLite store', () => open(freshPath()));
+
+describe('the file', () => {
+  it('keeps payments across a restart', async () => {
+    const path = freshPath();
+    const first = await open(path);
+    await first.begin(pending(), start);
+    await first.begin(pending({ id: 'b' }), start);
+    await first.finish('b', pending().trackId, done, start);
+    await first.close();
+
+    const second = await open(path);
+    expect(await second.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
+    expect(await second.find('b', start)).toEqual(stored({ id: 'b', ...done }));
+    expect(await second.finish(pending().id, 'attempt-1', done, start)).toBe(true);
+  });
+
+  it('is for its owner alone, as are its companions and the folders made for it', async () => {
+    const path = join(root, 'made', 'deeper', 'state.db');
+    const store = await open(path);
+    await store.begin(pending(), start);
+    expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
+    expect([join(root, 'made'), dirname(path)].map(modeOf)).toEqual([0o700, 0o700]);
+  });
+
+  it('is closed to others where it was open to them', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    chmodSync(path, 0o644);
+    await open(path);
+    expect(modeOf(path)).toBe(0o600);
+  });
+
+  it('is written through a write-ahead log, which close empties into it', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    await store.begin(pending(), start);
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    await store.close();
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  it('loses old finished records in steps, and nothing else', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    const finished = Array.from({ length: 600 }, (_, n) => `old-${n}`);
+    await Promise.all(finished.map((id) => store.begin(pending({ id }), start)));
+    await Promise.all(finished.map((id) => store.finish(id, 'attempt-1', done, start)));
+    const later = start + retentionMs + 1;
+    const count = () => {
+      const reader = new DatabaseSync(path, { readOnly: true });
+      const row = reader.prepare("SELECT count(*) AS n FROM payment WHERE id LIKE 'old-%'").get();
+      reader.close();
+      return row?.n;
+    };
+    await store.begin(pending({ id: 'a', leaseUntil: later + 120_000 }), later);
+    expect(count()).toBe(100);
+    await store.begin(pending({ id: 'b', leaseUntil: later + 120_000 }), later + 59_000);
+    expect(count()).toBe(100);
+    await store.begin(pending({ id: 'c', leaseUntil: later + 120_000 }), later + 60_000);
+    expect(count()).toBe(0);
+    expect(await store.search({ states: ['PENDING'] }, later)).toHaveLength(3);
+  });
+});
+
+describe('a file that cannot be the store stops the start, with its path and the remedy', () => {
+  const refusal = (path: string) =>
+    createSqliteStore({ path, retentionMs, timeoutMs: 500 }).then(
+      async (store) => {
+        await store.close();
+        throw new Error(`${path} was opened`);
+      },
+      (error: unknown) => String(error),
+    );
+
+  async function refused(path: string, reason: RegExp): Promise<void> {
+    const message = await refusal(path);
+    expect(message).toContain(path);
+    expect(message).toMatch(reason);
+    expect(message).toContain('STATE_URL has to name');
+  }
+
+  it('a folder', async () => {
+    mkdirSync(root, { recursive: true });
+    await refused(root, /not a regular file/);
+  });
+
+  it('a path below a file', async () => {
+    const path = freshPath();
+    mkdirSync(root, { recursive: true });
+    writeFileSync(dirname(path), '');
+    await refused(path, /EEXIST|ENOTDIR/);
+  });
+
+  it('a folder that cannot be made', () => refused('/proc/bankql/state.db', /ENOENT|EACCES/));
+
+  it('a file that is no database, which stays as it is', async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, 'not a database '.repeat(1_000), { mode: 0o644 });
+    await refused(path, /not a database/);
+    expect(modeOf(path)).toBe(0o644);
+    expect(statSync(path).size).toBe(15_000);
+  });
+
+  it("another program's database, which stays as it is", async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path), { recursive: true });
+    sql(path, 'CREATE TABLE bookmark (url TEXT)');
+    const { size } = statSync(path);
+    await refused(path, /belongs to another program/);
+    expect(statSync(path).size).toBe(size);
+  });
+
+  it('a newer version', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    sql(path, 'PRAGMA user_version = 3');
+    await refused(path, /its version is 3, and this bankql knows up to 2/);
+  });
+
+  it('a lock that does not go away', async () => {
+    const path = freshPath();
+    await (await open(path)).close();
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN EXCLUSIVE');
+    await refused(path, /locked/);
+    other.close();
+  });
+});
+
+describe('a file that changes under the running store', () => {
+  it('is missed while it is away, is never made anew, and is used again when it is back', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    await store.begin(pending(), start);
+    renameSync(dirname(path), `${dirname(path)}-away`);
+    mkdirSync(dirname(path));
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const lost = store.begin(pending({ trackId: 'attempt-2' }), start);
+      await expect(lost).rejects.toThrow(StoreUnavailable);
+      await expect(lost).rejects.toThrow(path);
+    }
+    expect(existsSync(path)).toBe(false);
+    rmSync(dirname(path), { recursive: true });
+    renameSync(`${dirname(path)}-away`, dirname(path));
+    expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
+  });
+
+  it('is opened anew where another store has taken its place; payments wait for an operator', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    await store.begin(pending(), start);
+    const copy = freshPath();
+    await (await open(copy)).close();
+    for (const end of ['-wal', '-shm']) rmSync(path + end);
+    renameSync(copy, path);
+    await expect(store.find(pending().id, start)).rejects.toThrow('another file has taken its place');
+    expect(await store.find(pending().id, start)).toBeNull();
+    await expect(store.begin(pending(), start)).rejects.toThrow('it is new and holds none of them');
+    await store.acceptLoss('Ada: it was moved by mistake', start);
+    expect(await store.begin(pending(), start)).toBeNull();
+    await store.close();
+    expect(await (await open(path)).find(pending().id, start)).toEqual(stored());
+  });
+
+  it('is refused where it is empty or broken', async () => {
+    const path = freshPath();
+    const store = await open(path);
+    const empty = join(dirname(path), 'empty');
+    writeFileSync(empty, '');
+    renameSync(empty, path);
+    await expect(store.find('a', start)).rejects.toThrow('another file has taken its place');
+    await expect(store.find('a', start)).rejects.toThrow('it has lost its tables');
+    const broken = join(dirname(path), 'broken');
+    writeFileSync(broken, 'x'.repeat(10_000));
+    renameSync(broken, path);
+    await expect(store.find('a', start)).rejects.toThrow('not a database');
+  });
+});

@@ -1,0 +1,128 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  checkWitness,
+  createMarkWriter,
+  describeLoss,
+  type HighWaterMark,
+  readMark,
+  successorOf,
+} from '../../../src/payments/stores/witness.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-witness-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const day = 24 * 60 * 60 * 1000;
+const monday = Date.UTC(2026, 0, 12);
+const mark = (change: Partial<HighWaterMark> = {}): HighWaterMark => ({
+  storeId: 'first',
+  began: 202,
+  newestAt: monday + day,
+  ...change,
+});
+
+describe('describeLoss', () => {
+  it.each([
+    ['the same', mark()],
+    ['more', mark({ began: 300, newestAt: monday + 2 * day })],
+  ])('finds nothing missing from a store that holds %s', (_, held) => {
+    expect(describeLoss(held, mark(), 'the mark')).toBeNull();
+  });
+
+  it('finds nothing missing where nothing was ever begun', () => {
+    expect(
+      describeLoss(mark({ storeId: 'other' }), mark({ began: 0, newestAt: null }), 'the mark'),
+    ).toBeNull();
+  });
+
+  it.each([
+    [
+      'fewer',
+      mark({ began: 190, newestAt: monday }),
+      'it has lost records: the mark knows of 202 payments until 2026-01-13T00:00:00.000Z, and it holds 190 of them; missing is what began after 2026-01-12T00:00:00.000Z',
+    ],
+    [
+      'none',
+      mark({ began: 0, newestAt: null }),
+      'it has lost records: the mark knows of 202 payments until 2026-01-13T00:00:00.000Z, and it holds 0 of them; missing is all of them',
+    ],
+    [
+      'none, because it is new',
+      mark({ storeId: 'second', began: 0, newestAt: null }),
+      'it has lost records: the mark knows of 202 payments until 2026-01-13T00:00:00.000Z, and it is new and holds none of them',
+    ],
+    [
+      'those of another store',
+      mark({ storeId: 'second', began: 900 }),
+      'it has lost records: the mark knows of 202 payments until 2026-01-13T00:00:00.000Z, and it is another store, of 900 payments until 2026-01-13T00:00:00.000Z',
+    ],
+  ])('says what is missing from a store that holds %s', (_, held, sentence) => {
+    expect(describeLoss(held, mark(), 'the mark')).toBe(sentence);
+    expect(describeLoss(successorOf(held, mark()), mark(), 'the mark')).toBeNull();
+  });
+});
+
+describe('a mark in a file', () => {
+  it('is what was written last, for its owner alone, with nothing left beside it', async () => {
+    const file = join(folder, 'last.mark');
+    const failures: (string | null)[] = [];
+    const writer = createMarkWriter(file, (reason) => failures.push(reason));
+    expect(readMark(file)).toBeNull();
+    await Promise.all(Array.from({ length: 100 }, (_, n) => writer.write(mark({ began: n + 1 }))));
+    expect(readMark(file)).toEqual(mark({ began: 100 }));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['last.mark']);
+    expect(failures).toEqual([]);
+  });
+
+  it('is never lowered, but follows the store to another identity', async () => {
+    const file = join(folder, 'follows.mark');
+    const writer = createMarkWriter(file, () => {});
+    await writer.write(mark({ began: 9 }));
+    await writer.write(mark({ began: 3 }));
+    expect(readMark(file)).toEqual(mark({ began: 9 }));
+    await writer.write(mark({ storeId: 'second', began: 1 }));
+    expect(readMark(file)).toEqual(mark({ storeId: 'second', began: 1 }));
+  });
+
+  it('whose folder goes away is told about once, and once when it can be written again', async () => {
+    const gone = join(folder, 'gone');
+    const file = join(gone, 'x.mark');
+    const told: (string | null)[] = [];
+    const writer = createMarkWriter(file, (reason) => told.push(reason));
+    await writer.write(mark({ began: 1 }));
+    await writer.write(mark({ began: 2 }));
+    expect(told).toEqual([expect.stringContaining('ENOENT')]);
+    mkdirSync(gone);
+    await writer.write(mark({ began: 3 }));
+    expect(told).toEqual([expect.stringContaining('ENOENT'), null]);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(mark({ began: 3 }));
+  });
+
+  it.each(['', '{', '{}', '{"storeId":"a","began":-1,"newestAt":null}'])(
+    'is refused where it is %j',
+    (text) => {
+      const file = join(folder, 'broken.mark');
+      writeFileSync(file, text);
+      expect(() => readMark(file)).toThrow(`the high-water mark ${file} cannot be read (it holds no mark)`);
+    },
+  );
+});
+
+it('a witness needs a folder that may be written', async () => {
+  const file = join(folder, 'missing', 'witness');
+  await expect(checkWitness(file)).rejects.toThrow(`STATE_WITNESS is ${file}: it has to name a file`);
+  await expect(checkWitness(join(folder, 'witness'))).resolves.toBeUndefined();
+  expect(existsSync(join(folder, 'witness'))).toBe(false);
+});

@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { getOperationAST, getVariableValues, parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { expandPath } from '../../src/bank/path-template.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { fragmentsOf } from '../../src/executor/selection.ts';
+import { type CallEstimate, estimateCalls } from '../../src/schema/call-estimate.ts';
+import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { schema } from '../../src/schema/schema.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { generatedOperation } from '../support/generated-operation.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** The plan for bank `BANK` and view `owner`. */
+function plan(text: string, variables: Variables = {}, maxCalls = Infinity): CallEstimate {
+  const document = parse(text);
+  const operation = getOperationAST(document);
+  if (!operation) throw new Error('no operation');
+  const { variableValues } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  if (variableValues === undefined) throw new Error('variables that do not fit');
+  return estimateCalls({
+    schema,
+    operation,
+    variableValues,
+    fragments: fragmentsOf(document),
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    maxCalls,
+  });
+}
+
+/** Lines such as "getCustomer BANK C". */
+const linesOf = (text: string, variables?: Variables) =>
+  plan(text, variables).calls.map(({ operation, key }) =>
+    [operation.id, ...Object.values(key.ids)].join(' '),
+  );
+
+const bank = (selection: string) => `{ bank { ${selection} } }`;
+const account = (selection: string) => bank(`account(accountId: "A") { ${selection} }`);
+const read = 'getAccountsScope BANK A owner views';
+const id = (name: string, ...key: unknown[]) => encodeGlobalId(name, JSON.stringify(key));
+
+describe('a plan', () => {
+  it.each<[string, string, string[]]>([
+    [
+      'nothing for what no bank is asked',
+      '{ __typename bank { id bankId } payment(idempotencyKey: "k") { state } }',
+      [],
+    ],
+    ['nothing for a link whose ids answer', account('id accountId bank { bankId }'), []],
+    ['a record for a link whose ids do not', account('label iban'), [read]],
+    [
+      'a record that is named twice once',
+      bank('a: account(accountId: "A") { label } b: account(accountId: "A", viewId: "owner") { iban }'),
+      [read],
+    ],
+    [
+      'a record that two banks name once',
+      `{ bank { customer(customerId: "C") { email } } other: bank(bankId: "BANK") { customer(customerId: "C") { email } } }`,
+      ['getCustomer BANK C'],
+    ],
+    [
+      'records of two banks',
+      '{ bank { messages { totalCount } } other: bank(bankId: "B2") { messages { totalCount } } }',
+      ['getMessagesOwner BANK', 'getMessagesOwner B2'],
+    ],
+    [
+      'a list and look-ups in it once',
+      bank('x: branch(branchId: "X") { name } y: branch(branchId: "Y") { name } branches { totalCount }'),
+      ['getBranches BANK'],
+    ],
+    ['a look-up of which the ids are enough as nothing', bank('branch(branchId: "X") { branchId }'), []],
+    [
+      'lists with different queries',
+      bank(
+        'a: branches(filter: { id: "A" }) { totalCount } b: branches(filter: { id: "B" }) { totalCount } c: branches { totalCount }',
+      ),
+      ['postBranches BANK', 'postBranches BANK', 'getBranches BANK'],
+    ],
+    [
+      'what hangs on ids below a record',
+      account(
+        'label transactionRequests { totalCount } transaction(transactionId: "T") { uuid account { iban } }',
+      ),
+      [read, 'getTransactionsRequest BANK A owner', 'getTransaction BANK A owner T'],
+    ],
+    [
+      'what hangs on a bank below a record',
+      bank('customer(customerId: "C") { email bank { messages { totalCount } } }'),
+      ['getCustomer BANK C', 'getMessagesOwner BANK'],
+    ],
+    ['nothing that hangs on a record', account('label owners { email }'), [read]],
+    [
+      'nothing that hangs on an entry',
+      account('transactionRequests { nodes { from { account { label } } transactions { uuid } } }'),
+      ['getTransactionsRequest BANK A owner'],
+    ],
+    [
+      'a scope of its own',
+      bank('accounts(accountId: "A", scope: PERMISSIONS) { totalCount } account(accountId: "A") { label }'),
+      ['getAccountsScope BANK A owner permissions', read],
+    ],
+    ['metadata', '{ metadata(id: "M") { totalCount } }', ['postMetadata']],
+    [
+      'nothing for a bad id',
+      bank('customer(customerId: "..") { email } messages(first: -1) { totalCount }'),
+      [],
+    ],
+    [
+      'the rest beside a bad id',
+      bank('customer(customerId: "..") { email } messages { totalCount }'),
+      ['getMessagesOwner BANK'],
+    ],
+  ])('holds %s', (_, document, lines) => {
+    expect(linesOf(document).sort()).toEqual([...lines].sort());
+  });
+
+  it('follows a node by its type', () => {
+    const document =
+      'query($id: ID!) { node(id: $id) { id ... on Account { label } ... on Customer { customerId } } }';
+    expect(linesOf(document, { id: id('Account', 'BANK', 'A', 'owner') })).toEqual([read]);
+    expect(linesOf(document, { id: id('Customer', 'BANK', 'C') })).toEqual([]);
+    expect(linesOf(document, { id: id('Account', 'BANK', '..', 'owner') })).toEqual([]);
+    expect(linesOf(document, { id: 'forged' })).toEqual([]);
+  });
+
+  it('counts each distinct one of nodes, and a forged one as nothing', () => {
+    const ids = ['C1', 'C2', 'C1'].map((customerId) => id('Customer', 'BANK', customerId));
+    expect(
+      linesOf('query($ids: [ID!]!) { nodes(ids: $ids) { ... on Customer { email } } }', {
+        ids: ['forged', ...ids],
+      }),
+    ).toEqual(['getCustomer BANK C1', 'getCustomer BANK C2']);
+  });
+
+  it('goes through fragments, @skip and @include with their variables', () => {
+    const document = `query($yes: Boolean!) { bank { ...F messages @skip(if: $yes) { totalCount } } }
+      fragment F on Bank { ... on Bank @include(if: $yes) { ...G } ... on Node { id } }
+      fragment G on Bank { customer(customerId: "C") { email ...H } }
+      fragment H on Customer { legalName }`;
+    expect(linesOf(document, { yes: true })).toEqual(['getCustomer BANK C']);
+    expect(linesOf(document, { yes: false })).toEqual(['getMessagesOwner BANK']);
+  });
+
+  it('holds each write, in its order, and what is read anew behind it', () => {
+    const put = (name: string) =>
+      `${name}: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label accountId } }`;
+    expect(linesOf(`mutation { ${put('a')} ${put('b')} }`)).toEqual([
+      'putAccountID BANK A',
+      read,
+      'putAccountID BANK A',
+      read,
+    ]);
+  });
+
+  it('counts anew behind each write what one fragment selects of both payloads', () => {
+    const put = 'putAccount(input: { accountId: "A", account: { balance: {} } }) { ...F }';
+    const document = `mutation { a: ${put} b: ${put} }
+      fragment F on PutAccountPayload { account { label } }`;
+    expect(linesOf(document)).toEqual(['putAccountID BANK A', read, 'putAccountID BANK A', read]);
+  });
+
+  it('holds a write alone where its payload is its answer', () => {
+    const document = `mutation { putCustomer(input: { customerId: "C", customer: {} }) {
+      trackId customer { email bankIds banks { messages { totalCount } } } } }`;
+    expect(linesOf(document)).toEqual(['putCustomerID BANK C']);
+  });
+
+  it('holds a payment, and the accounts that it names', () => {
+    const document = (key: string) => `mutation { makeTransaction(input: {
+      accountId: "A", to: { accountId: "B" }, value: { amount: 1 }, idempotencyKey: "${key}"
+    }) { from { account { label } } to { accountId account(viewId: "public") { label } } } }`;
+    expect(linesOf(document('k'))).toEqual([
+      'postMakeTransaction BANK A',
+      read,
+      'getAccountsScope BANK B public views',
+    ]);
+    expect(linesOf(document(''))).toEqual([]);
+  });
+
+  it('counts each distinct node once, and looks no further than it is told', () => {
+    const document = (links: number) =>
+      `query($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { label ${Array.from(
+        { length: links },
+        (_, index) => `t${index}: transaction(transactionId: "${index}") { uuid account { iban } }`,
+      ).join(' ')} } } }`;
+    const ids = Array.from({ length: 100 }, (_, index) => id('Account', 'BANK', `A${index % 80}`, 'owner'));
+    expect(plan(document(29), { ids }).atLeast).toBe(80 * 30);
+    expect(plan(document(29), { ids }, 500).atLeast).toBe(501);
+  });
+});
+
+describe('a plan and the calls that arrive at a bank that has what is asked for', () => {
+  const documentLimits = {
+    tokens: 1e6,
+    depth: 100,
+    aliases: 1e6,
+    rootFields: 1e6,
+    directives: 1e6,
+    fields: 1e6,
+  };
+  it.each([
+    ['are the same where nothing hangs on a record', true],
+    ['are no fewer calls than planned where something does', false],
+  ])('%s', async (_, determined) => {
+    await using fixture = await startBankqlFixture({ documentLimits });
+    fixture.bank.otherwise(anyAnswer);
+    const planned = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(generatedOperation({ determined }), async ({ document, variables }) => {
+        fixture.bank.calls.length = 0;
+        const result = await fixture.ask(document, variables);
+        const codes = new Set(
+          result.errors?.map(({ extensions, message }) => `${extensions.code} ${message}`),
+        );
+        expect([...codes].filter((code) => !/^(BAD_USER_INPUT|BANK_BAD_RESPONSE)/.test(code))).toEqual([]);
+        const { calls } = plan(document, variables);
+        for (const { operation } of calls) planned.add(operation.id);
+        const arrived = fixture.bank.lines();
+        for (const { operation, key } of calls) {
+          const line = `${operation.method} ${expandPath(operation.path, key.ids)}`;
+          expect(arrived).toContain(line);
+          arrived.splice(arrived.indexOf(line), 1);
+        }
+        if (determined) expect(arrived).toEqual([]);
+      }),
+      { seed: 20_261_120, numRuns: 300, endOnFailure: true },
+    );
+    expect([...planned].sort()).toEqual(Object.keys(operations).sort());
+  });
+});

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+
+let bank: RecordingBank;
+let bankql: TestBankql;
+beforeEach(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: { branches: [], messages: [] } });
+  bankql = createTestBankql({ bankUrl: bank.url });
+});
+afterEach(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+});
+
+const query = '{ bank { messages { totalCount } } }';
+const complete = {
+  'Ocp-Apim-Subscription-Key': 'key-1',
+  'Auth-Provider-Name': 'provider-1',
+  'Auth-ID': 'caller-1',
+};
+
+function post(headers: Record<string, string>, search = '') {
+  return bankql.fetch(
+    new Request(`http://bankql.test/graphql${search}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    }),
+  );
+}
+
+test('the three credentials go on to the bank as they came, and nothing else of the request', async () => {
+  const answer = await post({
+    ...complete,
+    'Track-ID': '00000000-0000-4000-8000-000000000000',
+    'X-Forwarded-For': '10.0.0.1',
+    Cookie: 'session=1',
+    Authorization: 'Bearer token',
+    'User-Agent': 'a phone',
+    'Accept-Language': 'el',
+  });
+  expect(await answer.json()).toEqual({ data: { bank: { messages: { totalCount: 0 } } } });
+  expect(bank.lines()).toEqual(['GET /v1/api/banks/BANK/customer/messages']);
+  const { host, connection, ...sent } = bank.calls[0]?.headers ?? {};
+  expect(sent).toEqual({
+    'ocp-apim-subscription-key': 'key-1',
+    'auth-provider-name': 'provider-1',
+    'auth-id': 'caller-1',
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+  });
+  expect([host, connection]).toEqual([bank.url.slice('http://'.length), 'keep-alive']);
+});
+
+test('the key may come in the query string; it leaves as a header only', async () => {
+  const { 'Ocp-Apim-Subscription-Key': key, ...others } = complete;
+  await post(others, `?subscription-key=${key}`);
+  expect(bank.calls[0]?.headers['ocp-apim-subscription-key']).toBe('key-1');
+  expect(bank.lines().join()).not.toContain('key-1');
+  expect(bankql.log.join()).not.toContain('key-1');
+});
+
+test.each([
+  ['a key in the header and in the query string', complete, '?subscription-key=key-1'],
+  ['two keys in the query string', {}, '?subscription-key=a&subscription-key=b'],
+  ['an empty credential', { ...complete, 'Auth-ID': '' }, ''],
+  ['a credential of 256 characters', { ...complete, 'Auth-ID': 'x'.repeat(256) }, ''],
+  ['a credential with a letter outside of ASCII', { ...complete, 'Auth-ID': 'é' }, ''],
+  ['a credential with a tab inside', { ...complete, 'Auth-Provider-Name': 'a\tb' }, ''],
+  ['an empty key in the query string', {}, '?subscription-key='],
+  ['a key with a line break in the query string', {}, '?subscription-key=a%0d%0aX-Evil:%201'],
+])('refused before any call: %s', async (_what, headers, search) => {
+  const answer = await post(headers, search);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toEqual({
+    errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+  });
+  expect(bank.calls).toEqual([]);
+});
+
+test('an operation that needs the caller says which headers are missing, and calls nobody', async () => {
+  const result = await bankql.ask(query, undefined, { 'Ocp-Apim-Subscription-Key': 'key-1' });
+  expect(result.data).toEqual({ bank: { messages: null } });
+  expect(result.errors).toEqual([
+    expect.objectContaining({
+      message: 'getMessagesOwner needs the request headers Auth-Provider-Name, Auth-ID.',
+      path: ['bank', 'messages'],
+      extensions: { code: 'MISSING_CREDENTIALS', operation: 'getMessagesOwner', retryable: false },
+    }),
+  ]);
+  expect(bank.calls).toEqual([]);
+});
+
+test("the operator's key stands for the caller's, whatever the caller sends", async () => {
+  await using own = createTestBankql({ bankUrl: bank.url, subscriptionKey: 'operator-key' });
+  await own.ask('{ bank { branches { totalCount } } }', undefined, {});
+  await own.ask('{ bank { branches { totalCount } } }', undefined, complete);
+  expect(bank.calls.map(({ headers }) => headers['ocp-apim-subscription-key'])).toEqual([
+    'operator-key',
+    'operator-key',
+  ]);
+});
+
+describe('over a socket', () => {
+  test('a credential that is sent twice is refused, also where the values are the same', async () => {
+    const server = createServer((request, response) => void bankql.listener(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const outgoing = httpRequest({
+        port,
+        method: 'POST',
+        path: '/graphql',
+        headers: [
+          ...['Host', 'bankql.test', 'Content-Type', 'application/json'],
+          ...Object.entries(complete).flat(),
+          ...['Auth-ID', 'caller-1'],
+        ],
+      });
+      outgoing.end(JSON.stringify({ query }));
+      const [incoming] = await once(outgoing, 'response');
+      const text = (await incoming.toArray()).join('');
+      expect(incoming.statusCode).toBe(400);
+      expect(text).toContain('The credential Auth-ID is given 2 times');
+      expect(bank.calls).toEqual([]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+});

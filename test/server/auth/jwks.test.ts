@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { requestSentNothing } from '../../../src/errors.ts';
+import type { JwksTimes } from '../../../src/server/auth/jwks.ts';
+import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import {
+  audience,
+  claims,
+  createKey,
+  type Issuer,
+  type IssuerKey,
+  issuerName,
+  sign,
+  startIssuer,
+} from '../../support/issuer.ts';
+import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+
+let old: IssuerKey;
+let fresh: IssuerKey;
+beforeAll(async () => {
+  [old, fresh] = await Promise.all([createKey('ES256', 'old'), createKey('ES256', 'fresh')]);
+});
+
+let bank: RecordingBank;
+let issuer: Issuer;
+beforeEach(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: { branches: [] } });
+  issuer = await startIssuer(old);
+});
+afterEach(async () => {
+  await bank.close();
+  await issuer[Symbol.asyncDispose]();
+});
+
+const start = (keyTimes: Partial<JwksTimes> = {}): TestBankql =>
+  createTestBankql({
+    bankUrl: bank.url,
+    identity: {
+      subscriptionKey: 'operator-key',
+      jwksUrl: issuer.jwksUrl,
+      issuer: issuerName,
+      audience,
+      algorithms: ['ES256'],
+      providerClaim: 'iss',
+      authIdClaim: 'sub',
+      keyTimes: { timeoutMs: 200, ...keyTimes },
+    },
+  });
+
+const ask = (to: TestBankql, token: string) =>
+  to.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      body: '{"query":"{ bank { branches { totalCount } } }"}',
+    }),
+  );
+const statusOf = async (to: TestBankql, key: IssuerKey) => (await ask(to, await sign(key))).status;
+
+describe('rotation', () => {
+  test('a new key is found at once, and one that was taken back is accepted no longer than the set is kept', async () => {
+    await using bankql = start({ cooldownMs: 0, maxAgeMs: 300 });
+    expect(await statusOf(bankql, old)).toBe(200);
+    issuer.keys = [old.jwk, fresh.jwk];
+    expect(await statusOf(bankql, fresh)).toBe(200);
+    expect(issuer.asked()).toBe(2);
+    issuer.keys = [fresh.jwk];
+    await delay(320);
+    expect(await statusOf(bankql, old)).toBe(401);
+    expect(await statusOf(bankql, fresh)).toBe(200);
+  });
+
+  test('keys that nobody has bring one fetch in a while, however many tokens name one', async () => {
+    await using bankql = start({ cooldownMs: 300 });
+    expect(await statusOf(bankql, old)).toBe(200);
+    const stranger = async (index: number) => sign({ ...fresh, kid: `stranger ${index}` });
+    const flood = async () =>
+      new Set(
+        await Promise.all(
+          Array.from({ length: 20 }, async (_, index) => (await ask(bankql, await stranger(index))).status),
+        ),
+      );
+    expect(await flood()).toEqual(new Set([401]));
+    expect(issuer.asked()).toBe(1);
+    await delay(320);
+    expect(await flood()).toEqual(new Set([401]));
+    expect(issuer.asked()).toBe(2);
+    expect(await statusOf(bankql, old)).toBe(200);
+  });
+
+  test('requests that come together at the start ask once', async () => {
+    await using bankql = start();
+    const token = await sign(old);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(bankql, token)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(issuer.asked()).toBe(1);
+  });
+});
+
+describe('keys that cannot be fetched', () => {
+  const huge = JSON.stringify({ keys: [{ kty: 'EC', x: 'x'.repeat(300_000) }] });
+
+  test.each<[string, NonNullable<Issuer['behave']>]>([
+    ['no answer', () => {}],
+    ['a reset', (response) => response.destroy()],
+    ['a status', (response) => response.writeHead(500).end('{"keys":[]}')],
+    ['no JSON', (response) => response.end('<html>')],
+    ['another shape', (response) => response.end('{"keys":{}}')],
+    ['keys without a type', (response) => response.end('{"keys":[{"kid":"old"}]}')],
+    ['a huge answer', (response) => response.end(huge)],
+    [
+      'a huge answer without a length',
+      (response) => {
+        response.write(huge);
+        response.end();
+      },
+    ],
+    ['a body that never ends', (response) => void response.write('{"keys":[')],
+    ['a redirect', (response) => response.writeHead(302, { Location: `${issuer.jwksUrl}?elsewhere` }).end()],
+  ])('%s: 503, in time, and nothing is sent; when they are back, it goes on', async (_what, behave) => {
+    await using bankql = start({ retryMs: 50 });
+    issuer.behave = behave;
+    const token = await sign(old);
+    const began = performance.now();
+    const answer = await ask(bankql, token);
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('5');
+    expect(await answer.json()).toEqual({
+      errors: [
+        {
+          message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
+          extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
+        },
+      ],
+    });
+    expect(bank.calls).toEqual([]);
+    expect(issuer.asked()).toBe(1);
+    expect(bankql.log.filter((line) => line.includes('cannot be fetched'))).toHaveLength(1);
+    expect(bankql.log.join('')).not.toContain(token.split('.')[2]);
+    issuer.behave = null;
+    await expect.poll(() => statusOf(bankql, old)).toBe(200);
+  });
+
+  test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
+    await using bankql = start({ retryMs: 10_000 });
+    issuer.behave = () => {};
+    const token = await sign(old);
+    expect((await ask(bankql, token)).status).toBe(503);
+    const began = performance.now();
+    for (let index = 0; index < 10; index++) expect((await ask(bankql, token)).status).toBe(503);
+    expect(performance.now() - began).toBeLessThan(200);
+    expect(issuer.asked()).toBe(1);
+  });
+
+  test('those of before stand in for a while; a key that may be new is 503, not 401', async () => {
+    await using bankql = start({ maxAgeMs: 0, cooldownMs: 0, retryMs: 0, graceMs: 600 });
+    expect(await statusOf(bankql, old)).toBe(200);
+    issuer.behave = (response) => response.destroy();
+    expect(await statusOf(bankql, old)).toBe(200);
+    expect(await statusOf(bankql, fresh)).toBe(503);
+    await delay(620);
+    expect(await statusOf(bankql, old)).toBe(503);
+    issuer.behave = null;
+    await expect.poll(() => statusOf(bankql, old)).toBe(200);
+  });
+
+  test('an expired token stays 401 while the keys of before stand in', async () => {
+    await using bankql = start({ maxAgeMs: 0, retryMs: 0 });
+    expect(await statusOf(bankql, old)).toBe(200);
+    issuer.behave = (response) => response.destroy();
+    expect((await ask(bankql, await sign(old, claims({}, -100)))).status).toBe(401);
+  });
+});
+
+test('a key that is private, weak or for something else verifies nothing', async () => {
+  const { jwk } = old;
+  for (const keys of [
+    [{ ...jwk, use: 'enc' }],
+    [{ ...jwk, key_ops: ['sign'] }],
+    [{ kty: 'oct', k: 'AAAA', kid: 'old', alg: 'ES256' }],
+    [{ ...jwk, x: 'AAAA' }],
+    [],
+  ]) {
+    issuer.keys = keys;
+    await using bankql = start();
+    expect(await statusOf(bankql, old)).toBe(401);
+  }
+});

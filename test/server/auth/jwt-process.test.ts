@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { claims, createKey, issuerName, sign, startIssuer } from '../../support/issuer.ts';
+import { post, startProcess } from '../../support/process.ts';
+
+test('a process over the sandbox bank, with tokens and a budget, as the docs set it up', async () => {
+  const key = await createKey('ES256', 'k');
+  await using issuer = await startIssuer(key);
+  await using bankql = await startProcess({
+    LOG_LEVEL: 'trace',
+    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
+    IDENTITY: 'jwt',
+    IDENTITY_JWKS_URL: issuer.jwksUrl,
+    IDENTITY_ISSUER: issuerName,
+    IDENTITY_AUDIENCE: 'bankql',
+    IDENTITY_PROVIDER_CLAIM: 'provider',
+    RATE_LIMIT: '2/60',
+  });
+  const query = '{ bank { account(accountId: "alice-current") { label } } }';
+  const tokenOf = (sub: string) => sign(key, claims({ sub, provider: 'sandbox' }));
+  const ask = async (token: string) => post(bankql.url, query, { Authorization: `Bearer ${token}` });
+
+  expect(bankql.output()).toContain("-H 'Authorization: Bearer your-token'");
+  expect(bankql.output()).not.toContain('sandbox-key');
+  const [alice, bob] = [await tokenOf('alice'), await tokenOf('bob')];
+  expect(await ask(alice)).toEqual({ data: { bank: { account: { label: 'Everyday' } } } });
+  expect(await ask(bob)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
+  expect(await post(bankql.url, query, {})).toMatchObject({
+    errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+  });
+  await ask(alice);
+  expect(await ask(alice)).toMatchObject({
+    errors: [{ extensions: { code: 'RATE_LIMITED', retryable: true } }],
+  });
+  expect(await bankql.stop()).toBe(0);
+  for (const part of [...alice.split('.'), ...bob.split('.').slice(1)])
+    expect(bankql.output()).not.toContain(part);
+});

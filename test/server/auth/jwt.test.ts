@@ -1,0 +1,303 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportSPKI, importJWK, SignJWT } from 'jose';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { credentialHeaders } from '../../../src/bank/credentials.ts';
+import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
+import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import {
+  audience,
+  claims,
+  createKey,
+  encoded,
+  type Issuer,
+  type IssuerKey,
+  inSeconds,
+  issuerName,
+  sign,
+  startIssuer,
+} from '../../support/issuer.ts';
+import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+
+let rsa: IssuerKey;
+let others: IssuerKey[];
+beforeAll(async () => {
+  rsa = await createKey('RS256', 'rsa');
+  others = await Promise.all([
+    createKey('ES256', 'ec'),
+    createKey('PS256', 'pss'),
+    createKey('EdDSA', 'ed'),
+    createKey('ES384', 'not allowed'),
+  ]);
+});
+
+let bank: RecordingBank;
+let issuer: Issuer;
+let bankql: TestBankql;
+const identity = (more: Partial<JwtOptions> = {}): JwtOptions => ({
+  subscriptionKey: 'operator-key',
+  jwksUrl: issuer.jwksUrl,
+  issuer: issuerName,
+  audience,
+  algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
+  providerClaim: 'iss',
+  authIdClaim: 'sub',
+  ...more,
+});
+beforeEach(async () => {
+  bank = (await startRecordingBank()).otherwise({ body: { messages: [] } });
+  issuer = await startIssuer(rsa, ...others);
+  bankql = createTestBankql({ bankUrl: bank.url, identity: identity() });
+});
+afterEach(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+  await issuer[Symbol.asyncDispose]();
+});
+
+const query = JSON.stringify({ query: '{ bank { messages { totalCount } } }' });
+
+function post(token: string | null, { headers = {}, search = '', body = query, to = bankql } = {}) {
+  const authorization: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+  return to.fetch(
+    new Request(`http://bankql.test/graphql${search}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...authorization, ...headers },
+      body,
+    }),
+  );
+}
+
+describe('a good token', () => {
+  test('says who calls; the bank gets its claims and the operator’s key, and nothing of the token', async () => {
+    const token = await sign(rsa);
+    expect(await (await post(token)).json()).toEqual({ data: { bank: { messages: { totalCount: 0 } } } });
+    expect(bank.calls).toHaveLength(1);
+    const [{ headers } = { headers: {} }] = bank.calls;
+    expect(headers).toMatchObject({
+      'ocp-apim-subscription-key': 'operator-key',
+      'auth-provider-name': issuerName,
+      'auth-id': 'alice',
+    });
+    expect(JSON.stringify(bank.calls)).not.toContain(token.slice(-40));
+  });
+
+  test('may be signed with each of the algorithms that are allowed', async () => {
+    for (const key of others.slice(0, 3)) expect((await post(await sign(key))).status).toBe(200);
+    expect(bank.calls).toHaveLength(3);
+    expect(issuer.asked()).toBe(1);
+  });
+
+  test('may be meant for others as well, and be a minute off', async () => {
+    for (const more of [
+      { aud: ['other', audience] },
+      { exp: inSeconds(-50) },
+      { nbf: inSeconds(50) },
+      { iat: inSeconds(50) },
+    ])
+      expect((await post(await sign(rsa, claims(more)))).status).toBe(200);
+  });
+
+  test('names its caller in the claims that the operator named', async () => {
+    const named = { providerClaim: 'bank_provider', authIdClaim: 'https://bank.example/customer' };
+    await using own = createTestBankql({ bankUrl: bank.url, identity: identity(named) });
+    const token = await sign(rsa, claims({ bank_provider: 'p', 'https://bank.example/customer': 'c-1' }));
+    expect((await post(token, { to: own })).status).toBe(200);
+    expect(bank.calls[0]?.headers).toMatchObject({ 'auth-provider-name': 'p', 'auth-id': 'c-1' });
+    expect((await post(await sign(rsa), { to: own })).status).toBe(401);
+  });
+
+  test('is each caller’s own: two tokens are two callers', async () => {
+    bank.otherwise(({ headers }) => ({ body: { messages: [{ message: headers['auth-id'] }] } }));
+    const body = JSON.stringify({ query: '{ bank { messages { nodes { message } } } }' });
+    const answers = await Promise.all(
+      ['alice', 'bob', 'Alice'].map(async (sub) =>
+        (await post(await sign(rsa, claims({ sub })), { body })).json(),
+      ),
+    );
+    expect(answers.map(({ data }) => data.bank.messages.nodes[0].message)).toEqual(['alice', 'bob', 'Alice']);
+  });
+});
+
+/** Tokens that are not accepted, and how they are made. */
+const bad: readonly (readonly [string, () => string | Promise<string>])[] = [
+  ['of another issuer', () => sign(rsa, claims({ iss: 'https://evil.example/' }))],
+  ['of nobody', () => sign(rsa, claims({ iss: undefined }))],
+  ['for another audience', () => sign(rsa, claims({ aud: 'another-app' }))],
+  ['for nobody', () => sign(rsa, claims({ aud: undefined }))],
+  ['that nobody signed (alg none)', () => `${encoded({ alg: 'none' })}.${encoded(claims())}.`],
+  ['with alg none and a key', () => `${encoded({ alg: 'none', kid: 'rsa' })}.${encoded(claims())}.`],
+  [
+    'signed with the public key as a secret (HS256, PEM)',
+    async () => signHs256(await exportSPKI(await publicKeyOf(rsa))),
+  ],
+  ['signed with the public key as a secret (HS256, JWK)', () => signHs256(JSON.stringify(rsa.jwk))],
+  ['signed with an algorithm that is not allowed', () => sign(others[3] ?? rsa)],
+  ['signed with a key of another algorithm', () => sign({ ...rsa, kid: 'ec' })],
+  ['with a key of nobody', async () => sign(await createKey('RS256', 'stranger'))],
+  ['with another’s key under a known name', async () => sign(await createKey('RS256', 'rsa'))],
+  ['that brings its own key', async () => signWithOwnKey()],
+  ['that has expired', () => sign(rsa, claims({}, -61))],
+  ['that never expires', () => sign(rsa, claims({ exp: undefined }))],
+  ['whose end is a text', () => sign(rsa, claims({ exp: '9999999999' }))],
+  ['that is not valid yet', () => sign(rsa, claims({ nbf: inSeconds(70) }))],
+  ['without the claim', () => sign(rsa, claims({ sub: undefined }))],
+  ['whose claim is a number', () => sign(rsa, claims({ sub: 7 }))],
+  ['whose claim is a list', () => sign(rsa, claims({ sub: ['alice'] }))],
+  ['whose claim is null', () => sign(rsa, claims({ sub: null }))],
+  ['whose claim is empty', () => sign(rsa, claims({ sub: '' }))],
+  ['whose claim breaks lines', () => sign(rsa, claims({ sub: 'alice\r\nAuth-ID: bob' }))],
+  ['whose claim is too long', () => sign(rsa, claims({ sub: 'x'.repeat(256) }))],
+  ['whose claim is not plain', () => sign(rsa, claims({ sub: 'Αλίκη' }))],
+  ['whose claim has outer white space', () => sign(rsa, claims({ sub: 'alice ' }))],
+  [
+    'with other claims than were signed',
+    async () => (await sign(rsa)).replace(/\.[^.]+\./, `.${encoded(claims({ sub: 'bob' }))}.`),
+  ],
+  ['without its signature', async () => (await sign(rsa)).replace(/[^.]+$/, '')],
+  ['with a header that must be understood', () => signCritical()],
+  ['that is no token', () => 'canary-canary-canary'],
+  ['that is too long', () => sign(rsa, claims({ more: 'x'.repeat(9000) }))],
+];
+
+const publicKeyOf = async ({ jwk }: IssuerKey) => {
+  const key = await importJWK(jwk, 'RS256', { extractable: true });
+  if (key instanceof Uint8Array) throw new Error('no public key');
+  return key;
+};
+const signHs256 = (secret: string) =>
+  new SignJWT(claims())
+    .setProtectedHeader({ alg: 'HS256', kid: 'rsa' })
+    .sign(new TextEncoder().encode(secret));
+const signWithOwnKey = async () => {
+  const { privateKey, jwk } = await createKey('RS256', 'own');
+  return new SignJWT(claims())
+    .setProtectedHeader({ alg: 'RS256', jwk, jku: 'https://evil.example/keys' })
+    .sign(privateKey);
+};
+const signCritical = () =>
+  new SignJWT(claims())
+    .setProtectedHeader({ alg: 'RS256', kid: 'rsa', crit: ['x'], x: true })
+    .sign(rsa.privateKey, { crit: { x: true } });
+
+test.each(bad)('a token %s is refused, without a word of why, before any call', async (_what, make) => {
+  const token = await make();
+  const answer = await post(token);
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+  expect(await answer.json()).toEqual({
+    errors: [
+      {
+        message: 'The bearer token is not accepted.',
+        extensions: { code: 'UNAUTHENTICATED', retryable: false },
+      },
+    ],
+  });
+  expect(bank.calls).toEqual([]);
+});
+
+test('no part of any token is in the log or in an answer', async () => {
+  for (const make of [...bad.map(([, make]) => make), () => sign(rsa)]) {
+    const token = await make();
+    const text = await (await post(token)).text();
+    for (const part of token.split('.').filter((each) => each.length > 12)) {
+      expect(text).not.toContain(part);
+      expect(bankql.log.join('')).not.toContain(part);
+    }
+  }
+  // The operator is told why, by a word.
+  const reasons = bankql.log.filter((line) => line.includes('a token is not accepted'));
+  expect(reasons).toHaveLength(bad.length);
+  expect(reasons.join('')).toContain('"reason":"ERR_JWT_CLAIM_VALIDATION_FAILED aud"');
+  expect(reasons.join('')).not.toContain('evil.example');
+});
+
+describe('without a token', () => {
+  test.each<[string, Record<string, string>]>([
+    ['none at all', {}],
+    ['something else in Authorization', { Authorization: 'Basic YWxpY2U6cGFzcw==' }],
+    ['an empty one', { Authorization: 'Bearer ' }],
+    ['two in one', { Authorization: 'Bearer a Bearer b' }],
+  ])('%s: 401, before the body is looked at', async (what, headers) => {
+    const answer = await post(null, { headers, body: '{"query": no JSON' });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      what === 'none at all' ? 'Bearer' : 'Bearer error="invalid_token"',
+    );
+    expect(await answer.json()).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: 'UNAUTHENTICATED', retryable: false } })],
+    });
+  });
+
+  test.each([
+    '/graphql?query={__typename}',
+    '/graphql/',
+    '/elsewhere/graphql?query={__typename}',
+    '/elsewhere?query={__typename}&x=/graphql',
+    '/elsewhere',
+  ])('no path leads around it: %s', async (path) => {
+    expect((await bankql.fetch(new Request(`http://bankql.test${path}`))).status).toBe(401);
+  });
+
+  test('the schema is not told either; GraphiQL’s page and the health of the process are', async () => {
+    await using open = createTestBankql({
+      bankUrl: bank.url,
+      identity: identity(),
+      graphiqlHeaders: { Authorization: 'Bearer your-token' },
+    });
+    const body = JSON.stringify({ query: '{ __schema { queryType { name } } }' });
+    expect((await post(null, { body, to: open })).status).toBe(401);
+    expect((await post(await sign(rsa), { body, to: open })).status).toBe(200);
+    const page = await open.fetch(
+      new Request('http://bankql.test/graphql', { headers: { Accept: 'text/html' } }),
+    );
+    expect([page.status, (await page.text()).includes('Bearer your-token')]).toEqual([200, true]);
+    for (const path of ['health', 'ready'])
+      expect((await open.fetch(new Request(`http://bankql.test/${path}`))).status).toBe(200);
+  });
+});
+
+describe('credentials of the request’s own', () => {
+  test.each(Object.values(credentialHeaders))('%s beside a token is refused', async (header) => {
+    const answer = await post(await sign(rsa), { headers: { [header]: 'mine' } });
+    expect(answer.status).toBe(400);
+    const text = await answer.text();
+    expect(text).toContain(`Leave out the header ${header}: here a bearer token says who calls.`);
+    expect(text).not.toContain('mine');
+  });
+
+  test('and so is the key in the query string', async () => {
+    const answer = await post(await sign(rsa), { search: '?subscription-key=mine' });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+    });
+    expect(bank.calls).toEqual([]);
+  });
+});
+
+test('over a socket a second Authorization header is refused', async () => {
+  const server = createServer((request, response) => void bankql.listener(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const [alice, bob] = [await sign(rsa), await sign(rsa, claims({ sub: 'bob' }))];
+    const ask = async (...tokens: string[]) => {
+      const headers = ['Host', 'bankql.test', 'Content-Type', 'application/json'];
+      for (const token of tokens) headers.push('Authorization', `Bearer ${token}`);
+      const outgoing = httpRequest({ port, method: 'POST', path: '/graphql', headers });
+      outgoing.end(query);
+      const [incoming] = await once(outgoing, 'response');
+      incoming.resume();
+      return incoming.statusCode;
+    };
+    expect(await ask(alice)).toBe(200);
+    expect(await ask(alice, bob)).toBe(401);
+    expect(bank.calls).toHaveLength(1);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});

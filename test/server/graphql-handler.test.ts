@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { startServerFixture } from '../support/server-fixture.ts';
+
+const headOf = (body: string) =>
+  [
+    'POST /graphql HTTP/1.1',
+    'Host: localhost',
+    'Content-Type: application/json',
+    'Ocp-Apim-Subscription-Key: key-1',
+    `Content-Length: ${body.length}`,
+    '\r\n',
+  ].join('\r\n');
+
+/** What is answered to these pieces, each sent a while after the one before it. */
+async function send(url: string, pieces: readonly string[]): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    .setNoDelay()
+    .setEncoding('utf8');
+  for (const piece of pieces) {
+    socket.write(piece);
+    await delay(30);
+  }
+  let answered = '';
+  for await (const text of socket) {
+    answered += text;
+    if (answered.endsWith('}')) break;
+  }
+  return answered.slice(answered.indexOf('\r\n\r\n') + 4);
+}
+
+test('a body is read in whatever pieces it comes', async () => {
+  await using fixture = await startServerFixture();
+  fixture.bank.otherwise(() => ({ body: { branches: [] } }));
+  const body = JSON.stringify({ query: '{ bank { branches { totalCount } } }' });
+  const head = headOf(body);
+  const expected = '{"data":{"bank":{"branches":{"totalCount":0}}}}';
+  expect(await send(fixture.url, [head + body])).toBe(expected);
+  expect(await send(fixture.url, [head, body])).toBe(expected);
+  expect(await send(fixture.url, [head + body.slice(0, 9), body.slice(9)])).toBe(expected);
+  expect(await send(fixture.url, [head, ...(body.match(/.{1,20}/g) ?? [])])).toBe(expected);
+});
+
+test('of a client that has left before it is known who it is nothing is done', async () => {
+  const { promise: identified, resolve: identify } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  await using fixture = await startServerFixture({
+    async authenticate() {
+      ask();
+      await identified;
+      return { subscriptionKey: 'key-1', authProviderName: 'provider-1', authId: 'caller-1' };
+    },
+  });
+  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+  const body = JSON.stringify({ query: 'mutation { putProduct(input: { product: {} }) { trackId } }' });
+  socket.write(headOf(body) + body);
+  await asked;
+  socket.destroy();
+  await once(socket, 'close');
+  await expect.poll(() => fixture.server.inFlight).toBe(0);
+  identify();
+  await delay(50);
+  expect(fixture.bank.calls).toEqual([]);
+});

@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { callerKeyByToken } from '../../src/server/auth/bearer-token.ts';
+import { callerKeyByHeaders } from '../../src/server/auth/header-credentials.ts';
+import { fromNodeRequest } from '../../src/server/auth/incoming-request.ts';
+import { UnreadBytes } from '../../src/server/connection.ts';
+import { createLoadShedder, type LoadLimits, type ShedReason } from '../../src/server/load-shedding.ts';
+import { type RunningServer, serve } from '../../src/server/server.ts';
+import { credentials, testOptions } from '../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+const from = (authId: string) => fromNodeRequest({ url: '/graphql', rawHeaders: ['Auth-ID', authId] });
+const guard = (limits: LoadLimits, callerKey = callerKeyByHeaders(null)) =>
+  createLoadShedder(limits, callerKey, new UnreadBytes(1000));
+
+test('requests are bounded in all and for each caller, and leaving makes room', () => {
+  const load = guard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 1000 });
+  const first = load.tryAcquire(from('noisy'));
+  load.tryAcquire(from('noisy'));
+  expect(load.tryAcquire(from('noisy'))).toBe('in flight of the caller');
+  expect(load.tryAcquire(from('quiet'))).toBeTypeOf('function');
+  expect(load.tryAcquire(from('other'))).toBe('in flight');
+  if (typeof first === 'function') first();
+  expect(load.tryAcquire(from('other'))).toBeTypeOf('function');
+  expect(load.inFlight).toBe(3);
+  load.close();
+});
+
+test('callers are told apart by a key in the URL too', () => {
+  const load = guard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 });
+  const to = (url: string) => fromNodeRequest({ url, rawHeaders: [] });
+  expect(load.tryAcquire(to('/graphql?subscription-key=a'))).toBeTypeOf('function');
+  expect(load.tryAcquire(to('/graphql?query={a}&subscription%2Dkey=a'))).toBe('in flight of the caller');
+  expect(load.tryAcquire(to('/graphql?subscription-key=b'))).toBeTypeOf('function');
+  expect(load.tryAcquire(to('/graphql?other=c'))).toBeTypeOf('function');
+  expect(load.tryAcquire(to('/graphql?other=d'))).toBe('in flight of the caller');
+  load.close();
+});
+
+test('callers are told apart by the headers that say who they are', () => {
+  const load = guard({ inFlight: 10, inFlightPerCaller: 1, eventLoopLagMs: 1000 }, callerKeyByToken);
+  const bearer = (token: string) =>
+    fromNodeRequest({
+      url: `/graphql?subscription-key=${++asked}`,
+      rawHeaders: ['Authorization', token],
+    });
+  let asked = 0;
+  expect(load.tryAcquire(bearer('Bearer a'))).toBeTypeOf('function');
+  expect(load.tryAcquire(bearer('Bearer a'))).toBe('in flight of the caller');
+  expect(load.tryAcquire(bearer('Bearer b'))).toBeTypeOf('function');
+  load.close();
+});
+
+test('nothing is accepted while as many bytes as may be wait to be taken', () => {
+  const unread = new UnreadBytes(1000);
+  const limits = { inFlight: 10, inFlightPerCaller: 10, eventLoopLagMs: 1000 };
+  const load = createLoadShedder(limits, callerKeyByHeaders(null), unread);
+  unread.total = 999;
+  expect(load.tryAcquire(from('a'))).toBeTypeOf('function');
+  unread.total = 1000;
+  expect(load.tryAcquire(from('a'))).toBe('unread bytes');
+  load.close();
+});
+
+test('while the event loop is late nothing is accepted, and soon after it is again', async () => {
+  const load = guard({ inFlight: 3, inFlightPerCaller: 2, eventLoopLagMs: 200 });
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  await delay(1);
+  expect(load.tryAcquire(from('a'))).toBe('event loop lag');
+  await expect.poll(() => load.tryAcquire(from('a')), { timeout: 5000 }).toBeTypeOf('function');
+  load.close();
+});
+
+describe('over a socket', () => {
+  let bank: RecordingBank;
+  let server: RunningServer;
+  const shed: ShedReason[] = [];
+  beforeEach(async () => {
+    bank = await startRecordingBank();
+    shed.length = 0;
+    server = await serve({
+      ...testOptions({ bankUrl: bank.url }),
+      host: '127.0.0.1',
+      http: { corsOrigins: new Set(), onlyLocalNames: false },
+      port: 0,
+      load: { inFlight: 2, inFlightPerCaller: 1, eventLoopLagMs: 10_000 },
+      onShed: (why) => shed.push(why),
+    });
+  });
+  afterEach(async () => {
+    await bank.close();
+    await server.close();
+  });
+
+  const ask = (authId: string) =>
+    fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId },
+      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+    });
+
+  test('what is too much is answered 503 with Retry-After at once; health and readiness answer all the same', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return { body: { branches: [] } };
+    });
+    const [first, second] = [ask('one'), ask('two')];
+    await expect.poll(() => server.inFlight).toBe(2);
+    const refused = await ask('three');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual({
+      errors: [
+        expect.objectContaining({ extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 } }),
+      ],
+    });
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200);
+    resolve();
+    for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
+    await expect.poll(() => server.inFlight).toBe(0);
+    expect((await ask('three')).status).toBe(200);
+    expect(shed).toEqual(['in flight']);
+  });
+
+  test('one caller’s many requests leave room for another’s', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return { body: { branches: [] } };
+    });
+    const noisy = ask('noisy');
+    await expect.poll(() => server.inFlight).toBe(1);
+    expect((await ask('noisy')).status).toBe(503);
+    const quiet = ask('quiet');
+    await expect.poll(() => server.inFlight).toBe(2);
+    resolve();
+    expect((await quiet).status).toBe(200);
+    await noisy;
+    expect(shed).toEqual(['in flight of the caller']);
+  });
+
+  test('a client that leaves makes room', async () => {
+    bank.otherwise(() => 'hang');
+    const leaving = new AbortController();
+    const asked = fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials },
+      body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+      signal: leaving.signal,
+    }).catch(() => 'left');
+    await expect.poll(() => server.inFlight).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await expect.poll(() => server.inFlight).toBe(0);
+  });
+});

@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Credentials } from '../../../src/bank/credentials.ts';
+import type { RateLimits } from '../../../src/server/rate-limit/limits.ts';
+import { createRateLimiter, type RateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
+import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
+import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+
+const none: RateLimits = { perCaller: null, perKey: null };
+const limiterOf = (limits: Partial<RateLimits>): RateLimiter => {
+  const limiter = createRateLimiter({ ...none, ...limits });
+  if (limiter === null) throw new Error('nothing is limited');
+  return limiter;
+};
+const caller = (authId: string, subscriptionKey = 'key'): Credentials => ({
+  subscriptionKey,
+  authProviderName: 'provider',
+  authId,
+});
+/** How many of so many calls are made. */
+async function taken(limiter: RateLimiter, who: Credentials, times: number): Promise<number> {
+  const ends = await Promise.allSettled(
+    Array.from({ length: times }, () => limiter.take(who, 'getBranches')),
+  );
+  return ends.filter(({ status }) => status === 'fulfilled').length;
+}
+
+test('without limits there is no limiter', () => {
+  expect(createRateLimiter(none)).toBeNull();
+});
+
+describe('a budget', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('is spent to the last call, and whole again when its time is up', async () => {
+    const limiter = limiterOf({ perCaller: { calls: 5, seconds: 60 } });
+    expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
+    expect(await taken(limiter, caller('a'), 4)).toBe(4);
+    expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
+    vi.advanceTimersByTime(20_500);
+    expect(await taken(limiter, caller('a'), 3)).toBe(1);
+    expect(await limiter.secondsUntilNext(caller('a'))).toBe(40);
+    await expect(limiter.take(caller('a'), 'getBranches')).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+      extensions: { code: 'RATE_LIMITED', operation: 'getBranches', retryAfter: 40, retryable: true },
+    });
+    vi.advanceTimersByTime(39_499);
+    expect(await taken(limiter, caller('a'), 1)).toBe(0);
+    vi.advanceTimersByTime(2);
+    expect(await limiter.secondsUntilNext(caller('a'))).toBe(0);
+    expect(await taken(limiter, caller('a'), 9)).toBe(5);
+  });
+
+  test('belongs to one caller: any other credential is another’s', async () => {
+    const limiter = limiterOf({ perCaller: { calls: 2, seconds: 60 } });
+    for (const who of [
+      caller('a'),
+      caller('A'),
+      caller('b'),
+      caller('a', 'other key'),
+      { ...caller('a'), authId: null },
+    ])
+      expect(await taken(limiter, who, 3)).toBe(2);
+  });
+
+  test('of a key is shared by its callers; who has none of their own left takes nothing of it', async () => {
+    const limiter = limiterOf({
+      perCaller: { calls: 3, seconds: 60 },
+      perKey: { calls: 5, seconds: 600 },
+    });
+    expect(await taken(limiter, caller('noisy'), 50)).toBe(3);
+    expect(await taken(limiter, caller('quiet'), 3)).toBe(2);
+    expect(await limiter.secondsUntilNext(caller('third'))).toBe(600);
+    expect(await taken(limiter, caller('third'), 1)).toBe(0);
+    expect(await taken(limiter, caller('noisy', 'other key'), 50)).toBe(3);
+    // What the key refused was not taken of the caller's own.
+    vi.advanceTimersByTime(590_000);
+    expect(await taken(limiter, caller('third'), 3)).toBe(0);
+    vi.advanceTimersByTime(10_001);
+    expect(await taken(limiter, caller('third'), 9)).toBe(3);
+  });
+});
+
+describe('in front of a bank', () => {
+  let bank: RecordingBank;
+  let bankql: TestBankql;
+  beforeEach(async () => {
+    bank = (await startRecordingBank()).otherwise({ body: { branches: [], id: 'T1' } });
+  });
+  afterEach(async () => {
+    await bankql[Symbol.asyncDispose]();
+    await bank.close();
+  });
+  const start = (limits: Partial<RateLimits>, options = {}) => {
+    bankql = createTestBankql({ bankUrl: bank.url, rateLimiter: limiterOf(limits), ...options });
+  };
+
+  const post = (query: string, headers: Record<string, string> = credentials) =>
+    bankql.fetch(
+      new Request('http://bankql.test/graphql', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify({ query }),
+      }),
+    );
+  const branchesOf = (...banks: string[]) =>
+    `{ ${banks.map((id) => `${id}: bank(bankId: "${id}") { branches { totalCount } }`).join(' ')} }`;
+  const pay = (key: string, more = '') =>
+    `mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId replayed ${more} } }`;
+
+  test('what is over is refused at its field with nothing sent; the rest stands', async () => {
+    start({ perCaller: { calls: 3, seconds: 60 } });
+    const result = await bankql.ask(branchesOf('A', 'B', 'C', 'D', 'E'));
+    expect(bank.calls).toHaveLength(3);
+    expect(result.data).toMatchObject({ A: { branches: { totalCount: 0 } }, E: { branches: null } });
+    expect(result.errors).toEqual(
+      ['D', 'E'].map((id) =>
+        expect.objectContaining({
+          message: 'Your REST calls are used up for now; this call was not made.',
+          path: [id, 'branches'],
+          extensions: {
+            code: 'RATE_LIMITED',
+            operation: 'getBranches',
+            retryAfter: 60,
+            retryable: true,
+          },
+        }),
+      ),
+    );
+  });
+
+  test('who has none left is refused at once, with 429 and Retry-After; another is not', async () => {
+    start({ perCaller: { calls: 1, seconds: 60 } });
+    expect((await post(branchesOf('A'))).status).toBe(200);
+    const refused = await post('{ this is not looked at');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await refused.json()).toEqual({
+      errors: [
+        {
+          message: 'Your REST calls are used up for now.',
+          extensions: { code: 'RATE_LIMITED', retryable: true, retryAfter: 60 },
+        },
+      ],
+    });
+    expect((await post(branchesOf('A'), { ...credentials, 'Auth-ID': 'another' })).status).toBe(200);
+    for (const path of ['health', 'ready'])
+      expect(
+        (await bankql.fetch(new Request(`http://bankql.test/${path}`, { headers: credentials }))).status,
+      ).toBe(200);
+    expect(bank.calls).toHaveLength(2);
+  });
+
+  test('what costs no REST call is free', async () => {
+    start({ perCaller: { calls: 1, seconds: 60 } });
+    for (const query of [
+      '{ __typename }',
+      '{ __schema { queryType { name } } }',
+      '{ bank { bankId } }',
+      '{ payment(idempotencyKey: "k") { state } }',
+      '{ unknown }',
+      '{ bank(bankId: "..") { branches { totalCount } } }',
+    ])
+      expect((await post(query)).status).not.toBe(429);
+    // Neither do calls that are not made, for want of a credential or for an id that is none.
+    const { 'Ocp-Apim-Subscription-Key': key } = credentials;
+    const without = { 'Ocp-Apim-Subscription-Key': key };
+    for (let times = 0; times < 3; times++)
+      expect(await (await post('{ bank { messages { totalCount } } }', without)).text()).toContain(
+        'MISSING_CREDENTIALS',
+      );
+    expect((await bankql.ask(branchesOf('A'))).errors).toBeUndefined();
+    expect(bank.calls).toHaveLength(1);
+  });
+
+  test('one operation asks for a record once, and pays once; writes and a read anew pay as well', async () => {
+    start({ perCaller: { calls: 3, seconds: 60 } });
+    await bankql.ask('{ a: bank { branches { totalCount } } b: bank { branches { totalCount } } }');
+    expect(bank.calls).toHaveLength(1);
+    const put = 'mutation { putProduct(input: { product: {} }) { trackId } }';
+    await bankql.ask(put);
+    await bankql.ask(put);
+    expect(bank.calls).toHaveLength(3);
+    expect((await post(put)).status).toBe(429);
+  });
+
+  describe('payments', () => {
+    test('one that has begun is not held up: what is read after it may be, and its end is told', async () => {
+      start({ perCaller: { calls: 1, seconds: 60 } });
+      const result = await bankql.ask(pay('k', 'from { account { label } }'));
+      expect(result.data).toMatchObject({
+        makeTransaction: { trackId: expect.any(String), replayed: false },
+      });
+      expect(result.errors?.map(({ extensions }) => extensions.code)).toEqual(['RATE_LIMITED']);
+      expect(bank.calls.map(({ method }) => method)).toEqual(['POST']);
+    });
+
+    test('one beyond the budget does not begin: nothing is sent or kept, and its key is free', async () => {
+      start({ perCaller: { calls: 1, seconds: 1 } });
+      const result = await bankql.ask(
+        `mutation { putProduct(input: { product: {} }) { trackId } ${pay('k').slice('mutation { '.length)}`,
+      );
+      expect(result.data).toMatchObject({ makeTransaction: null });
+      expect(result.errors?.map(({ extensions }) => extensions)).toEqual([
+        { code: 'RATE_LIMITED', operation: 'postMakeTransaction', retryAfter: 1, retryable: true },
+      ]);
+      expect(bank.calls.map(({ method }) => method)).toEqual(['PUT']);
+      expect(bankql.audit).toEqual([]);
+      await expect.poll(async () => (await post(pay('k'))).status, { timeout: 3000 }).toBe(200);
+      expect(bank.calls.map(({ method }) => method)).toEqual(['PUT', 'POST']);
+    });
+
+    test('the answer to an earlier one with the same key is free', async () => {
+      start({ perCaller: { calls: 3, seconds: 60 } });
+      await bankql.ask(pay('k'));
+      for (let times = 0; times < 5; times++)
+        expect((await bankql.ask(pay('k'))).data).toMatchObject({ makeTransaction: { replayed: true } });
+      await bankql.ask(pay('k2'));
+      await bankql.ask(pay('k3'));
+      expect((await post(pay('k4'))).status).toBe(429);
+      expect(bank.calls).toHaveLength(3);
+    });
+
+    test('one that is wrong costs nothing', async () => {
+      start({ perCaller: { calls: 1, seconds: 60 } });
+      const wrong = [
+        pay(''),
+        pay('k').replace('accountId: "a"', 'accountId: ".."'),
+        pay('k').replace('amount: "1"', 'amount: "0"'),
+      ];
+      for (const query of wrong)
+        expect((await bankql.ask(query)).errors?.map(({ extensions }) => extensions.code)).toEqual([
+          'BAD_USER_INPUT',
+        ]);
+      expect((await bankql.ask(pay('k'))).errors).toBeUndefined();
+      const { 'Ocp-Apim-Subscription-Key': _key, ...without } = credentials;
+      for (let times = 0; times < 3; times++)
+        expect(await (await post(pay('k2'), without)).text()).toContain('MISSING_CREDENTIALS');
+    });
+  });
+});

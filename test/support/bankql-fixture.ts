@@ -1,0 +1,46 @@
+import { createTestBankql, type Result, type TestBankql, type TestOptions } from './bankql.ts';
+import { type RecordedCall, type RecordingBank, startRecordingBank } from './recording-bank.ts';
+
+/** A recording bank, and bankql in front of it. */
+export interface BankqlFixture extends AsyncDisposable {
+  readonly bank: RecordingBank;
+  readonly bankql: TestBankql;
+  readonly ask: TestBankql['ask'];
+}
+
+export async function startBankqlFixture(options: Omit<TestOptions, 'bankUrl'> = {}): Promise<BankqlFixture> {
+  const bank = await startRecordingBank();
+  const bankql = createTestBankql({ ...options, bankUrl: bank.url });
+  return {
+    bank,
+    bankql,
+    ask: bankql.ask,
+    async [Symbol.asyncDispose]() {
+      await bankql[Symbol.asyncDispose]();
+      await bank.close();
+    },
+  };
+}
+
+/** An answer's errors as lines such as "bank.account.owners.1 FORBIDDEN", sorted: their order means nothing. */
+export const failuresOf = (result: Result<unknown>): string[] =>
+  (result.errors ?? [])
+    .map(({ path, extensions }) => `${path?.join('.') ?? 'request'} ${extensions.code}`)
+    .sort();
+
+/** How payments ended, by the audit log: its lines but those that say that one has begun. */
+export const endedIn = ({ audit }: TestBankql) => audit.filter(({ state }) => state !== 'PENDING');
+
+/** The only call that arrived. */
+export function onlyCall({ calls }: RecordingBank): RecordedCall {
+  const [call] = calls;
+  if (call === undefined || calls.length > 1) throw new Error(`${calls.length} calls arrived instead of one`);
+  return call;
+}
+
+/** A JSON number with these digits, for an answer of the bank. */
+export const exact = (digits: string): object => JSON.rawJSON(digits);
+
+/** JSON that arrived at the bank, each number as `{ number: its digits }`: a number is neither a text nor rounded. */
+export const sentJson = ({ body }: RecordedCall): unknown =>
+  JSON.parse(body, (_key, value, { source }) => (typeof value === 'number' ? { number: source } : value));

@@ -1,0 +1,37 @@
+import { type RunningServer, type ServerOptions, serve } from '../../src/server/server.ts';
+import { type TestOptions, testOptions } from './bankql.ts';
+import { type RecordingBank, startRecordingBank } from './recording-bank.ts';
+
+/** bankql over a real socket, in front of a recording bank. */
+export interface ServerFixture extends AsyncDisposable {
+  readonly bank: RecordingBank;
+  readonly server: RunningServer;
+  /** The endpoint's address. */
+  readonly url: string;
+  /** Lines of the log so far, as JSON text. */
+  readonly log: readonly string[];
+}
+
+export async function startServerFixture(
+  options: Partial<ServerOptions> & Omit<TestOptions, 'bankUrl'> = {},
+): Promise<ServerFixture> {
+  const bank = await startRecordingBank();
+  const testing = testOptions({ ...options, bankUrl: bank.url });
+  const server = await serve({
+    host: '127.0.0.1',
+    port: 0,
+    http: { corsOrigins: new Set(), onlyLocalNames: false },
+    load: { inFlight: 1000, inFlightPerCaller: 1000, eventLoopLagMs: 10_000 },
+    ...testing,
+  });
+  return {
+    bank,
+    server,
+    url: `${server.url}/graphql`,
+    log: testing.log,
+    async [Symbol.asyncDispose]() {
+      await bank.close();
+      await server.close();
+    },
+  };
+}
