@@ -138,15 +138,17 @@ test('where the bank cannot be reached the error names the key, which is free', 
  * one too, pays twice.
  */
 const places: Readonly<Record<string, string>> = {
-  'README.md: This request sent nothing, an earlier one may have': 'of this request alone',
-  'README.md: this request sent nothing': 'of this request alone',
-  'docs/architecture.md: Before that nothing was sent, and this is the proof that lets a payment':
-    'of the one request of a record: transport.ts',
-  'docs/architecture.md: This request sent nothing, and asking for less is safe': 'of this request alone',
+  'docs/decisions/0008-dispatch-instead-of-request.md: Before that nothing was sent, which is the only proof that reopens a key':
+    'of the one request of a record: http/transport.ts',
+  'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: This request sent nothing, and asking for less is safe':
+    'of this request alone',
+  'docs/errors.md: This request sent nothing, an earlier one may have': 'of this request alone',
+  'docs/errors.md: this request sent nothing': 'of this request alone',
   'docs/hardening.md: nothing is sent or kept, and its key is free':
     'the budget is asked only where the key is not known (Payments.isKnown)',
   'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may come again':
     'of this request alone',
+  'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
   'docs/payments.md: Only proof that nothing was sent makes a key free again':
     'of the one request of a record',
   'docs/payments.md: Where bankql died before that, the record becomes UNKNOWN although nothing was sent':
@@ -158,10 +160,11 @@ const places: Readonly<Record<string, string>> = {
     'of the one request of a record: another one of the key would have been found',
   'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
-  'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
   'src/bank/http/dispatch-handler.ts: until then, nothing was sent': 'a comment on one request',
   'src/bank/http/transport.ts: until then, nothing was sent': 'a comment on one request',
+  'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
   'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
+  'src/payments/payment-refusals.ts: Codes with which this request sent nothing': 'a comment on this request',
   'src/payments/record.ts: because nothing was sent, or because the bank did not accept the caller':
     'a comment on one request',
   'src/payments/service.ts: BANK_UNAVAILABLE or BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again':
@@ -170,11 +173,11 @@ const places: Readonly<Record<string, string>> = {
     'a comment on this request',
   'src/payments/service.ts: nothing was sent':
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
+  'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
   'src/payments/stores/redis/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
   'src/payments/stores/sqlite/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
-  'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
 };
 
 const root = join(import.meta.dirname, '../..');
