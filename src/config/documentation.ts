@@ -1,17 +1,10 @@
-import { sections, type Variable, type VariableName, variableNames, variables } from './variables.ts';
+import { sections } from './variables.ts';
 
 /** What is made of the table of variables: the documentation, the help of the command, an example of a file. */
 
-interface Described {
-  readonly name: VariableName;
-  readonly variable: Variable;
-}
-
-const bySection = Object.entries(sections).map(([section, title]) => ({
+const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
-  entries: variableNames
-    .map((name): Described => ({ name, variable: variables[name] }))
-    .filter(({ variable }) => variable.section === section),
+  entries: Object.entries(entries).map(([name, variable]) => ({ name, variable })),
 }));
 
 const introduction = `# Configuration

@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { ConfigProblem } from './start-error.ts';
-import { type Values, type Variable, type VariableName, variableNames, variables } from './variables.ts';
+import type { Variable } from './variable.ts';
+import { type Values, type VariableName, variableNames, variables } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,7 @@
 import { isLoopback } from '../server/http-policy.ts';
 import type { ConfigProblem } from './start-error.ts';
-import { type Values, type Variable, type VariableName, variables } from './variables.ts';
+import type { Variable } from './variable.ts';
+import { type Values, type VariableName, variables } from './variables.ts';
 
 /** A problem of variables with each other. */
 export interface Contradiction extends ConfigProblem {

@@ -1,0 +1,65 @@
+import {
+  anyText,
+  flag,
+  keysAddress,
+  oneOf,
+  optional,
+  rateLimit,
+  signatureAlgorithms,
+  subscriptionKey,
+} from '../formats.ts';
+import type { Variable } from '../variable.ts';
+
+/** Who may call, and how often. */
+export const callersVariables = {
+  BANK_SUBSCRIPTION_KEY: {
+    ...optional(subscriptionKey),
+    description: "the operator's subscription key; it stands for every caller's",
+  },
+  IDENTITY: {
+    ...optional({
+      schema: oneOf(['headers', 'jwt'], 'headers').schema,
+    }),
+    description:
+      'who says who calls: `jwt`: a verified bearer token ([how](hardening.md#identity)); `headers`: a trusted proxy, which sets the auth headers. One of them is needed with `BANK_SUBSCRIPTION_KEY` off loopback',
+  },
+  IDENTITY_JWKS_URL: {
+    ...optional(keysAddress, 'none; needed with `jwt`, as the next two'),
+    description: "where the issuer's public keys are: https, or loopback",
+  },
+  IDENTITY_ISSUER: {
+    ...optional(anyText),
+    description: 'the `iss` that a token must have',
+  },
+  IDENTITY_AUDIENCE: {
+    ...optional(anyText),
+    description: 'the `aud` that it must have',
+  },
+  IDENTITY_ALGORITHMS: {
+    ...optional(signatureAlgorithms, '`RS256 ES256 PS256 EdDSA`'),
+    description: 'the signatures that are accepted',
+  },
+  IDENTITY_PROVIDER_CLAIM: {
+    ...optional(anyText, '`iss`'),
+    description: 'the claim that becomes `Auth-Provider-Name`',
+  },
+  IDENTITY_AUTH_ID_CLAIM: {
+    ...optional(anyText, '`sub`'),
+    description: 'the claim that becomes `Auth-ID`',
+  },
+  RATE_LIMIT: {
+    ...optional(rateLimit),
+    description:
+      'REST calls per seconds of one caller, such as `300/60`; what is over is refused ([how](hardening.md#rate-limits))',
+  },
+  RATE_LIMIT_PER_KEY: {
+    ...optional(rateLimit),
+    description: 'the same for all callers with one subscription key',
+  },
+  PERSISTED_DOCUMENTS: {
+    ...optional(anyText),
+    description:
+      'a manifest of documents that may be asked for by their ids ([how](hardening.md#persisted-documents))',
+  },
+  PERSISTED_ONLY: { ...flag(false), description: 'serve nothing else' },
+} as const satisfies Record<string, Variable>;

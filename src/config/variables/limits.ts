@@ -1,0 +1,43 @@
+import { defaultAnswerLimits } from '../../engine/answer-limits.ts';
+import { count, wholeNumber } from '../formats.ts';
+import type { Variable } from '../variable.ts';
+
+/** What one request may cost. */
+export const limitsVariables = {
+  MAX_REST_CALLS: {
+    ...wholeNumber(50, 1, 100_000),
+    description:
+      'how many REST calls one query may make; one that needs more at least is refused; a payment is not counted',
+  },
+  LIMIT_TOKENS: {
+    ...count(2000),
+    description: 'how many tokens the text of a query may have',
+  },
+  LIMIT_DEPTH: { ...count(15), description: 'how deep a query may be' },
+  LIMIT_ALIASES: {
+    ...count(30),
+    description:
+      'how many aliases it may have, of 128 characters at most; fragments put in, as for the next ones',
+  },
+  LIMIT_ROOT_FIELDS: { ...count(20), description: 'how many fields at its root' },
+  LIMIT_DIRECTIVES: { ...count(20), description: 'how many directives' },
+  LIMIT_FIELDS: { ...count(500), description: 'how many fields' },
+  LIMIT_ANSWER_VALUES: {
+    ...count(defaultAnswerLimits.values),
+    description: 'how many values an answer may hold: fields and list entries; what is over ends the query',
+  },
+  LIMIT_ANSWER_BYTES: {
+    // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
+    ...wholeNumber(defaultAnswerLimits.bytes, 1000, 64 * 1024 * 1024),
+    description: 'how long the JSON of an answer may be; what is over ends the query',
+  },
+  LIMIT_BODY_BYTES: {
+    ...wholeNumber(100_000, 1, 100_000_000),
+    description: 'how long the body of a request may be; a longer one is 413, and its connection closes',
+  },
+  LIMIT_UNREAD_BYTES: {
+    ...wholeNumber(256 * 1024 * 1024, 1, 2 ** 40),
+    description:
+      'how many bytes of answers may wait for their clients to take them, in all; beyond it requests are 503',
+  },
+} as const satisfies Record<string, Variable>;

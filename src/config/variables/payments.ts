@@ -1,0 +1,41 @@
+import { anyText, flag, optional, refusalStatuses, wholeNumber } from '../formats.ts';
+import type { Variable } from '../variable.ts';
+
+/** Where payments are recorded, and what the bank's answers to them mean. */
+export const paymentsVariables = {
+  STATE_URL: {
+    ...optional(
+      anyText,
+      '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
+    ),
+    description:
+      'where records of payments are kept: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+  },
+  STATE_WITNESS: {
+    ...optional(anyText),
+    description:
+      'a file, on another disk than the records, that knows how many payments were begun: a store that lost some is noticed ([how](payments.md#a-store-that-lost-records))',
+  },
+  STATE_ALLOW_VOLATILE: {
+    ...flag(false),
+    description: 'accept a Redis that may forget payments, which then could be sent twice',
+  },
+  STATE_WAIT_REPLICAS: {
+    ...wholeNumber(0, 0, 10),
+    description: 'how many replicas of a Redis have to confirm a payment before it is sent',
+  },
+  BANK_PAYMENT_REJECTED_STATUSES: {
+    ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
+    description:
+      'the statuses with which the bank refuses a payment; any other failure leaves open whether it was executed ([which](payments.md#what-the-banks-answer-means))',
+  },
+  READY_NEEDS_STATE: {
+    ...flag(false),
+    description:
+      '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
+  },
+  IDEMPOTENCY_TTL_DAYS: {
+    ...wholeNumber(30, 1, 3650),
+    description: "how long a finished payment's record is kept",
+  },
+} as const satisfies Record<string, Variable>;

@@ -1,0 +1,57 @@
+import { logLevels } from '../../server/log.ts';
+import {
+  anyPort,
+  anyText,
+  count,
+  milliseconds,
+  oneOf,
+  optional,
+  origins,
+  port,
+  text,
+  wholeNumber,
+} from '../formats.ts';
+import type { Variable } from '../variable.ts';
+
+/** Where it listens, what it logs, how much it takes on. */
+export const serverVariables = {
+  HOST: { ...text('127.0.0.1'), description: 'the address to listen on' },
+  PORT: { ...port(4000), description: 'the port to listen on; 0 for any' },
+  METRICS_PORT: {
+    ...optional(anyPort),
+    description: "the port for Prometheus' metrics, on `HOST`; 0 for any, which the start prints",
+  },
+  CORS_ORIGINS: {
+    ...origins,
+    description: 'the origins whose pages may call, separated by commas',
+  },
+  MAX_IN_FLIGHT: {
+    ...count(1000),
+    description: 'requests that are under way at the same time; what is over is 503',
+  },
+  MAX_IN_FLIGHT_PER_CALLER: {
+    ...count(100),
+    description: 'the same for one caller',
+  },
+  MAX_EVENT_LOOP_LAG_MS: {
+    ...milliseconds(500),
+    description: 'how late the event loop may be before requests are 503',
+  },
+  DRAIN_DELAY_MS: {
+    ...wholeNumber(0, 0, 600_000),
+    description: 'how long `/ready` answers 503 on SIGTERM before the server stops to listen',
+  },
+  LOG_LEVEL: {
+    ...oneOf(logLevels, 'info'),
+    description: "pino's levels; payments leave their audit line whatever the level",
+  },
+  LOG_LEVEL_FILE: {
+    ...optional(anyText),
+    description:
+      'a file with a level that stands in for `LOG_LEVEL`, read at the start and on SIGHUP; where it is absent or empty, `LOG_LEVEL` holds',
+  },
+  NODE_ENV: {
+    ...optional(anyText),
+    description: '`production`: the sandbox bank starts only where `SANDBOX` asks for it',
+  },
+} as const satisfies Record<string, Variable>;
