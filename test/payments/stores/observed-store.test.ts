@@ -61,7 +61,7 @@ test('every call goes through as it is, and its time is told', async () => {
   expect(await store.release('a', 'x')).toBe(false);
   expect(await store.status(start)).toMatchObject({ records: 1 });
   expect(told).toEqual(
-    ['begin', 'finish', 'find', 'search', 'settle', 'reopen', 'status'].map((name) => `${name} 0.01`),
+    ['begin', 'finish', 'find', 'search', 'settle', 'release', 'status'].map((name) => `${name} 0.01`),
   );
   expect(store.isUp).toBe(true);
   expect(store.secret).toMatch(/^[0-9a-f]{64}$/);
