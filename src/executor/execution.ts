@@ -1,5 +1,5 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import { type AnswerBudget, nameBytes } from './answer-budget.ts';
+import { type AnswerBudget, nameBytes, textBytes } from './answer-budget.ts';
 import { attempt, type FieldPlan, type OperationPlan } from './compile.ts';
 import type { ExecuteOptions } from './executor.ts';
 import { PendingField } from './pending-field.ts';
@@ -120,7 +120,7 @@ export function executeFields(
       data[field.name] = value.members;
       outstanding++;
     } else {
-      if (typeof value === 'string') bytes += value.length;
+      if (typeof value === 'string') bytes += textBytes(value);
       data[field.name] = value;
     }
   }

@@ -1,5 +1,5 @@
 import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
-import { AnswerLimitError } from './answer-budget.ts';
+import { AnswerLimitError, textBytes } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, FieldDetails } from './complete.ts';
 import { type Execution, ignoreRejections } from './execution.ts';
@@ -51,7 +51,7 @@ export class PendingField
     let completed: unknown;
     try {
       completed = complete(value, this);
-      if (typeof completed === 'string') this.execution.budget.spendBytes(completed.length);
+      if (typeof completed === 'string') this.execution.budget.spendBytes(textBytes(completed));
     } catch (error) {
       this.handleLateError(error);
       return;

@@ -24,7 +24,7 @@ async function toldAfter(error: Error) {
   const paying = payments.pay(postMakeTransaction, {
     idempotencyKey: 'key-1',
     input: {
-      params: { BANK_ID: 'BANK', ACCOUNT_ID: 'A' },
+      ids: { BANK_ID: 'BANK', ACCOUNT_ID: 'A' },
       body: { from: {}, to: {} },
       credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
     },

@@ -9,14 +9,25 @@ import { schemaOf } from '../support/both-executors.ts';
 /** What an execution spends, and how it ends where that is too much. */
 
 let resolved = 0;
+let made = 0;
 const schema = schemaOf(
-  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String texts: [String] fails: [Int] }
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] fails: [Int] }
    type Mutation { first: Item second: Int }
    type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
   {
     'Query.items': (_source, { count }) => Array.from({ length: count }, () => ({})),
     'Query.late': (_source, { count }) => Array.from({ length: count }, async () => turn({})),
     'Query.text': (_source, { length }) => 'x'.repeat(length),
+    'Query.escaped': () => '\u0001'.repeat(100),
+    'Query.lazy': (_source, { count }) => ({
+      length: count,
+      *[Symbol.iterator]() {
+        for (let index = 0; index < count; index++) {
+          made++;
+          yield {};
+        }
+      },
+    }),
     'Query.texts': () => ['x'.repeat(50), turn('y'.repeat(50))],
     'Query.fails': () => Array.from({ length: 1001 }, (_, index) => new Error(`${index}`)),
     'Mutation.first': () => ({}),
@@ -46,6 +57,7 @@ const run = async (
   more: { isInterpreted?: boolean; isAbandoned?: () => boolean } = {},
 ) => {
   resolved = 0;
+  made = 0;
   const document = parse(text);
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
@@ -79,6 +91,25 @@ describe.each([
   it('texts and names are counted', async () => {
     expect((await run('{ text(length: 92) }', { bytes: 100 }, { isInterpreted })).errors).toBeUndefined();
     expect(await run('{ text(length: 93) }', { bytes: 100 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('texts are counted as long as they are in JSON', async () => {
+    expect((await run('{ escaped }', { bytes: 611 }, { isInterpreted })).errors).toBeUndefined();
+    expect(await run('{ escaped }', { bytes: 610 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('a list that makes its entries when they are asked for is counted before', async () => {
+    expect((await run('{ lazy(count: 400) { __typename } }', {}, { isInterpreted })).errors).toBeUndefined();
+    expect(made).toBe(400);
+    expect(await run('{ lazy(count: 5000) { __typename } }', {}, { isInterpreted })).toEqual(ended);
+    expect(made).toBe(0);
+  });
+
+  it('an error shows three of the places that select its field', async () => {
+    const { errors = [] } = await run(`{ items(count: 1) { ${'must '.repeat(40)} } }`, {}, { isInterpreted });
+    expect(errors.map(({ locations }) => locations)).toEqual([
+      [21, 26, 31].map((column) => ({ line: 1, column })),
+    ]);
   });
 
   it('the execution ends though something never comes', async () => {
