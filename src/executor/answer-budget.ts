@@ -66,6 +66,11 @@ export class AnswerBudget {
     return this.#values;
   }
 
+  /** What the values so far take in JSON, at least. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Why the operation has ended; null while it is within its limits. */
   get exceeded(): AnswerLimitError | null {
     return this.#exceeded;

@@ -158,21 +158,15 @@ function list(type: GraphQLList<GraphQLOutputType>, details: FieldDetails): Comp
     }
   }
 
-  return (value, pending) => {
-    if (isAbsent(value)) return null;
-    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
-      throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
-      );
+  /** The entries of a list; `length` are counted already. */
+  function completeItems(list: Iterable<unknown>, length: number, pending: PendingField): unknown {
     const { budget } = pending.execution;
-    const length = lengthOf(value);
     const completed: unknown[] = [];
     let outstanding = 0;
     let bytes = 0;
     try {
-      if (length !== undefined) budget.spendValues(length);
-      for (const item of value as Iterable<unknown>) {
-        if (length === undefined) budget.spendValues(1);
+      for (const item of list) {
+        if (completed.length >= length) budget.spendValues(1);
         const done = completeItem(item, pending, completed.length);
         if (done instanceof PendingField) {
           completed.push(done.members);
@@ -185,12 +179,33 @@ function list(type: GraphQLList<GraphQLOutputType>, details: FieldDetails): Comp
       budget.spendBytes(bytes);
     } catch (error) {
       // There is no list: what its entries still come to is nobody's failure.
-      ignoreRejections([value]);
+      ignoreRejections([list]);
       throw error;
     }
     return pending.awaitMembers(completed, outstanding);
+  }
+
+  return (value, pending) => {
+    if (isAbsent(value)) return null;
+    if (!isIterable(value))
+      throw new GraphQLError(
+        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
+      );
+    const { execution } = pending;
+    const length = lengthOf(value) ?? 0;
+    try {
+      execution.budget.spendValues(length);
+    } catch (error) {
+      ignoreRejections([value]);
+      throw error;
+    }
+    if (!execution.mustWait) return completeItems(value, length, pending);
+    return pending.defer(value, () => completeItems(value, length, pending));
   };
 }
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value;
 
 /** Whether a value is none. Errors: the value itself, where an error stands in its place. */
 function isAbsent(value: unknown): boolean {

@@ -38,14 +38,19 @@ export class PendingField
     return this;
   }
 
+  /** Completes a value in the execution's turn. */
+  defer(value: unknown, complete: Complete): this {
+    this.execution.defer(() => this.#completeValue(value, complete));
+    return this;
+  }
+
   #completeValue(value: unknown, complete: Complete): void {
-    const { isOver, turns } = this.execution;
-    if (isOver) {
+    if (this.execution.isOver) {
       ignoreRejections([value]);
       return;
     }
-    if (turns.isSpent) {
-      turns.defer(() => this.#completeValue(value, complete));
+    if (this.execution.mustWait) {
+      this.defer(value, complete);
       return;
     }
     let completed: unknown;
