@@ -1,5 +1,5 @@
 import type { BankClient } from '../bank/client.ts';
-import { BankqlError } from '../errors.ts';
+import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 
@@ -12,12 +12,18 @@ interface WriteEffect {
   readonly code?: string;
 }
 
-/** The payment of a mutation; NOT_SENT: the key is free, or was for something else. */
+/** What a payment has come to; NOT_SENT: nothing is under way or done with this key, which is free. */
+type PaymentEffectState = PaymentState | 'NOT_SENT';
+
+/** The payment of a mutation. */
 interface PaymentEffect {
   readonly operation: string;
   readonly idempotencyKey: string;
   readonly trackId?: string;
-  readonly state: PaymentState | 'NOT_SENT';
+  /** Left out where its error tells of this request alone: an earlier one with this key may have paid. */
+  readonly state?: PaymentEffectState;
+  /** The code that it failed with; `code` is that of the answer. */
+  readonly paymentCode?: string;
 }
 
 /**
@@ -28,11 +34,6 @@ export class Effects {
   #payment: PaymentEffect | null = null;
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
-
-  /** Whether nothing was written or paid, nor tried to. */
-  get isEmpty(): boolean {
-    return this.#payment === null && this.#writes.length === 0 && this.#underWay.size === 0;
-  }
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
@@ -73,8 +74,9 @@ export class Effects {
             this.#payment = { ...known, trackId, state: 'DONE' };
           },
           (error) => {
-            const { trackId } = detailsOf(error);
-            this.#payment = { ...known, ...(trackId && { trackId }), state: stateAfter(error) };
+            const { code: paymentCode, trackId } = detailsOf(error);
+            const state = stateAfter(error);
+            this.#payment = { ...known, ...(trackId && { trackId }), ...(state && { state }), paymentCode };
           },
         );
       },
@@ -91,11 +93,20 @@ export class Effects {
 const detailsOf = (error: unknown): { readonly code: string; readonly trackId?: string | undefined } =>
   error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 
-/** What became of a payment that failed: in doubt it may have been executed. */
-function stateAfter(error: unknown): PaymentEffect['state'] {
-  if (!(error instanceof BankqlError) || error.code === 'OUTCOME_UNKNOWN') return 'UNKNOWN';
-  if (error.code === 'IDEMPOTENCY_IN_PROGRESS') return 'PENDING';
+/** What a code alone tells of the payment that failed with it. */
+const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
+  OUTCOME_UNKNOWN: 'UNKNOWN',
+  IDEMPOTENCY_IN_PROGRESS: 'PENDING',
   // What an operator settled has no status.
-  const isRejected = error.extensions.status !== undefined || error.code === 'BANK_REJECTED';
-  return isRejected ? 'REJECTED' : 'NOT_SENT';
+  BANK_REJECTED: 'REJECTED',
+  BANK_UNAVAILABLE: 'NOT_SENT',
+  BANK_TIMEOUT: 'NOT_SENT',
+  // The bank's 401: nothing is kept of it.
+  UNAUTHENTICATED: 'NOT_SENT',
+};
+
+/** What became of a payment that failed: in doubt it may have been executed. Undefined where its error does not tell. */
+function stateAfter(error: unknown): PaymentEffectState | undefined {
+  if (!(error instanceof BankqlError)) return 'UNKNOWN';
+  return statesByCode[error.code] ?? (error.extensions.status === undefined ? undefined : 'REJECTED');
 }

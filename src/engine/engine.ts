@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
-import { AnswerLimitError } from '../executor/answer-budget.ts';
+import { AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/executor.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
@@ -76,14 +76,20 @@ export function createEngine({
     return { errors: [error], data: null };
   };
 
-  const finish = (result: ExecutionResult, { stale, effects }: RequestContext): ExecutionResult => {
+  const finish = (result: ExecutionResult, context: RequestContext): ExecutionResult => {
+    const { stale, effects, budget } = context;
     const { errors, data } = result;
     const told: ExecutionResult = {
       ...(errors === undefined ? {} : { errors: errors.map(mask) }),
       ...(data === undefined ? {} : { data }),
       ...(stale.length === 0 ? {} : { extensions: { stale } }),
     };
-    return new BoundedResult(told, answerLimits.bytes, (error) => withoutData(error, effects));
+    return new BoundedResult(told, {
+      maxBytes: answerLimits.bytes,
+      isLong: isLong(budget),
+      isAbandoned: () => context.isAbandoned(),
+      withoutData: (error) => withoutData(error, effects),
+    });
   };
 
   /** The answer to an operation that ended before its time: its reads end, and what it writes or pays is waited for. */
@@ -127,6 +133,9 @@ export function createEngine({
   return { execute, toErrorResult };
 }
 
+/** Whether it takes milliseconds to make the answer's JSON. */
+const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
+
 type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'> & {
   readonly answerLimits: AnswerLimits;
 };
@@ -136,7 +145,7 @@ class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly credentials: Credentials;
-  readonly answerLimits: AnswerLimits;
+  readonly budget: AnswerBudget;
   /** What it writes and pays; null where it is no mutation. */
   readonly effects: Effects | null;
   readonly #services: Services;
@@ -148,7 +157,7 @@ class RequestContext implements Context, ExecuteOptions {
     this.payments = effects?.payments(services.payments) ?? services.payments;
     this.defaults = services.defaults;
     this.credentials = request.credentials;
-    this.answerLimits = services.answerLimits;
+    this.budget = new AnswerBudget(services.answerLimits);
     this.effects = effects;
     this.#services = services;
     this.#asking = request;
@@ -158,8 +167,8 @@ class RequestContext implements Context, ExecuteOptions {
     if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
     const { credentials, effects } = this;
-    this.#signal = this.#asking.signal?.();
-    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal: this.#signal };
+    const { signal } = this;
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal };
     this.#session = new BankSession(options);
     return this.#session;
   }
@@ -172,8 +181,13 @@ class RequestContext implements Context, ExecuteOptions {
     this.#session?.cancel();
   }
 
+  get signal(): AbortSignal | undefined {
+    this.#signal ??= this.#asking.signal?.();
+    return this.#signal;
+  }
+
   isAbandoned(): boolean {
-    return this.#signal?.aborted === true;
+    return this.signal?.aborted === true;
   }
 }
 

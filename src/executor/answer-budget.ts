@@ -13,6 +13,25 @@ export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 /** What comes with a name in JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
+/** Up to this length a text is not looked at. */
+const shortText = 32;
+
+/** What a text takes in JSON without its quotes, in bytes; of a short text a lower bound. */
+export const textBytes = (text: string): number =>
+  text.length > shortText && /[^ !#-[\]-~]/.test(text)
+    ? Buffer.byteLength(JSON.stringify(text)) - 2
+    : text.length;
+
+/**
+ * How many entries a list says that it has; undefined where it does not say. One that is no array may make its entries
+ * when they are asked for, and is counted before.
+ */
+export function lengthOf(list: object): number | undefined {
+  if (Array.isArray(list)) return list.length;
+  const length = 'length' in list ? list.length : 'size' in list ? list.size : undefined;
+  return typeof length === 'number' ? length : undefined;
+}
+
 /** How many errors an answer shows. */
 export const maxErrors = 100;
 /** How many fields may fail before the operation ends. */
@@ -45,6 +64,11 @@ export class AnswerBudget {
   /** Completed values so far. */
   get values(): number {
     return this.#values;
+  }
+
+  /** What the values so far take in JSON, at least. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Why the operation has ended; null while it is within its limits. */

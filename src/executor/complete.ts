@@ -18,6 +18,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
+import { lengthOf, textBytes } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import { executeFields, ignoreRejections, isPromise } from './execution.ts';
 import { PendingField } from './pending-field.ts';
@@ -89,7 +90,7 @@ function leaf(type: GraphQLLeafType, isNonNull: boolean, details: FieldDetails):
   };
 }
 
-function object(type: GraphQLObjectType, { nodes, fieldsOf }: FieldDetails): Complete {
+function object(type: GraphQLObjectType, { fieldsOf }: FieldDetails): Complete {
   let fields: readonly FieldPlan[] | null = null;
   const complete: Complete = (value, pending) => {
     fields ??= fieldsOf(type);
@@ -98,7 +99,7 @@ function object(type: GraphQLObjectType, { nodes, fieldsOf }: FieldDetails): Com
   const { isTypeOf } = type;
   if (!isTypeOf) return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
   const completeIf = (isOfType: unknown, value: unknown, pending: PendingField) => {
-    if (!isOfType) throw new GraphQLError(`Expected value of type "${type.name}".`, { nodes });
+    if (!isOfType) throw new GraphQLError(`Expected value of type "${type.name}".`);
     return complete(value, pending);
   };
   return (value, pending) => {
@@ -122,7 +123,6 @@ function abstract(type: GraphQLAbstractType, details: FieldDetails): Complete {
       const at = `${details.parentType.name}.${details.field.name}`;
       throw new GraphQLError(
         `Abstract type "${type.name}" must resolve to one of its object types at runtime for field "${at}".`,
-        { nodes: details.nodes },
       );
     }
     const complete = object(named, details);
@@ -158,39 +158,54 @@ function list(type: GraphQLList<GraphQLOutputType>, details: FieldDetails): Comp
     }
   }
 
-  return (value, pending) => {
-    if (isAbsent(value)) return null;
-    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
-      throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
-      );
+  /** The entries of a list; `length` are counted already. */
+  function completeItems(list: Iterable<unknown>, length: number, pending: PendingField): unknown {
     const { budget } = pending.execution;
-    const isCounted = Array.isArray(value);
     const completed: unknown[] = [];
     let outstanding = 0;
     let bytes = 0;
     try {
-      if (isCounted) budget.spendValues(value.length);
-      for (const item of value as Iterable<unknown>) {
-        if (!isCounted) budget.spendValues(1);
+      for (const item of list) {
+        if (completed.length >= length) budget.spendValues(1);
         const done = completeItem(item, pending, completed.length);
         if (done instanceof PendingField) {
           completed.push(done.members);
           outstanding++;
         } else {
-          if (typeof done === 'string') bytes += done.length;
+          if (typeof done === 'string') bytes += textBytes(done);
           completed.push(done);
         }
       }
       budget.spendBytes(bytes);
     } catch (error) {
       // There is no list: what its entries still come to is nobody's failure.
-      ignoreRejections(value as Iterable<unknown>);
+      ignoreRejections([list]);
       throw error;
     }
     return pending.awaitMembers(completed, outstanding);
+  }
+
+  return (value, pending) => {
+    if (isAbsent(value)) return null;
+    if (!isIterable(value))
+      throw new GraphQLError(
+        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
+      );
+    const { execution } = pending;
+    const length = lengthOf(value) ?? 0;
+    try {
+      execution.budget.spendValues(length);
+    } catch (error) {
+      ignoreRejections([value]);
+      throw error;
+    }
+    if (!execution.mustWait) return completeItems(value, length, pending);
+    return pending.defer(value, () => completeItems(value, length, pending));
   };
 }
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value;
 
 /** Whether a value is none. Errors: the value itself, where an error stands in its place. */
 function isAbsent(value: unknown): boolean {

@@ -1,10 +1,13 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import { type AnswerBudget, nameBytes } from './answer-budget.ts';
+import { type AnswerBudget, nameBytes, textBytes } from './answer-budget.ts';
 import { attempt, type FieldPlan, type OperationPlan } from './compile.ts';
 import type { ExecuteOptions } from './executor.ts';
 import { PendingField } from './pending-field.ts';
 import { type Data, PendingRoot, PendingValue } from './pending-value.ts';
-import { Turns } from './turns.ts';
+import { WorkQueue } from './scheduler.ts';
+
+/** How many values an execution completes as they come; what comes later waits for its turn (scheduler.ts). */
+const valuesAtOnce = 1000;
 
 export interface ExecutionOptions {
   readonly plan: OperationPlan;
@@ -20,13 +23,13 @@ export class Execution {
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
-  readonly turns = new Turns(this);
   readonly errors: GraphQLError[] = [];
   /** The answer is given: what is still on its way has nobody to be completed for. */
   isOver = false;
   /** The root fields that are being executed. */
   root: PendingRoot | null = null;
   readonly #options: ExecuteOptions;
+  #queue: WorkQueue | null = null;
   readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
@@ -35,6 +38,20 @@ export class Execution {
     this.variableValues = variableValues;
     this.budget = budget;
     this.#options = options;
+  }
+
+  /** Whether what comes has to wait for this execution's turn. */
+  get mustWait(): boolean {
+    return this.budget.values > valuesAtOnce && this.#queue?.isRunning !== true;
+  }
+
+  /** Runs work in this execution's turn; whatever it does, it looks first whether the execution is over. */
+  defer(work: () => void): void {
+    this.#queue ??= new WorkQueue();
+    this.#queue.push(() => {
+      this.stopIfAbandoned();
+      work();
+    });
   }
 
   /** An object of the answer, in which every name is a member. */
@@ -120,7 +137,7 @@ export function executeFields(
       data[field.name] = value.members;
       outstanding++;
     } else {
-      if (typeof value === 'string') bytes += value.length;
+      if (typeof value === 'string') bytes += textBytes(value);
       data[field.name] = value;
     }
   }

@@ -8,7 +8,7 @@ import {
   type OperationDefinitionNode,
   visit,
 } from 'graphql';
-import { AnswerBudget, type AnswerLimits, unlimited } from './answer-budget.ts';
+import { AnswerBudget, unlimited } from './answer-budget.ts';
 import { attempt, compileOperation, type OperationPlan } from './compile.ts';
 import { Execution } from './execution.ts';
 import { executeByReference } from './reference.ts';
@@ -35,8 +35,8 @@ export interface Variables {
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
-  /** None where they are left out. */
-  readonly answerLimits?: AnswerLimits;
+  /** Without limits where it is left out. What the answer holds can be read from it afterwards. */
+  readonly budget?: AnswerBudget;
   /** Whether nobody waits for the answer any more: a query that takes long asks it now and then. */
   isAbandoned?(): boolean;
 }
@@ -78,8 +78,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
   return {
     isInterpreted,
     execute(context, variables, options = {}) {
-      const { answerLimits = unlimited } = options;
-      const budget = new AnswerBudget(answerLimits);
+      const { budget = new AnswerBudget(unlimited) } = options;
       if (isInterpreted) return interpret(context, variables.raw, budget);
       const { coerced } = variables.values;
       const decided = conditions.map((name) => coerced[name]);

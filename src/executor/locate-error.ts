@@ -2,6 +2,9 @@ import { type ASTNode, GraphQLError, getLocation, locatedError, type SourceLocat
 
 const locations = new WeakMap<ASTNode, SourceLocation>();
 
+/** How many places of a document an error shows: each of 100 errors would repeat hundreds of one field. */
+const maxLocations = 3;
+
 /**
  * graphql's locatedError, which looks for the line of a node anew for each error: that takes milliseconds where a
  * document has many lines. Here it is looked for once. Never throws: what cannot be read is located without its words.
@@ -20,11 +23,12 @@ export function locateError(
     // Without nodes, there is nothing to look for; an error may bring its own.
     const error = locatedError(raw, undefined, path);
     if (error.path !== path || error.nodes !== undefined) return error;
+    const shown = nodes.slice(0, maxLocations);
     return Object.assign(error, {
-      nodes,
-      source: nodes[0]?.loc?.source,
-      positions: nodes.flatMap(({ loc }) => loc?.start ?? []),
-      locations: nodes.flatMap(locationOf),
+      nodes: shown,
+      source: shown[0]?.loc?.source,
+      positions: shown.flatMap(({ loc }) => loc?.start ?? []),
+      locations: shown.flatMap(locationOf),
     });
   } catch {
     return new GraphQLError('What was thrown cannot be read.', { path });

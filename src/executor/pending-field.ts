@@ -1,5 +1,5 @@
 import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
-import { AnswerLimitError } from './answer-budget.ts';
+import { AnswerLimitError, textBytes } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
 import type { Complete, FieldDetails } from './complete.ts';
 import { type Execution, ignoreRejections } from './execution.ts';
@@ -38,20 +38,25 @@ export class PendingField
     return this;
   }
 
+  /** Completes a value in the execution's turn. */
+  defer(value: unknown, complete: Complete): this {
+    this.execution.defer(() => this.#completeValue(value, complete));
+    return this;
+  }
+
   #completeValue(value: unknown, complete: Complete): void {
-    const { isOver, turns } = this.execution;
-    if (isOver) {
+    if (this.execution.isOver) {
       ignoreRejections([value]);
       return;
     }
-    if (turns.isSpent) {
-      turns.defer(() => this.#completeValue(value, complete));
+    if (this.execution.mustWait) {
+      this.defer(value, complete);
       return;
     }
     let completed: unknown;
     try {
       completed = complete(value, this);
-      if (typeof completed === 'string') this.execution.budget.spendBytes(completed.length);
+      if (typeof completed === 'string') this.execution.budget.spendBytes(textBytes(completed));
     } catch (error) {
       this.handleLateError(error);
       return;

@@ -3,7 +3,7 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { type EstimateContext, startPrefetch } from './field-extensions.ts';
-import { mapListItems } from './list-item.ts';
+import { mapListItem } from './list-item.ts';
 import { answeredByIdsWithPrefetch } from './node-ref.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
@@ -49,9 +49,24 @@ class Edge<Node> {
   }
 }
 
+/** A list whose entries are made one by one, when they are asked for: the executor counts them before. */
+class LazyList<Made> implements Iterable<Made> {
+  readonly length: number;
+  readonly #make: (offset: number) => Made;
+
+  constructor(length: number, make: (offset: number) => Made) {
+    this.length = length;
+    this.#make = make;
+  }
+
+  *[Symbol.iterator](): Generator<Made> {
+    for (let offset = 0; offset < this.length; offset++) yield this.#make(offset);
+  }
+}
+
 /**
- * A page of a list: the entries from `start` to before `end`. What is asked of it is made when it is asked for, so that a
- * page which is over the operation's budget costs nothing.
+ * A page of a list: the entries from `start` to before `end`. What is asked of it is made when it is asked for, each entry
+ * by itself, so that a page which is over the operation's budget costs nothing.
  */
 class Connection<Item, Node> {
   readonly totalCount: number;
@@ -68,15 +83,19 @@ class Connection<Item, Node> {
     this.#toNode = toNode;
   }
 
-  get nodes(): Node[] {
-    const start = this.#start;
-    return mapListItems(this.#list.slice(start, this.#end), (record, offset) =>
-      this.#toNode(record, start + offset),
-    );
+  get nodes(): LazyList<Node> {
+    return new LazyList(this.#end - this.#start, (offset) => this.#nodeAt(this.#start + offset));
   }
 
-  get edges(): Edge<Node>[] {
-    return this.nodes.map((node, offset) => new Edge(node, this.#start + offset));
+  get edges(): LazyList<Edge<Node>> {
+    return new LazyList(this.#end - this.#start, (offset) => {
+      const index = this.#start + offset;
+      return new Edge(this.#nodeAt(index), index);
+    });
+  }
+
+  #nodeAt(index: number): Node {
+    return mapListItem(this.#list[index] as Item, index, this.#toNode);
   }
 
   get pageInfo() {

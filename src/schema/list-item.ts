@@ -41,17 +41,23 @@ export const itemNotFound = (operation: Operation) =>
   });
 
 /**
- * What is made of each entry of a list. Where an entry broke the contract, or making something of it throws, the error
+ * What is made of an entry of a list. Where the entry broke the contract, or making something of it throws, the error
  * stands in its place: GraphQL answers it as null there, and leaves the others.
  */
+export function mapListItem<Item, Made>(
+  entry: Item,
+  index: number,
+  make: (entry: Exclude<Item, Error>, index: number) => Made,
+): Made {
+  try {
+    return make(unwrap(entry), index);
+  } catch (error) {
+    return error as Made;
+  }
+}
+
+/** The same of each entry. */
 export const mapListItems = <Item, Made>(
   list: readonly Item[],
   make: (entry: Exclude<Item, Error>, index: number) => Made,
-): Made[] =>
-  list.map((entry, index) => {
-    try {
-      return make(unwrap(entry), index);
-    } catch (error) {
-      return error as Made;
-    }
-  });
+): Made[] => list.map((entry, index) => mapListItem(entry, index, make));

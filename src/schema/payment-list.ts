@@ -16,15 +16,17 @@ const PaymentConnection = builder
   .implement({
     description: 'A list of payments, newest first.',
     fields: (t) => ({
-      edges: t.expose('edges', {
+      edges: t.field({
         type: [PaymentEdge],
         nullable: { list: true, items: true },
         description: 'The entries of the page with their cursors.',
+        resolve: ({ edges }) => edges,
       }),
-      nodes: t.expose('nodes', {
+      nodes: t.field({
         type: [PaymentObject],
         nullable: { list: true, items: true },
         description: 'The entries of the page.',
+        resolve: ({ nodes }) => nodes,
       }),
       pageInfo: t.expose('pageInfo', {
         type: builder.pageInfoRef(),

@@ -50,7 +50,7 @@ export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): G
   if (!(result instanceof BoundedResult)) return serialised(result, mediaType);
   try {
     const answer = serialised(result, mediaType);
-    return result.fits(answer.body) ? answer : serialised(result.tooLong(), mediaType);
+    return result.fits(answer.body) ? answer : serialised(result.failed(), mediaType);
   } catch (error) {
     return serialised(result.failed(error), mediaType);
   }

@@ -188,14 +188,17 @@ describe('what a mutation did is told where its answer is too large', () => {
   });
 
   it.each([
-    [503, 'UNKNOWN'],
-    [400, 'REJECTED'],
-  ])('where the payment was answered with %s: %s', async (status, state) => {
+    [503, 'UNKNOWN', 'OUTCOME_UNKNOWN'],
+    [400, 'REJECTED', 'BANK_REJECTED'],
+    [403, 'REJECTED', 'FORBIDDEN'],
+    [401, 'NOT_SENT', 'UNAUTHENTICATED'],
+  ])('where the payment was answered with %s: %s', async (status, state, paymentCode) => {
     await using branches = await startBranches();
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', { status, body: {} });
     const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
-    expect(result).toEqual(tooLarge(values, { ...paid(trackId, state), writes: [expect.anything()] }));
+    const told = { ...paid(trackId, state), paymentCode };
+    expect(result).toEqual(tooLarge(values, { ...told, writes: [expect.anything()] }));
   });
 
   it('where only its JSON is too long', async () => {

@@ -8,10 +8,18 @@ import { toHttpResponse } from '../../src/server/http-response.ts';
 
 const seen: unknown[] = [];
 const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
-  new BoundedResult({ data }, maxBytes, (error) => {
-    seen.push(error);
-    return { errors: [error instanceof GraphQLError ? error : internalError()], data: null };
-  });
+  new BoundedResult(
+    { data },
+    {
+      maxBytes,
+      isLong: false,
+      isAbandoned: () => false,
+      withoutData: (error) => {
+        seen.push(error);
+        return { errors: [error instanceof GraphQLError ? error : internalError()], data: null };
+      },
+    },
+  );
 
 it('a result of which no JSON can be made is INTERNAL, and no exception', () => {
   const ring: Record<string, unknown> = {};

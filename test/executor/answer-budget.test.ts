@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
 import { locateError } from '../../src/executor/locate-error.ts';
@@ -9,14 +9,25 @@ import { schemaOf } from '../support/both-executors.ts';
 /** What an execution spends, and how it ends where that is too much. */
 
 let resolved = 0;
+let made = 0;
 const schema = schemaOf(
-  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String texts: [String] fails: [Int] }
+  `type Query { items(count: Int!): [Item!] late(count: Int!): [Item!] text(length: Int!): String escaped: String texts: [String] lazy(count: Int!): [Item!] fails: [Int] }
    type Mutation { first: Item second: Int }
    type Item { name: String items: [Item!] never: Item must: Int! mustLate: Int! }`,
   {
     'Query.items': (_source, { count }) => Array.from({ length: count }, () => ({})),
     'Query.late': (_source, { count }) => Array.from({ length: count }, async () => turn({})),
     'Query.text': (_source, { length }) => 'x'.repeat(length),
+    'Query.escaped': () => '\u0001'.repeat(100),
+    'Query.lazy': (_source, { count }) => ({
+      length: count,
+      *[Symbol.iterator]() {
+        for (let index = 0; index < count; index++) {
+          made++;
+          yield {};
+        }
+      },
+    }),
     'Query.texts': () => ['x'.repeat(50), turn('y'.repeat(50))],
     'Query.fails': () => Array.from({ length: 1001 }, (_, index) => new Error(`${index}`)),
     'Mutation.first': () => ({}),
@@ -46,16 +57,17 @@ const run = async (
   more: { isInterpreted?: boolean; isAbandoned?: () => boolean } = {},
 ) => {
   resolved = 0;
+  made = 0;
   const document = parse(text);
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
   const { isInterpreted = false, ...options } = more;
   const prepared = prepareOperation({ schema, document, operation, isInterpreted });
-  const answerLimits = { values: 1000, bytes: 10_000, ...limits };
+  const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
   return prepared.execute(
     undefined,
     { raw: {}, values: { coerced: {}, sources: {} } },
-    { answerLimits, ...options },
+    { budget, ...options },
   );
 };
 
@@ -79,6 +91,25 @@ describe.each([
   it('texts and names are counted', async () => {
     expect((await run('{ text(length: 92) }', { bytes: 100 }, { isInterpreted })).errors).toBeUndefined();
     expect(await run('{ text(length: 93) }', { bytes: 100 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('texts are counted as long as they are in JSON', async () => {
+    expect((await run('{ escaped }', { bytes: 611 }, { isInterpreted })).errors).toBeUndefined();
+    expect(await run('{ escaped }', { bytes: 610 }, { isInterpreted })).toEqual(ended);
+  });
+
+  it('a list that makes its entries when they are asked for is counted before', async () => {
+    expect((await run('{ lazy(count: 400) { __typename } }', {}, { isInterpreted })).errors).toBeUndefined();
+    expect(made).toBe(400);
+    expect(await run('{ lazy(count: 5000) { __typename } }', {}, { isInterpreted })).toEqual(ended);
+    expect(made).toBe(0);
+  });
+
+  it('an error shows three of the places that select its field', async () => {
+    const { errors = [] } = await run(`{ items(count: 1) { ${'must '.repeat(40)} } }`, {}, { isInterpreted });
+    expect(errors.map(({ locations }) => locations)).toEqual([
+      [21, 26, 31].map((column) => ({ line: 1, column })),
+    ]);
   });
 
   it('the execution ends though something never comes', async () => {
@@ -126,23 +157,52 @@ it('a query whose client has left is worked for no longer', async () => {
   expect(resolved).toBeLessThan(200 * 81);
 });
 
-it('a long query lets others in between, though all that it waits for is there', async () => {
-  const asked = run('{ items(count: 300) { items { items { items { name } } } } }', {
-    values: 1_000_000,
-    bytes: 1_000_000_000,
+describe('while they take long', () => {
+  /** A clock that each look at it takes a millisecond: twenty pieces of work fill an iteration of the event loop. */
+  beforeEach(() => {
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now++);
   });
-  let turns = 0;
-  let isOver = false;
-  void asked.then(() => {
-    isOver = true;
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([1, 8])(
+    '%s long queries let others in between, though all that they wait for is there',
+    async (count) => {
+      const limits = { values: 1_000_000, bytes: 1_000_000_000 };
+      const query = '{ items(count: 300) { items { items { items { name } } } } }';
+      const asked = Promise.all(Array.from({ length: count }, () => run(query, limits)));
+      let turns = 0;
+      let most = 0;
+      let isOver = false;
+      void asked.then(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        const before = resolved;
+        await turn();
+        turns++;
+        most = Math.max(most, resolved - before);
+      }
+      for (const { errors } of await asked) expect(errors).toBeUndefined();
+      expect(resolved).toBe(count * 300 * 27);
+      expect(turns).toBeGreaterThanOrEqual(4);
+      // A piece of work is a list of three.
+      expect(most).toBeLessThanOrEqual(60);
+    },
+  );
+
+  it('a long list waits for its turn as well, and nobody else with it', async () => {
+    let isOver = false;
+    void run('{ items(count: 2000) { name } }', { values: 10_000, bytes: 1_000_000 }).then(() => {
+      isOver = true;
+    });
+    await Promise.resolve();
+    expect(resolved).toBe(0);
+    expect((await run('{ items(count: 5) { name } }')).errors).toBeUndefined();
+    expect([resolved, isOver]).toEqual([5, false]);
+    while (!isOver) await turn();
+    expect(resolved).toBe(2005);
   });
-  while (!isOver) {
-    await turn();
-    turns++;
-  }
-  expect((await asked).errors).toBeUndefined();
-  // About 24,000 values, 5,000 in each turn.
-  expect(turns).toBeGreaterThanOrEqual(4);
 });
 
 it('once exceeded, whatever is spent fails', () => {

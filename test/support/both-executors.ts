@@ -11,7 +11,7 @@ import {
   validate,
 } from 'graphql';
 import { expect } from 'vitest';
-import type { AnswerLimits } from '../../src/executor/answer-budget.ts';
+import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
 import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
@@ -46,7 +46,7 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
     run: async (raw: Variables['raw'] = {}, context: unknown = undefined) =>
       prepared.execute(context, variablesOf(raw)),
     runWithin: async (answerLimits: AnswerLimits) =>
-      prepared.execute(undefined, variablesOf({}), { answerLimits }),
+      prepared.execute(undefined, variablesOf({}), { budget: new AnswerBudget(answerLimits) }),
     reference: async (variableValues: Variables['raw'] = {}, contextValue: unknown = undefined) =>
       execute({ schema, document, variableValues, contextValue, operationName }),
   };
@@ -57,7 +57,8 @@ export const told = ({ data, errors }: ExecutionResult) => ({
   errors: errors?.map(({ message, path, locations, extensions }) => ({
     message,
     path,
-    locations,
+    // An error of bankql shows three of them, however many nodes select the field.
+    locations: locations?.slice(0, 3),
     extensions,
   })),
 });

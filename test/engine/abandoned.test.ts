@@ -1,0 +1,38 @@
+import { getIntrospectionQuery } from 'graphql';
+import { expect, test } from 'vitest';
+import { createBankClient } from '../../src/bank/client.ts';
+import { createEngine } from '../../src/engine/engine.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { bankDefaults } from '../support/bankql.ts';
+
+test('a query whose client has left ends in its next turn, though it reads nothing of the bank', async () => {
+  const bank = createBankClient({
+    ...bankDefaults,
+    baseUrl: 'http://bank.test',
+    retryShare: 0.1,
+    breakerThreshold: 0.5,
+    onCall: () => {},
+  });
+  const store = createMemoryStore({ retentionMs: 1000 });
+  const engine = createEngine({
+    bank,
+    payments: createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} }),
+    defaults: { bankId: 'BANK', viewId: 'owner' },
+    limits: { timeoutMs: 1000, restCalls: 50 },
+    documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
+    introspection: true,
+    unexpected: () => {},
+  });
+  const ask = (signal: AbortSignal) =>
+    engine.execute(
+      { query: getIntrospectionQuery() },
+      {
+        credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
+        signal: () => signal,
+      },
+    );
+  expect((await ask(new AbortController().signal)).errors).toBeUndefined();
+  expect(await ask(AbortSignal.abort())).toMatchObject({ data: null, errors: [{}] });
+  await bank.close();
+});

@@ -1,0 +1,70 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Scheduler, WorkQueue } from '../../src/executor/scheduler.ts';
+
+/** Pieces of work, each of which takes so long on a clock of its own. */
+function scheduled(milliseconds: number) {
+  let now = 0;
+  const done: string[] = [];
+  const scheduler = new Scheduler(() => now);
+  const queueOf = (name: string, pieces: number) => {
+    const queue = new WorkQueue(scheduler);
+    for (let piece = 0; piece < pieces; piece++)
+      queue.push(() => {
+        now += milliseconds;
+        done.push(name);
+      });
+    return queue;
+  };
+  return { queueOf, done: () => done.splice(0).join('') };
+}
+
+it('all work of an iteration takes 20 ms at most, whoever it belongs to', async () => {
+  const { queueOf, done } = scheduled(6);
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) queueOf(name, 2);
+  expect(done()).toBe('');
+  // The fourth piece ends behind the 20 ms.
+  for (const expected of ['abcd', 'efab', 'cdef']) {
+    await turn();
+    expect(done()).toBe(expected);
+  }
+});
+
+it('who has many small pieces has as much time as others', async () => {
+  const { queueOf, done } = scheduled(1);
+  queueOf('a', 12);
+  queueOf('b', 3);
+  queueOf('c', 6);
+  await turn();
+  expect(done()).toBe('aaaaabbbcccccaaaaaca');
+  await turn();
+  expect(done()).toBe('a');
+});
+
+it('work that is pushed while its queue runs comes after what was there', async () => {
+  const done: string[] = [];
+  const queue = new WorkQueue(new Scheduler());
+  queue.push(() => {
+    done.push('first');
+    queue.push(() => done.push('third'));
+  });
+  queue.push(() => done.push('second'));
+  while (done.length < 3) await turn();
+  expect(done).toEqual(['first', 'second', 'third']);
+  // It can be used again when all is done.
+  queue.push(() => done.push('fourth'));
+  await turn();
+  expect(done[3]).toBe('fourth');
+});
+
+it('each queue runs in the context in which it was made', async () => {
+  const request = new AsyncLocalStorage<string>();
+  const scheduler = new Scheduler();
+  const seen: (string | undefined)[] = [];
+  for (const name of ['a', 'b'])
+    request.run(name, () => new WorkQueue(scheduler).push(() => void seen.push(request.getStore())));
+  new WorkQueue(scheduler).push(() => void seen.push(request.getStore()));
+  while (seen.length < 3) await turn();
+  expect(seen).toEqual(['a', 'b', undefined]);
+});

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { connectionOf } from '../../src/schema/connection.ts';
+
+it('the entries of a page are made one by one, when they are asked for', () => {
+  const made: number[] = [];
+  const whole = { first: null, after: null, last: null, before: null };
+  const { nodes, edges } = connectionOf(['a', 'b', 'c'], whole, (record, index) => {
+    made.push(index);
+    return record;
+  });
+  expect([nodes.length, edges.length]).toEqual([3, 3]);
+  expect(made).toEqual([]);
+  const [first] = nodes;
+  expect([first, made]).toEqual(['a', [0]]);
+  expect([...edges].map(({ node }) => node)).toEqual(['a', 'b', 'c']);
+});
