@@ -1,5 +1,5 @@
 import { buildConnector } from 'undici';
-import { Connection } from './connection.ts';
+import { BankConnection } from './connection.ts';
 import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
 import { FairPool } from './fair-pool.ts';
 import type { HttpRequest, HttpResult } from './http-message.ts';
@@ -55,14 +55,14 @@ export function createTransport(options: TransportOptions): Transport {
   };
   const acquireTimers = new TimerQueue();
   const requestTimers = new TimerQueue();
-  const opened: Connection[] = [];
+  const opened: BankConnection[] = [];
   const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   let isClosed = false;
 
   function createPool(isKept: boolean): ConnectionPool {
     const isPerIdentity = isKept && options.connectionPerCaller;
     const connect = () => {
-      const connection = new Connection({ origin, connector, isKept, isPerIdentity });
+      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity });
       opened.push(connection);
       // It is opened by whoever uses it first, which may be after the end.
       if (isClosed) void connection.destroy();
