@@ -56,6 +56,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
             connections: 2,
             connectionWaitMs: 1000,
             operationShare: 1,
+            slowCallMs: 1000,
             connectionPerCaller: false,
             connectTimeoutMs: 1000,
             maxBodyBytes: 1000,
@@ -112,6 +113,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
       connections: 1,
       connectionWaitMs: 1000,
       operationShare: 1,
+      slowCallMs: 1000,
       connectionPerCaller: false,
       connectTimeoutMs: 1000,
       maxBodyBytes: 1000,
@@ -174,7 +176,7 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
       import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/http/transport.ts'))};
-      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
+      const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, slowCallMs: 1000, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
       const call = async (send, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
         const { body, reason, sent, cause } = await send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 9000 });

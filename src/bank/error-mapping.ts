@@ -3,6 +3,7 @@ import { secretsOf } from './credentials.ts';
 import { type HttpResponse, isGatewayError, type TransportFailure } from './http/http-message.ts';
 import { redact } from './redact.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
+import { holdsTooManyValues } from './response-limits.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const maxTextLength = 500;
@@ -65,12 +66,12 @@ const messages = new WeakMap<HttpResponse, string>();
 
 /**
  * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
- * with none of `secrets` in it, since a bank may echo the request.
+ * with none of `secrets` in it, since a bank may echo the request. Empty where it holds too many values to parse.
  */
 export function bankText(response: HttpResponse, secrets: readonly string[]): string {
   let message = messages.get(response);
   if (message === undefined) {
-    message = messageOf(response.body.toString('utf8'));
+    message = holdsTooManyValues(response.body) ? '' : messageOf(response.body.toString('utf8'));
     messages.set(response, message);
   }
   // Much more than could be shown is not looked at.

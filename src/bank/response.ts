@@ -5,6 +5,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import type { HttpResponse } from './http/http-message.ts';
+import { holdsTooManyValues, maxRecords, maxValues } from './response-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
@@ -17,7 +18,7 @@ export interface Drift {
 
 /**
  * The JSON of an answer, its amounts exact.
- * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8; its text is never shown.
+ * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -27,6 +28,8 @@ export function parseResponse(
   const type = response.headers['content-type'];
   if (type !== undefined && !jsonType.test(String(type)))
     throw badResponse('is not JSON by its content type', details);
+  if (holdsTooManyValues(response.body))
+    throw badResponse(`holds more than ${maxValues} values, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
     return parseExactJson(response.body.toString(), () => {
@@ -46,8 +49,8 @@ export function parseResponse(
  *         `unwrap` first.
  *         Two habits of real banks are taken for what they mean and reported as drift: a number written as a string,
  *         and an object with an `id` where a view's id is expected.
- * Errors: BANK_BAD_RESPONSE where there is no object, or no list under the envelope's key, or where it is broken in so
- *         many places that saying so would cost more than the answer is worth.
+ * Errors: BANK_BAD_RESPONSE where there is no object, where there is no list under the envelope's key or one that is too
+ *         long, or where it is broken in so many places that saying so would cost more than the answer is worth.
  */
 export function validateResponse<T extends Operation>(
   operation: T,
@@ -60,6 +63,8 @@ export function validateResponse<T extends Operation>(
   const value = envelope === null ? json : json[envelope];
   if (envelope !== null && !Array.isArray(value))
     throw badResponse(`has no list under "${envelope}"`, details);
+  if (Array.isArray(value) && value.length > maxRecords)
+    throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
   // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
   const answer = value as Answer<T>;
   if (isValid(operation, value)) return { answer, isValid: true };

@@ -40,6 +40,7 @@ export async function runDoctor({ bank, ids, credentials, write }: DoctorContext
     connections: 1,
     connectionWaitMs: bank.timeoutMs,
     operationShare: 1,
+    slowCallMs: bank.timeoutMs,
     connectionPerCaller: false,
   });
   const results: CheckResult[] = [];

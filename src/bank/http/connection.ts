@@ -14,7 +14,7 @@ export interface ConnectionOptions {
 }
 
 /** A connection to the bank, for one request at a time: opened when it is first needed, and anew where it was closed. */
-export class Connection {
+export class BankConnection {
   readonly #options: ConnectionOptions;
   #client: Client | null = null;
   /** Whose requests the client bore; null where it bore none, or where that does not matter. */

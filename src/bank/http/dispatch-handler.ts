@@ -1,13 +1,14 @@
 import type { Dispatcher } from 'undici';
 import type { Cancellable, CancellationToken } from './cancellation.ts';
-import type { Connection } from './connection.ts';
+import type { BankConnection } from './connection.ts';
 import type { FairPool, PoolRequest, QueuedRequest } from './fair-pool.ts';
 import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { shownSwitchingProtocols } from './interim-responses.ts';
 import type { QueuedTimer, TimeoutListener, TimerQueue } from './timer-queue.ts';
 
 /** Connections of one kind, and what bounds those who use them. */
 export interface ConnectionPool {
-  readonly pool: FairPool<Connection>;
+  readonly pool: FairPool<BankConnection>;
   /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
   readonly acquireTimeoutMs: number;
   readonly acquireTimers: TimerQueue;
@@ -33,7 +34,7 @@ const maxInterimResponses = 1000;
 
 /** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
 export class RequestDispatchHandler
-  implements Dispatcher.DispatchHandler, PoolRequest<Connection>, TimeoutListener, Cancellable
+  implements Dispatcher.DispatchHandler, PoolRequest<BankConnection>, TimeoutListener, Cancellable
 {
   readonly caller: string;
   readonly operation: string;
@@ -45,9 +46,9 @@ export class RequestDispatchHandler
   readonly #resolve: (result: HttpResult) => void;
   #requestTimer: QueuedTimer | null = null;
   /** Where it waits for a connection, and until when. */
-  #queued: QueuedRequest<Connection> | null = null;
+  #queued: QueuedRequest<BankConnection> | null = null;
   #acquireTimer: QueuedTimer | null = null;
-  #connection: Connection | null = null;
+  #connection: BankConnection | null = null;
   #startedAt = 0;
   /** Known from when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
@@ -86,11 +87,11 @@ export class RequestDispatchHandler
     if (this.#queued !== null) this.#acquireTimer = acquireTimers.set(now + acquireTimeoutMs, this);
   }
 
-  suits(connection: Connection): boolean {
+  suits(connection: BankConnection): boolean {
     return connection.suits(this.#identity);
   }
 
-  onAcquired(connection: Connection, now: number): void {
+  onAcquired(connection: BankConnection, now: number): void {
     this.#connection = connection;
     this.#startedAt = now;
     this.#clearAcquireTimer();
@@ -119,7 +120,7 @@ export class RequestDispatchHandler
 
   onResponseStart(_: unknown, status: number, headers: HttpResponse['headers']): void {
     if (status < 200) {
-      this.#passOver(status);
+      this.#passOver(status, headers);
       return;
     }
     this.#status = status;
@@ -150,10 +151,14 @@ export class RequestDispatchHandler
     this.#releaseLater();
   }
 
-  /** Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. */
-  #passOver(status: number): void {
+  /**
+   * Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. A 101 that
+   * names no protocol in an Upgrade header switches to none.
+   */
+  #passOver(status: number, headers: HttpResponse['headers']): void {
     this.#interimResponses++;
-    if (status === 101) this.#fail('unavailable', 'the bank switched protocols');
+    if (status === shownSwitchingProtocols && headers.upgrade !== undefined)
+      this.#fail('unavailable', 'the bank switched protocols');
     else if (this.#interimResponses > maxInterimResponses)
       this.#fail('unavailable', `more than ${maxInterimResponses} interim responses came`);
   }

@@ -44,12 +44,10 @@ export interface QueuedRequest<Resource> {
 export interface FairPoolOptions {
   /** The share of the places that one operation may have while others wait, above 0; 1 for all. */
   readonly share: number;
-  /** How long a quick visit takes at most, in milliseconds. */
+  /** Up to when a visit is quick, and from when on it is slow, whatever others take; in milliseconds. */
   readonly quickMs: number;
+  readonly slowMs: number;
 }
-
-/** An operation is alone where no other was called for so long, in milliseconds. */
-const aloneMs = 10_000;
 
 /**
  * Bounds how many are under way: each has a place. Those that wait are let in caller by caller, in turn: one who asks for
@@ -62,7 +60,8 @@ const aloneMs = 10_000;
 export class FairPool<Resource> {
   readonly #max: number;
   readonly #create: () => Resource;
-  readonly #bulkheads: BulkheadOptions;
+  readonly #bulkheadOptions: BulkheadOptions;
+  readonly #bulkheads: Bulkhead[] = [];
   readonly #idle: Resource[] = [];
   #created = 0;
   #rotation = 0;
@@ -71,10 +70,6 @@ export class FairPool<Resource> {
   readonly #operations = new Map<string, OperationState<Resource>>();
   /** Those that wait. */
   readonly #callers = new Map<string, Caller<Resource>>();
-  /** The operation that was asked for last, and when; and when another one was. */
-  #lastOperation: OperationState<Resource> | null = null;
-  #lastAt = Number.NEGATIVE_INFINITY;
-  #lastOtherAt = Number.NEGATIVE_INFINITY;
   /** Who has a place, or had it last. */
   readonly #holds = new Map<
     Resource,
@@ -82,20 +77,25 @@ export class FairPool<Resource> {
   >();
 
   /** `most` places, each made when it is needed first. */
-  constructor(max: number, create: () => Resource, { share, quickMs }: FairPoolOptions) {
+  constructor(max: number, create: () => Resource, { share, quickMs, slowMs }: FairPoolOptions) {
     this.#max = max;
     this.#create = create;
-    // A reserve of a quarter of what is beyond the share: an eighth of all where the share is half.
-    const reserve = Math.round((max * (1 - share)) / 4);
-    this.#bulkheads = { share: Math.max(1, Math.floor(max * share)), reserve, quickMs };
+    // Of what is beyond the share, a quarter and a half: where the share is half, an eighth and a quarter of all.
+    const beyond = max * (1 - share);
+    this.#bulkheadOptions = {
+      share: Math.max(1, Math.floor(max * share)),
+      reserves: [0, Math.round(beyond / 4), Math.ceil(beyond / 2)],
+      quickMs,
+      slowMs,
+    };
   }
 
   /** Lets in at once where a place is free for the visitor, and answers null; else the visitor waits. */
   acquire(request: PoolRequest<Resource>, now = performance.now()): QueuedRequest<Resource> | null {
     const operation = this.#operationOf(request.operation);
-    this.#noteUse(operation, now);
+    operation.bulkhead.noteUse(now);
     // Whoever waits for the same operation is held back as well, so that nobody is overtaken.
-    if (operation.bulkhead.admits(this.#pressureOf(operation, now), this.#places)) {
+    if (operation.bulkhead.admits(operation.bulkhead.pressure(now), this.#places)) {
       this.#grant(request, operation, now);
       return null;
     }
@@ -168,7 +168,7 @@ export class FairPool<Resource> {
     for (const operation of this.#operations.values()) {
       const queue = operation.queues.first?.value;
       if (queue === undefined) continue;
-      const pressure = this.#pressureOf(operation, now);
+      const pressure = operation.bulkhead.pressure(now);
       if (pressure > least || !operation.bulkhead.admits(pressure, this.#places)) continue;
       if (next !== null && pressure === least && queue.caller.turn > next.caller.turn) continue;
       next = queue;
@@ -187,21 +187,12 @@ export class FairPool<Resource> {
     }
   }
 
-  #noteUse(operation: OperationState<Resource>, now: number): void {
-    if (operation !== this.#lastOperation) this.#lastOtherAt = this.#lastAt;
-    this.#lastOperation = operation;
-    this.#lastAt = now;
-  }
-
-  #pressureOf(operation: OperationState<Resource>, now: number): 0 | 1 | 2 {
-    const otherAt = operation === this.#lastOperation ? this.#lastOtherAt : this.#lastAt;
-    return operation.bulkhead.pressure(now, now - otherAt > aloneMs);
-  }
-
   #operationOf(id: string): OperationState<Resource> {
     let operation = this.#operations.get(id);
     if (operation === undefined) {
-      operation = { bulkhead: new Bulkhead(this.#bulkheads), queues: new LinkedList() };
+      const bulkhead = new Bulkhead(this.#bulkheadOptions, this.#bulkheads);
+      this.#bulkheads.push(bulkhead);
+      operation = { bulkhead, queues: new LinkedList() };
       this.#operations.set(id, operation);
     }
     return operation;

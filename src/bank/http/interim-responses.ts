@@ -1,18 +1,28 @@
 const carriageReturn = 13;
 const lineFeed = 10;
-const statusLine = Buffer.from('HTTP/1.1 100');
+/** How the status line of a 100 and a 101 begins. */
+const statusLine = Buffer.from('HTTP/1.1 10');
 const headEnd = Buffer.from('\r\n\r\n');
 /** Where the status begins in a status line, and where it ends. */
 const statusAt = 9;
 const statusEnd = 12;
+const digit0 = 0x30;
+const digit1 = 0x31;
+const digit3 = 0x33;
+const digit9 = 0x39;
+
+/** What a 101 (Switching Protocols) is shown as: a status that has no meaning. */
+export const shownSwitchingProtocols = 109;
 
 /**
- * Lets undici pass over a 100 (Continue) response.
+ * Lets undici pass over a 100 (Continue) response, and a 101 (Switching Protocols) that names no protocol.
  *
  * RFC 9110, 15.2: a client has to parse interim (1xx) responses before the final one, and may ignore those that it did
- * not ask for. undici does so with 102 and 103, but ends the connection at a 100. So this reads the bytes before undici
- * does, and makes the status of each 100 a 103. Nothing is held back, added or removed: how long a head may be and
- * whether it is well-formed is judged by undici's strict parser alone, which sees every byte in its place.
+ * not ask for. undici does so with 102 and 103, but ends the connection at a 100 and at a 101. So this reads the bytes
+ * before undici does, and makes the status of each 100 a 103, and that of each 101 a 109. After a 101 with an Upgrade
+ * header (15.2.2), bytes of another protocol follow: who is shown a 109 has to look. Nothing is held back, added or
+ * removed: how long a head may be and whether it is well-formed is judged by undici's strict parser alone, which sees
+ * every byte in its place.
  *
  * It looks at interim heads and at the first ten bytes of the final one, and at nothing after them.
  */
@@ -21,8 +31,8 @@ export class InterimResponses {
   #position = 0;
   /** How much of the empty line that ends a head was seen. */
   #matched = 0;
-  /** Where the status so far is that of a 100. */
-  #isContinue = true;
+  /** Where the status so far is that of a 100 or a 101. */
+  #isExpected = true;
   #isFinal = true;
 
   /** A request is about to be written: what comes next is a status line. */
@@ -36,21 +46,22 @@ export class InterimResponses {
     for (let at = 0; at < chunk.length && !this.#isFinal; at++) {
       const byte = chunk[at] ?? 0;
       if (this.#position === statusEnd) this.#readHead(byte);
-      else if (this.#readStatusLine(byte)) chunk[at] = 0x33;
+      else chunk[at] = this.#readStatusLine(byte);
     }
   }
 
-  /** Whether this is the last digit of a 100. */
-  #readStatusLine(byte: number): boolean {
+  /** The byte that undici is shown in this one's place. */
+  #readStatusLine(byte: number): number {
     const position = this.#position;
     // Empty lines before a status line are skipped, as undici's parser does.
-    if (position === 0 && (byte === carriageReturn || byte === lineFeed)) return false;
+    if (position === 0 && (byte === carriageReturn || byte === lineFeed)) return byte;
+    this.#position++;
+    if (this.#position === statusEnd) return this.#isExpected ? shownDigit(byte) : byte;
     const isExpected = byte === statusLine[position];
     // What is no status line, and what has no status 1xx, is for undici to judge.
     if (!isExpected && position <= statusAt) this.#isFinal = true;
-    this.#isContinue = (position <= statusAt || this.#isContinue) && isExpected;
-    this.#position++;
-    return this.#position === statusEnd && this.#isContinue;
+    this.#isExpected = (position <= statusAt || this.#isExpected) && isExpected;
+    return byte;
   }
 
   #readHead(byte: number): void {
@@ -63,4 +74,9 @@ export class InterimResponses {
     this.#position = 0;
     this.#matched = 0;
   }
+}
+
+function shownDigit(last: number): number {
+  if (last === digit0) return digit3;
+  return last === digit1 ? digit9 : last;
 }

@@ -1,5 +1,5 @@
 import { buildConnector } from 'undici';
-import { Connection } from './connection.ts';
+import { BankConnection } from './connection.ts';
 import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
 import { FairPool } from './fair-pool.ts';
 import type { HttpRequest, HttpResult } from './http-message.ts';
@@ -13,6 +13,8 @@ export interface TransportOptions {
   readonly connectionWaitMs: number;
   /** The share of the connections that one REST operation may hold while others wait, above 0; 1 for all. */
   readonly operationShare: number;
+  /** From when on a call is slow whatever others take, in milliseconds: see Bulkhead. */
+  readonly slowCallMs: number;
   /** Whether a kept connection bears requests of one caller's identity only. */
   readonly connectionPerCaller: boolean;
   readonly connectTimeoutMs: number;
@@ -31,6 +33,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** A call is quick, whatever others take, up to this part of the time from which on it is slow. */
+const quickDivisor = 8;
+
 /**
  * HTTP/1.1 to one origin. It follows no redirect, tries nothing again and decodes no encoding.
  *
@@ -43,23 +48,28 @@ export interface Transport {
  */
 export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
+  const bulkheads = {
+    share: operationShare,
+    quickMs: options.slowCallMs / quickDivisor,
+    slowMs: options.slowCallMs,
+  };
   const acquireTimers = new TimerQueue();
   const requestTimers = new TimerQueue();
-  const opened: Connection[] = [];
+  const opened: BankConnection[] = [];
   const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   let isClosed = false;
 
   function createPool(isKept: boolean): ConnectionPool {
     const isPerIdentity = isKept && options.connectionPerCaller;
     const connect = () => {
-      const connection = new Connection({ origin, connector, isKept, isPerIdentity });
+      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity });
       opened.push(connection);
       // It is opened by whoever uses it first, which may be after the end.
       if (isClosed) void connection.destroy();
       return connection;
     };
     return {
-      pool: new FairPool(connections, connect, { share: operationShare, quickMs: connectionWaitMs }),
+      pool: new FairPool(connections, connect, bulkheads),
       acquireTimeoutMs: connectionWaitMs,
       acquireTimers,
       requestTimers,

@@ -3,36 +3,56 @@ import { LinkedList, type ListNode } from '../linked-list.ts';
 export interface BulkheadOptions {
   /** How many connections one operation may hold while others wait. */
   readonly share: number;
-  /** How many connections are left free for operations that are quick and within their share. */
-  readonly reserve: number;
-  /** How long a quick call holds its connection at most, in milliseconds. */
+  /** How many connections are left free for the others by an operation, by its pressure: see Bulkhead. */
+  readonly reserves: readonly [none: number, one: number, both: number];
+  /** Up to this time a call is quick, and from the other on it is slow, whatever others take; in milliseconds. */
   readonly quickMs: number;
+  readonly slowMs: number;
 }
 
 /** One connection that is held: since when, in milliseconds of performance.now(). */
 export type Hold = ListNode<number>;
 
+/** An operation counts as one of the others if it was called within so long, in milliseconds. */
+const recentMs = 10_000;
+/** Between `quickMs` and `slowMs`, an operation is slow if it takes so many times as long as the others. */
+const slowFactor = 4;
+
 /**
- * How many connections the calls of one REST operation hold, and how many have to be free so that it gets one more:
+ * How many connections the calls of one REST operation hold, and how many it leaves free for the others:
  *
- * |                 | quick            | slow             |
- * | --------------- | ---------------- | ---------------- |
- * | below its share | one              | one, and reserve |
- * | at its share    | one, and reserve | none is enough   |
+ * |                 | quick     | slow      |
+ * | --------------- | --------- | --------- |
+ * | below its share | none      | an eighth |
+ * | at its share    | an eighth | a quarter |
  *
- * What is quick may go beyond its share, since it gives connections back before those who then come have waited in vain.
- * So may what is slow, where no other operation was called lately. The reserve is for the moment in which that changes, or
- * in which an operation becomes slow: until then, it takes all but that.
+ * (where the share is half). So connections are not idle while calls wait for them in vain, and what is left is for the
+ * moment in which others come, or in which an operation becomes slow: until then, it is taken for quick. Where connections
+ * are short, operations go first that are quick and below their share.
+ *
+ * Slow means slow compared with the other operations: where a bank takes as long for everything, nothing is held back. An
+ * operation that is alone, with no other called lately, is slow for nobody.
  */
 export class Bulkhead {
   readonly #options: BulkheadOptions;
+  readonly #peers: readonly Bulkhead[];
   /** Oldest first. */
   readonly #holds = new LinkedList<number>();
   #held = 0;
-  #wasSlow = false;
+  #lastUse = Number.NEGATIVE_INFINITY;
+  /** How long the last call took, and the moving average of all; 0 before the first. In milliseconds. */
+  #lastMs = 0;
+  #averageMs: number | null = null;
 
-  constructor(options: BulkheadOptions) {
+  /** `peers` are the bulkheads of all operations that share the connections; this one may be among them. */
+  constructor(options: BulkheadOptions, peers: readonly Bulkhead[]) {
     this.#options = options;
+    this.#peers = peers;
+  }
+
+  /** The operation is called, whether it gets a connection or not. */
+  noteUse(now: number): void {
+    this.#lastUse = now;
   }
 
   hold(now: number): Hold {
@@ -43,27 +63,37 @@ export class Bulkhead {
   release(hold: Hold, now: number): void {
     this.#held--;
     this.#holds.remove(hold);
-    this.#wasSlow = this.#isSlowSince(hold.value, now);
+    this.#lastMs = now - hold.value;
+    this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
   }
 
-  /**
-   * 0 where it is quick and below its share, 1 where one of these is not so, 2 where it is neither. What is alone, with no
-   * other operation called lately, is slow for nobody.
-   */
-  pressure(now: number, isAlone: boolean): 0 | 1 | 2 {
+  /** 0 where it is quick and below its share, 1 where one of these is not so, 2 where it is neither. */
+  pressure(now: number): 0 | 1 | 2 {
     const isAtShare = this.#held >= this.#options.share;
-    const oldest = this.#holds.first;
-    const isSlow = !isAlone && (this.#wasSlow || (oldest !== null && this.#isSlowSince(oldest.value, now)));
+    const isSlow = this.#isSlow(now);
     if (isAtShare && isSlow) return 2;
     return isAtShare || isSlow ? 1 : 0;
   }
 
   /** Whether it gets one of so many free connections. */
   admits(pressure: 0 | 1 | 2, free: number): boolean {
-    return pressure < 2 && free > (pressure === 0 ? 0 : this.#options.reserve);
+    return free > this.#options.reserves[pressure];
   }
 
-  #isSlowSince(since: number, now: number): boolean {
-    return now - since > this.#options.quickMs;
+  #isSlow(now: number): boolean {
+    const oldest = this.#holds.first;
+    const longestMs = oldest === null ? this.#lastMs : Math.max(this.#lastMs, now - oldest.value);
+    if (longestMs <= this.#options.quickMs) return false;
+    const othersMs = this.#othersMs(now);
+    return othersMs !== null && longestMs > Math.min(this.#options.slowMs, slowFactor * othersMs);
+  }
+
+  /** What the other operations take: the median of their averages, the lower of two; null where none was called lately. */
+  #othersMs(now: number): number | null {
+    const averages: number[] = [];
+    for (const peer of this.#peers)
+      if (peer !== this && now - peer.#lastUse <= recentMs) averages.push(peer.#averageMs ?? 0);
+    averages.sort((a, b) => a - b);
+    return averages[(averages.length - 1) >> 1] ?? null;
   }
 }

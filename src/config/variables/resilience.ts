@@ -21,8 +21,7 @@ export const resilienceVariables = {
   },
   BANK_OPERATION_SHARE: {
     ...share(0.5, { above: 0 }),
-    description:
-      'the share of them that one REST operation may hold while others wait, or while it is slow; 1 for all',
+    description: 'the share of them that one REST operation may hold while others wait; 1 for all',
   },
   BANK_CONNECTION_PER_CALLER: {
     ...flag(false),

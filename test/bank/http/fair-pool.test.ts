@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FairPool } from '../../../src/bank/http/fair-pool.ts';
 
 /** No operation is held back. */
-const noBulkheads = { share: 1, quickMs: 1000 };
+const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
 
 /** A turnstile, and who was let in, to which place. */
 function turnstileOf(places: number) {

@@ -42,6 +42,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
     ['100 after an empty line', `\r\n${continueHead}`],
     ['102', processing],
     ['103', hints],
+    ['101 that names no protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     ['one that has no name', 'HTTP/1.1 199 Whatever\r\n\r\n'],
     ['all of them, some twice', continueHead + hints + continueHead + processing + continueHead],
     ['as many as may be', continueHead.repeat(500) + hints.repeat(500)],
@@ -96,8 +97,10 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
   });
 
   it.each([
-    ['101', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     ['101 with an upgrade', 'HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+    ['101 with a protocol alone', 'HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n'],
+    ['100 in HTTP/1.0', 'HTTP/1.0 100 Continue\r\n\r\n'],
+    ['103 in HTTP/1.0', 'HTTP/1.0 103 Early Hints\r\n\r\n'],
     ['100 with lines that end otherwise', 'HTTP/1.1 100 Continue\n\n'],
     ['a head of 40 kB', `HTTP/1.1 100 Continue\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`],
     ['a status of four digits', 'HTTP/1.1 1000 Continue\r\n\r\n'],
@@ -160,7 +163,7 @@ describe('of the bytes of an answer', () => {
     return copy;
   }
 
-  it('only the status of a 100 is changed, wherever they are split', () => {
+  it('only the status of a 100 and a 101 is changed, wherever they are split', () => {
     const head = fc.constantFrom(
       continueHead,
       processing,
@@ -176,7 +179,9 @@ describe('of the bytes of an answer', () => {
     fc.assert(
       fc.property(fc.array(head, { maxLength: 6 }), fc.array(cut, { maxLength: 8 }), (heads, cuts) => {
         const bytes = Buffer.from(heads.join('') + final);
-        const expected = heads.map((text) => text.replace('HTTP/1.1 100', 'HTTP/1.1 103')).join('') + final;
+        const shown = (text: string) =>
+          text.replace(/^HTTP\/1.1 10([01])/, (_, last) => `HTTP/1.1 10${last === '0' ? 3 : 9}`);
+        const expected = heads.map(shown).join('') + final;
         const within = cuts.filter((at) => at <= bytes.length);
         expect(rewritten(bytes, within).toString()).toBe(expected);
       }),

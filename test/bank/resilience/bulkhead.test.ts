@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FairPool } from '../../../src/bank/http/fair-pool.ts';
 import { createTestClient } from '../../support/bank-client.ts';
-import { answer, byLine, hang, lineOf, reply, startFaultyBank } from '../../support/faulty-bank.ts';
+import { answer, byLine, hang, later, lineOf, reply, startFaultyBank } from '../../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../../support/sample-calls.ts';
 
 const slow = sampleCalls.getCustomer;
@@ -86,6 +86,24 @@ describe('an operation that is slower than others wait for a connection', () => 
     expect(mostOpen).toBeLessThanOrEqual(mostOfOne);
   });
 
+  it('is not refused itself where all others take as long', async () => {
+    // As slow as 300 ms would be beside a BANK_SLOW_CALL_MS of 1,200: neither quick nor slow by itself.
+    await using bank = await startFaultyBank();
+    await using client = createTestClient(bank.url, { ...limits, slowCallMs: 1200 });
+    bank.behave(
+      byLine(bank, {
+        '/customers/': later(300, reply(200, slow.reply)),
+        '/messages': later(300, reply(200, quick.reply)),
+      }),
+    );
+    const loads = [load(client, slow, mostOfOne - 1, 0), load(client, quick, 1, 200)];
+    await delay(2000);
+    const [ofSlow = {}, ofQuick = {}] = await Promise.all(loads.map((each) => each.end()));
+    expect(Object.keys(ofSlow)).toEqual(['good']);
+    expect(ofSlow.good).toBeGreaterThan(3 * mostOfOne);
+    expect(Object.keys(ofQuick)).toEqual(['good']);
+  });
+
   it('has others refused where it may have all connections', async () => {
     const { ofQuick, mostOpen } = await beside('answers late', 1, 0);
     expect(ofQuick.OVERLOADED).toBeGreaterThan(0);
@@ -111,9 +129,10 @@ describe('an operation that is slower than others wait for a connection', () => 
 
 describe('a connection that comes free', () => {
   const quickMs = 100;
+  const slowMs = 2000;
   const poolOf = (places: number, share = 0.5) => {
     let made = 0;
-    const pool = new FairPool<number>(places, () => ++made, { share, quickMs });
+    const pool = new FairPool<number>(places, () => ++made, { share, quickMs, slowMs });
     const inside: string[] = [];
     const held = new Map<string, number[]>();
     const ask = (operation: string, caller = 'a') =>
@@ -150,15 +169,58 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(56);
   });
 
-  it('is one of a share, where the operation has held one for too long', () => {
+  it('is one of all but a quarter, where the operation has held one for too long', () => {
     const { inside, ask, askTimes } = poolOf(64);
     ask('y');
     ask('x');
     vi.advanceTimersByTime(quickMs + 1);
     askTimes(64, 'x');
-    expect(inside).toHaveLength(1 + 32);
+    expect(inside).toHaveLength(48);
     askTimes(64, 'z');
     expect(inside).toHaveLength(64);
+  });
+
+  it('goes to others first that wait, until the operation that has held one for too long is at its share', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    ask('y');
+    ask('x');
+    vi.advanceTimersByTime(quickMs + 1);
+    askTimes(64, 'x');
+    askTimes(64, 'z');
+    for (let nth = 0; nth < 16; nth++) leave('x');
+    expect(inside.slice(64)).toEqual(Array.from({ length: 16 }, () => 'z a'));
+  });
+
+  it('is one of all but the reserve, where all operations take as long', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y', 'z']) ask(operation);
+    vi.advanceTimersByTime(5 * quickMs);
+    for (const operation of ['x', 'y', 'z']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(3 + 56);
+    vi.advanceTimersByTime(5 * quickMs);
+    leave('x');
+    expect(inside).toHaveLength(3 + 57);
+  });
+
+  it('is one of all but a quarter, where the operation takes four times as long as most others', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y', 'z', 'late']) ask(operation);
+    vi.advanceTimersByTime(quickMs);
+    for (const operation of ['y', 'z']) leave(operation);
+    vi.advanceTimersByTime(3 * quickMs + 1);
+    for (const operation of ['x', 'late']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(4 + 48);
+  });
+
+  it('is one of all but a quarter, where the operation is slow whatever others take', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y']) ask(operation);
+    vi.advanceTimersByTime(slowMs + 1);
+    for (const operation of ['x', 'y']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(2 + 48);
   });
 
   it('is one of all but the reserve, however slow the operation is, where no other was called lately', () => {
@@ -168,7 +230,7 @@ describe('a connection that comes free', () => {
     ask('x');
     vi.advanceTimersByTime(9000);
     askTimes(64, 'x');
-    expect(inside).toHaveLength(1 + 32);
+    expect(inside).toHaveLength(1 + 48);
     vi.advanceTimersByTime(1001);
     leave('x');
     expect(inside).toHaveLength(1 + 1 + 56);
@@ -178,7 +240,7 @@ describe('a connection that comes free', () => {
     expect(inside.at(-1)).toBe('y a');
   });
 
-  it('is one of a share, where the operation’s last call took too long, until one does not', () => {
+  it('is one of all but a quarter, where the operation’s last call took too long, until one does not', () => {
     const { inside, ask, askTimes, leave } = poolOf(8);
     ask('y');
     leave('y');
@@ -186,7 +248,7 @@ describe('a connection that comes free', () => {
     vi.advanceTimersByTime(quickMs + 1);
     leave('x');
     askTimes(9, 'x');
-    expect(inside).toHaveLength(2 + 4);
+    expect(inside).toHaveLength(2 + 6);
     leave('x');
     expect(inside).toHaveLength(2 + 1 + 7);
   });

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { holdsTooManyValues, maxRecords, maxValues } from '../../src/bank/response-limits.ts';
+import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { sampleCalls } from '../support/sample-calls.ts';
+
+const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 10_000 };
+const read = sampleCalls.getBranches;
+const listOf = (count: number, entry: string) => `[${Array(count).fill(entry).join(',')}]`;
+const branches = (count: number, entry: string) => `{"branches":${listOf(count, entry)}}`;
+
+describe('an answer that would take long to parse', () => {
+  it.each([
+    ['empty records', branches(2_700_000, '{}'), `holds more than ${maxValues} values`],
+    ['lists', branches(2_700_000, '[]'), `holds more than ${maxValues} values`],
+    ['numbers', branches(4_000_000, '1'), `holds more than ${maxValues} values`],
+    ['many records', branches(60_000, '{"id":"b"}'), `lists more than ${maxRecords} records`],
+  ])('is BANK_BAD_RESPONSE: %s', async (_, body, what) => {
+    await using bank = await startFaultyBank(reply(200, body));
+    await using client = createTestClient(bank.url, limits);
+    const { error } = await failedCall(read, client);
+    expect([error.code, error.message]).toEqual([
+      'BANK_BAD_RESPONSE',
+      `The bank's answer to getBranches ${what}, which are not read.`,
+    ]);
+    expect(bank.requests).toHaveLength(1);
+  });
+
+  it('is a refusal without words, where it is one', async () => {
+    await using bank = await startFaultyBank(reply(404, `{"message":"m","x":${listOf(2_000_000, '1')}}`));
+    await using client = createTestClient(bank.url, limits);
+    const { error } = await failedCall(read, client);
+    expect([error.code, error.message]).toEqual(['NOT_FOUND', 'The bank finds nothing for getBranches.']);
+  });
+});
+
+describe('an answer that is long', () => {
+  it('is read: twice as many branches as in the longest list that is measured', async () => {
+    const line = (nth: number) => `"line_${nth}":"Makarios Avenue 1, entrance beside the car park"`;
+    const address = `{${line(1)},${line(2)},${line(3)},"city":"c","state":"s","postcode":"p","country":"CY"}`;
+    const more = `"location":{"latitude":34.6,"longitude":32.4},"lobby":{"is24Hours":true},"meta":{"license":"l"}`;
+    const branch = `{"id":"b","bank":"B","name":"n","acceptsDeposits":false,"address":${address},${more}}`;
+    const body = branches(10_000, branch);
+    await using bank = await startFaultyBank(reply(200, body));
+    await using client = createTestClient(bank.url, limits);
+    expect((await read.run(client)).answer).toHaveLength(10_000);
+  });
+
+  it('is read, whatever stands in its texts', () => {
+    const text = String.raw`,{[\"\\`.repeat(maxValues);
+    expect(holdsTooManyValues(Buffer.from(`{"branches":[],"text":"${text}"}`))).toBe(false);
+  });
+});
+
+it('values are counted as JSON has them, up to the last that may be', () => {
+  // A list in front of them fills the limit: the values that are left over decide.
+  const countOf = (value: unknown): number =>
+    typeof value !== 'object' || value === null
+      ? 0
+      : Math.max(0, Object.keys(value).length - 1) +
+        1 +
+        Object.values(value).reduce((sum: number, member) => sum + countOf(member), 0);
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(2), fc.boolean(), (value, space, isOver) => {
+      // The outer list, the filling list, and the comma between the filling list and the value.
+      const fill = maxValues - countOf(value) - 3 + (isOver ? 1 : 0);
+      const text = `[${listOf(fill + 1, '10')},${JSON.stringify(value, null, space)}]`;
+      expect(holdsTooManyValues(Buffer.from(text))).toBe(isOver);
+    }),
+    { seed: 20_261_122, numRuns: 50 },
+  );
+});
