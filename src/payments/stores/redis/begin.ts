@@ -19,8 +19,8 @@ export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'>
   readonly setLoss: (loss: string | null) => void;
 }
 
-/** How many payments were ever begun, when the newest was; index entries that were removed, were due, and are there. */
-const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]);
+/** How many payments were ever begun, when the newest was, and this one; index entries that were removed, were due, and are there. */
+const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number(), z.number()]);
 
 const minute = 60_000;
 
@@ -49,11 +49,12 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     setLoss(null);
     const { data } = counts.safeParse(response);
     if (data === undefined) return read(response);
-    const [began, newestAt, deleted, expired, records] = data;
+    const [began, newestAt, beganAt, deleted, expired, records] = data;
     notePurge(deleted, expired, records);
     await asked.replicated();
     // Not before: what no replica confirmed is not sent, and a failover may lose it.
-    marks.note({ storeId: asked.name, began, newestAt });
+    const { id, trackId } = record;
+    marks.note({ storeId: asked.name, began, newestAt }, { id, trackId, createdAt: beganAt });
     return null;
   }
 
@@ -63,6 +64,7 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     try {
       return await withTimeout(begun);
     } catch (error) {
+      begun.then(() => marks.forget(record.id)).catch(() => {});
       rollback.add({ record, server: asked, begun });
       throw error;
     }

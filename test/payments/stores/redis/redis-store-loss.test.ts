@@ -148,6 +148,52 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
   });
 
+  it('a beginning that is gone is noticed also where another process has begun as many since, once', async () => {
+    const events: StoreEvent[] = [];
+    const store = await open({ onEvent: (event) => events.push(event) });
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await begin(store, 'released');
+    await store.release('released', trackId);
+    await restore();
+    const other = await open();
+    for (const id of ['c', 'd', 'e']) expect(await begin(other, id)).toBeNull();
+    const reconnect = () => redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await reconnect();
+    const lost =
+      'it has lost records: of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
+    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain(lost);
+    await expect.poll(() => refusal(other), { timeout: 5_000 }).toContain(lost);
+    expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
+
+    await (await open({ create: false })).acceptLoss('Ada', start);
+    await reconnect();
+    for (const each of [store, other])
+      await expect
+        .poll(() => begin(each, 'b').catch(() => 'not yet'), { timeout: 5_000 })
+        .not.toBe('not yet');
+    expect(store.loss).toBeNull();
+  });
+
+  it('a beginning that was taken back, begun again elsewhere or forgotten in time is no loss', async () => {
+    const [store, other] = [await open({ clock: 'server' }), await open({ clock: 'server' })];
+    const at = Date.now();
+    const old = at - retentionMs - 1_000;
+    const paid = (id: string, createdAt: number) =>
+      pending({ id, createdAt, updatedAt: createdAt, leaseUntil: at + 60_000 });
+    await store.begin(paid('released', at), at);
+    await store.begin(paid('outlived', old), at);
+    await store.release('released', trackId);
+    await other.begin({ ...paid('released', at), trackId: 'another' }, at);
+    await redis.command('DEL', '{bankql}:payment:outlived');
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect
+      .poll(() => store.begin(paid('next', at), at).catch(() => 'not yet'), { timeout: 5_000 })
+      .toBeNull();
+    expect(store.loss).toBeNull();
+  });
+
   it('is refused by all processes, also those that saw nothing, until it is accepted; then by none', async () => {
     const events: StoreEvent[] = [];
     const before = await open({ witness });
