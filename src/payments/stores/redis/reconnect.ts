@@ -5,7 +5,7 @@ import { openConnection, type RedisConnection, ServerRefused } from './connectio
 import type { StoreMarks } from './marks.ts';
 import { openMeta } from './meta.ts';
 import { createReplication } from './replication.ts';
-import { findPrimary } from './sentinel.ts';
+import { findPrimary, watchPrimary } from './sentinel.ts';
 import type { RedisServer, StoreClock } from './server.ts';
 import { checkServer, nameStore, type ServerDemands } from './server-check.ts';
 
@@ -72,10 +72,9 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
 
   async function connect(): Promise<RedisServer> {
     const limits = { timeoutMs, connectTimeoutMs };
-    const connection = await openConnection(
-      discovered ? await findPrimary(address, limits) : address,
-      limits,
-    );
+    const found = discovered ? await findPrimary(address, limits) : address;
+    const connection = await openConnection(found, limits);
+    if (discovered) watchPrimary(address, limits, found, connection);
     const timer = setTimeout(() => connection.drop(`no answer in ${connectTimeoutMs} ms`), connectTimeoutMs);
     const ended = () => connection.drop('it is closed');
     closing.signal.addEventListener('abort', ended, { once: true });
