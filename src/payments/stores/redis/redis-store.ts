@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { finishEvent, settleEvent } from '../../payment-history.ts';
-import type { PaymentStore } from '../../store.ts';
+import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
@@ -16,6 +16,7 @@ import { scripts } from './scripts.ts';
 import { type RedisReader, searchRecords } from './search.ts';
 import type { RedisServer } from './server.ts';
 import type { StoreClock } from './server.ts';
+import { createSlots } from './slots.ts';
 
 export interface RedisStoreOptions {
   /** The server, or the Sentinels that name it, and a database of bankql's own. */
@@ -38,6 +39,13 @@ export interface RedisStoreOptions {
   /** Whose clock leases and retention go by; by default the server's. */
   readonly clock?: StoreClock;
 }
+
+/**
+ * What all searches together may ask at once: they share a connection with payments, which takes a thousand commands. A
+ * search waits for its turn before each batch, so that a long one does not hold up a short one.
+ */
+const maxSearchBatches = 4;
+const batchSize = 25;
 
 const flag = z.literal([0, 1]).transform((n) => n === 1);
 
@@ -100,13 +108,25 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const ask = async <T>(script: Script, input: ScriptInput, parse: (answer: unknown) => T): Promise<T> =>
     withTimeout(runScript(server(), script, input).then(parse));
 
+  const find = (id: string, now: number) => ask(scripts.find, { id, now, args: [] }, read);
+
+  function readRecords(ids: readonly string[]): Promise<(PaymentRecord | null)[]> {
+    const { connection } = server();
+    const replies = ids.map((id) => connection.send(['HGETALL', recordKey(id)]).then(read));
+    return withTimeout(Promise.all(replies));
+  }
+
+  const searches = createSlots(maxSearchBatches);
   const readerAt = (now: number): RedisReader => ({
-    run: (script, args, parse) => ask(script, { now, args }, parse),
-    find: (id) => ask(scripts.find, { id, now, args: [] }, read),
+    run: (script, args, parse) => searches.run(() => ask(script, { now, args }, parse)),
+    find: (id) => find(id, now),
     async records(ids) {
-      const { connection } = server();
-      const replies = ids.map((id) => connection.send(['HGETALL', recordKey(id)]).then(read));
-      return (await withTimeout(Promise.all(replies))).filter((record) => record !== null);
+      const records: PaymentRecord[] = [];
+      for (let n = 0; n < ids.length; n += batchSize) {
+        const batch = await searches.run(() => readRecords(ids.slice(n, n + batchSize)));
+        records.push(...batch.filter((record) => record !== null));
+      }
+      return records;
     },
   });
 
@@ -154,7 +174,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       marks.forget(id);
       return ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse);
     },
-    find: (id, now) => readerAt(now).find(id),
+    find,
     search: (query, now) => searchRecords(readerAt(now), query),
     settle(id, state, settledBy, now) {
       const event = timelessLine(settleEvent(state, settledBy, now));
