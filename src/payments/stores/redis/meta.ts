@@ -42,10 +42,16 @@ for n = 5, #ARGV, 3 do
 end
 return missing`);
 
-/** ARGV: the loss, and of each mark that does not fit its store and its numbers. */
+/** ARGV: the loss, and of each mark that does not fit its store and its numbers. The highest that anybody noted stays. */
 const noteScript = script(`
 redis.call('HSET', meta, 'loss', ARGV[5])
-for n = 6, #ARGV, 2 do redis.call('HSET', meta, 'missed:' .. ARGV[n], ARGV[n + 1]) end
+for n = 6, #ARGV, 3 do
+  local field, began, newestAt = 'missed:' .. ARGV[n], tonumber(ARGV[n + 1]), tonumber(ARGV[n + 2]) or 0
+  local noted, notedAt = string.match(redis.call('HMGET', meta, field)[1] or '', '^(%d+) (%d*)$')
+  began = math.max(began, tonumber(noted) or 0)
+  newestAt = math.max(newestAt, tonumber(notedAt) or 0)
+  redis.call('HSET', meta, field, text(began) .. ' ' .. (newestAt > 0 and text(newestAt) or ''))
+end
 return 1`);
 
 /** ARGV: who accepts it. What was missed of this very store counts as begun from now on, so that the marks fit. */
@@ -119,7 +125,11 @@ export async function openMeta(
   const loss =
     missed[0]?.loss ?? (await missingBegins(server, begins)) ?? unreadable ?? meta.get('loss') ?? null;
   if (loss !== null && loss !== meta.get('loss')) {
-    const fields = missed.flatMap(({ mark }) => [mark.storeId, `${mark.began} ${mark.newestAt ?? ''}`]);
+    const fields = missed.flatMap(({ mark }) => [
+      mark.storeId,
+      String(mark.began),
+      String(mark.newestAt ?? ''),
+    ]);
     await runScript(server, noteScript, { now: 0, args: [loss, ...fields] });
   }
   return { secret: meta.get('secret') ?? proposed, loss, held };

@@ -15,7 +15,7 @@ export interface RedisServer {
 /**
  * What a store knows of itself, in one hash: `version`, `secret`, `began` and `newestAt` (its high-water mark), and
  * - `loss`: why payments are refused, in one sentence, for all that share the store. Whoever sees the loss writes it.
- * - `missed:<store>`: the mark that did not fit, "began newestAt".
+ * - `missed:<store>`: the highest mark that did not fit, "began newestAt".
  * - `accepted:<store>`: who accepted that this other store, and what was begun in it, is lost.
  */
 export interface StoreMeta {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { openConnection } from '../../../../src/payments/stores/redis/connection.ts';
+import { acceptMissing, openMeta } from '../../../../src/payments/stores/redis/meta.ts';
 import {
   createRedisStore,
   type RedisStoreOptions,
@@ -146,6 +148,23 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain('this process knows of 2 payments');
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
+  });
+
+  it('what several processes miss is noted and accepted at its highest', async () => {
+    const store = await open();
+    await begin(store, 'a');
+    const name = String(await redis.command('GET', '{bankql}:store'));
+    const connection = await openConnection(redis.address, { timeoutMs: 2_000, connectTimeoutMs: 2_000 });
+    const server = { connection, name, retentionMs, clock: 'caller' } as const;
+    const reopen = (began: number) => {
+      const mark = { storeId: name, began, newestAt: start + began };
+      return openMeta(server, { marks: [{ where: 'it', mark }], begins: [], unreadable: null, secret: null });
+    };
+    for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toContain(`${began} payments`);
+    expect(await redis.command('HGET', '{bankql}:meta', `missed:${name}`)).toBe(`9 ${start + 9}`);
+    expect(await acceptMissing(server, 'Ada', start)).toMatchObject({ began: 9, newestAt: start + 9 });
+    for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toBeNull();
+    connection.drop('the test is over');
   });
 
   it('a beginning that is gone is noticed also where another process has begun as many since, once', async () => {
