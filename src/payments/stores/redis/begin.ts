@@ -17,6 +17,8 @@ export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'>
   readonly onEvent: OnStoreEvent;
   /** Is told what the store says of a loss. */
   readonly setLoss: (loss: string | null) => void;
+  /** Why this process begins no payment, although the store would; null where nothing keeps it from it. */
+  readonly ownLoss: () => string | null;
 }
 
 /** How many payments were ever begun, when the newest was, and this one; index entries that were removed, were due, and are there. */
@@ -26,7 +28,7 @@ const minute = 60_000;
 
 /** PaymentStore.begin: what it stored is confirmed by the replicas, or is taken back. */
 export function createBegin(options: BeginOptions): PaymentStore['begin'] {
-  const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss } = options;
+  const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss, ownLoss } = options;
   let purgeNotedAt = Number.NEGATIVE_INFINITY;
 
   function notePurge(deleted: number, expired: number, records: number): void {
@@ -60,6 +62,8 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
 
   return async (record, now) => {
     const asked = server();
+    const refused = ownLoss();
+    if (refused !== null) return withTimeout(Promise.reject(new Error(refused)));
     const begun = storeRecord(asked, record, now);
     try {
       return await withTimeout(begun);

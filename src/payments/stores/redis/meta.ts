@@ -95,7 +95,7 @@ const response = z.tuple([
  */
 export async function openMeta(
   server: ScriptServer,
-  { marks, begins, unreadable, secret }: KeptMarks & { secret: string | null },
+  { marks, begins, secret }: Pick<KeptMarks, 'marks' | 'begins'> & { secret: string | null },
 ): Promise<StoreMeta> {
   const proposed = secret ?? randomBytes(32).toString('hex');
   const [flat, [markStore, markBegan, markNewestAt]] = response.parse(
@@ -122,8 +122,7 @@ export async function openMeta(
     .filter(({ mark }) => !meta.has(`accepted:${mark.storeId}`))
     .map(({ where, mark }) => ({ mark, loss: describeLoss(held, mark, where) }))
     .filter(({ loss }) => loss !== null);
-  const loss =
-    missed[0]?.loss ?? (await missingBegins(server, begins)) ?? unreadable ?? meta.get('loss') ?? null;
+  const loss = missed[0]?.loss ?? (await missingBegins(server, begins)) ?? meta.get('loss') ?? null;
   if (loss !== null && loss !== meta.get('loss')) {
     const fields = missed.flatMap(({ mark }) => [
       mark.storeId,

@@ -67,7 +67,7 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     known = name;
     secret = meta.secret;
     const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.4));
-    return { connection, name, retentionMs, clock, meta, replicated };
+    return { connection, name, retentionMs, clock, meta, unreadable: kept.unreadable, replicated };
   }
 
   async function connect(): Promise<RedisServer> {

@@ -70,8 +70,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const marks = createStoreMarks(options.witness, onEvent);
   let secret = '';
   let loss: string | null = null;
+  /** A loss of this process alone. */
+  let unreadable: string | null = null;
 
-  function setLoss(reason: string | null): void {
+  function setLoss(storeLoss: string | null): void {
+    const reason = storeLoss ?? unreadable;
     const found = reason && `The payment store ${shownAddress(options.address)} refuses payments: ${reason}.`;
     if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
     if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
@@ -80,10 +83,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
 
   function onConnect(server: RedisServer): void {
     secret = server.meta.secret;
+    unreadable = server.unreadable;
     setLoss(server.meta.loss);
     rollback.retry(server);
     // What the replicas do not have yet, a failover may lose without a loss: it was not sent.
-    if (server.meta.loss === null)
+    if (loss === null)
       server
         .replicated()
         .then(() => marks.note(server.meta.held))
@@ -141,7 +145,16 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     return withTimeout(changed);
   }
 
-  const begin = createBegin({ server, withTimeout, read, marks, onEvent, setLoss, takeBack: rollback });
+  const begin = createBegin({
+    server,
+    withTimeout,
+    read,
+    marks,
+    onEvent,
+    setLoss,
+    ownLoss: () => unreadable,
+    takeBack: rollback,
+  });
 
   const store: PaymentStore = {
     get secret() {
@@ -152,6 +165,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     async acceptLoss(acceptedBy, now) {
       await withTimeout(acceptMissing(server(), acceptedBy, now).then(marks.reset));
+      unreadable = null;
       setLoss(null);
     },
     async status(now) {
@@ -160,6 +174,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
         { now, args: [] },
         statusReply.parse,
       );
+      // Somebody wrote the mark anew, the operator's process say: connecting again finds out whether the store fits it.
+      if (unreadable !== null && marks.read().unreadable === null)
+        server().connection.drop('its mark can be read again');
       setLoss(found);
       const [newest] = await store.search({ newestFirst: true, limit: 1 }, now);
       return { records, pending, unknown, newestAt: newest?.createdAt ?? null };

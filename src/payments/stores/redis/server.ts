@@ -8,6 +8,8 @@ export interface RedisServer {
   readonly retentionMs: number;
   readonly clock: StoreClock;
   readonly meta: StoreMeta;
+  /** Why this process alone refuses payments, although the store takes them: a mark of its own cannot be read. */
+  readonly unreadable: string | null;
   /** Resolves when enough replicas have what was written; see createReplication. */
   readonly replicated: () => Promise<void>;
 }

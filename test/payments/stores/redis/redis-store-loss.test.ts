@@ -158,7 +158,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const server = { connection, name, retentionMs, clock: 'caller' } as const;
     const reopen = (began: number) => {
       const mark = { storeId: name, began, newestAt: start + began };
-      return openMeta(server, { marks: [{ where: 'it', mark }], begins: [], unreadable: null, secret: null });
+      return openMeta(server, { marks: [{ where: 'it', mark }], begins: [], secret: null });
     };
     for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toContain(`${began} payments`);
     expect(await redis.command('HGET', '{bankql}:meta', `missed:${name}`)).toBe(`9 ${start + 9}`);
@@ -288,6 +288,29 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const other = await open({ witness: nowhere, onEvent: (event) => events.push(event) });
     expect(await begin(other, 'a')).toBeNull();
     await expect.poll(() => events).toMatchObject([{ kind: 'mark-failed', file: nowhere }]);
+  });
+
+  it('a witness that cannot be read is the loss of its own process alone, until it can be read', async () => {
+    const healthy = await open();
+    await begin(healthy, 'a');
+    writeFileSync(witness, '');
+    const store = await open({ witness });
+    await refusal(store);
+    expect(await store.find('a', start)).toMatchObject({ state: 'PENDING' });
+    expect(await begin(healthy, 'b')).toBeNull();
+    await healthy.status(start);
+    expect(healthy.loss).toBeNull();
+    expect((await open()).loss).toBeNull();
+    expect(readFileSync(witness, 'utf8')).toBe('');
+    await store.status(start);
+    expect(store.loss).toContain('cannot be read');
+
+    // The operator's process, with the same witness.
+    const operator = await open({ witness, create: false });
+    await operator.acceptLoss('Ada', start);
+    const payAgain = () => store.status(start).then(() => begin(store, 'c'));
+    await expect.poll(() => payAgain().catch(() => 'not yet'), { timeout: 5_000 }).not.toBe('not yet');
+    expect(store.loss).toBeNull();
   });
 
   it('is nothing to a store that may forget payments', async () => {
