@@ -17,16 +17,18 @@ export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'>
   readonly onEvent: OnStoreEvent;
   /** Is told what the store says of a loss. */
   readonly setLoss: (loss: string | null) => void;
+  /** Why this process begins no payment, although the store would; null where nothing keeps it from it. */
+  readonly ownLoss: () => string | null;
 }
 
-/** How many payments were ever begun, when the newest was; index entries that were removed, were due, and are there. */
-const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]);
+/** How many payments were ever begun, when the newest was, and this one; index entries that were removed, were due, and are there. */
+const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number(), z.number()]);
 
 const minute = 60_000;
 
 /** PaymentStore.begin: what it stored is confirmed by the replicas, or is taken back. */
 export function createBegin(options: BeginOptions): PaymentStore['begin'] {
-  const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss } = options;
+  const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss, ownLoss } = options;
   let purgeNotedAt = Number.NEGATIVE_INFINITY;
 
   function notePurge(deleted: number, expired: number, records: number): void {
@@ -49,20 +51,24 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     setLoss(null);
     const { data } = counts.safeParse(response);
     if (data === undefined) return read(response);
-    const [began, newestAt, deleted, expired, records] = data;
+    const [began, newestAt, beganAt, deleted, expired, records] = data;
     notePurge(deleted, expired, records);
     await asked.replicated();
     // Not before: what no replica confirmed is not sent, and a failover may lose it.
-    marks.note({ storeId: asked.name, began, newestAt });
+    const { id, trackId } = record;
+    marks.note({ storeId: asked.name, began, newestAt }, { id, trackId, createdAt: beganAt });
     return null;
   }
 
   return async (record, now) => {
     const asked = server();
+    const refused = ownLoss();
+    if (refused !== null) return withTimeout(Promise.reject(new Error(refused)));
     const begun = storeRecord(asked, record, now);
     try {
       return await withTimeout(begun);
     } catch (error) {
+      begun.then(() => marks.forget(record.id)).catch(() => {});
       rollback.add({ record, server: asked, begun });
       throw error;
     }

@@ -31,6 +31,9 @@ export interface ConnectionOptions {
 /** How many times timeoutMs a command may wait until its connection is taken for dead. */
 const deadAfterTimeouts = 10;
 
+/** How often a connection is asked whether it lives, in milliseconds. */
+export const pulseMs = (timeoutMs: number): number => 2 * deadAfterTimeouts * timeoutMs;
+
 /** Commands that Redis owes an answer; more of them fail without being sent. */
 const maxUnanswered = 1_000;
 
@@ -120,7 +123,7 @@ export async function openConnection(
 
   // A connection that died in silence is found out before a payment needs it; a refusal is an answer, too.
   if (reason === null)
-    pulse = setInterval(() => void send(['PING']).catch(() => {}), 2 * deadAfterTimeouts * timeoutMs).unref();
+    pulse = setInterval(() => void send(['PING']).catch(() => {}), pulseMs(timeoutMs)).unref();
 
   return { send, stalled: () => overdue > 0, drop, lost };
 }

@@ -1,10 +1,18 @@
 import type { OnStoreEvent } from '../store-event.ts';
 import { createMarkWriter, type HighWaterMark, higherMark, readMark, unreadableMark } from '../witness.ts';
-import type { KeptMark } from './meta.ts';
+import { type ConfirmedBegin, createRecentBegins } from './recent-begins.ts';
+
+/** A high-water mark that the store has to fit, and where it was kept. */
+export interface KeptMark {
+  readonly where: string;
+  readonly mark: HighWaterMark;
+}
 
 /** What a process knows of the payments that were begun, without asking the store. */
 export interface KeptMarks {
   readonly marks: readonly KeptMark[];
+  /** The latest beginnings of this process, which the store has to hold. */
+  readonly begins: readonly ConfirmedBegin[];
   /** Why a mark could not be read; null where each could. */
   readonly unreadable: string | null;
 }
@@ -13,8 +21,10 @@ export interface StoreMarks {
   /** Reads them anew. */
   read(): KeptMarks;
   readonly none: KeptMarks;
-  /** The store has confirmed that so much was begun. */
-  note(mark: HighWaterMark): void;
+  /** The store has confirmed that so much was begun; `begin` is the newest of it, where this process began it. */
+  note(mark: HighWaterMark, begin?: ConfirmedBegin): void;
+  /** This process takes a payment back. */
+  forget(id: string): void;
   /** The mark is this one from now on, be it lower; resolves when that is on the disk, or cannot be. */
   reset(mark: HighWaterMark): Promise<void>;
   /** Resolves when what was noted is on the disk, or cannot be. */
@@ -22,11 +32,13 @@ export interface StoreMarks {
 }
 
 /**
- * This process' own mark, and the file that the processes of one machine may share (`witness`), where there is one.
- * The first makes seen what a failover loses, the second what is lost while no bankql runs.
+ * This process' own mark and its latest beginnings, and the file that the processes of one machine may share (`witness`),
+ * where there is one. The first make seen what a failover loses, the last what is lost while no bankql runs. A mark alone
+ * misses a loss where another process has begun as many payments since: it counts them, and knows none of them.
  */
 export function createStoreMarks(witness: string | undefined, onEvent: OnStoreEvent): StoreMarks {
   let own: HighWaterMark | null = null;
+  const recent = createRecentBegins();
   const file = witness ?? '';
   const onFailure = (reason: string | null) =>
     onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason });
@@ -35,23 +47,26 @@ export function createStoreMarks(witness: string | undefined, onEvent: OnStoreEv
   let written: Promise<void> | undefined;
 
   return {
-    none: { marks: [], unreadable: null },
+    none: { marks: [], begins: [], unreadable: null },
     read() {
       const marks: KeptMark[] = own === null ? [] : [{ where: 'this process', mark: own }];
-      if (witness === undefined) return { marks, unreadable: null };
+      const begins = recent.list();
+      if (witness === undefined) return { marks, begins, unreadable: null };
       try {
         const mark = readMark(witness);
         if (mark !== null) marks.push({ where: witness, mark });
-        return { marks, unreadable: null };
+        return { marks, begins, unreadable: null };
       } catch (error) {
-        return { marks, unreadable: unreadableMark(error) };
+        return { marks, begins, unreadable: unreadableMark(error) };
       }
     },
-    note(mark) {
+    note(mark, begin) {
+      if (begin !== undefined) recent.add(begin);
       own = higherMark(own, mark);
       // Payments do not wait for it: it may lag behind.
       written = writer?.write(own);
     },
+    forget: recent.delete,
     async reset(mark) {
       own = mark;
       writer = newWriter();

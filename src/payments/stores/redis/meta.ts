@@ -2,14 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { describeLoss, type HighWaterMark } from '../witness.ts';
 import { ServerRefused } from './connection.ts';
+import type { KeptMarks } from './marks.ts';
+import type { ConfirmedBegin } from './recent-begins.ts';
 import { runScript, type ScriptServer, script } from './script.ts';
 import type { StoreMeta } from './server.ts';
-
-/** A high-water mark that the store has to fit, and where it was kept. */
-export interface KeptMark {
-  readonly where: string;
-  readonly mark: HighWaterMark;
-}
 
 const version = '1';
 const openScript = script(`
@@ -32,10 +28,30 @@ redis.call('HSETNX', meta, 'secret', ARGV[5])
 redis.call('HSETNX', meta, 'began', '0')
 return { redis.call('HGETALL', meta), redis.call('HMGET', mark, 'storeId', 'began', 'newestAt') }`);
 
-/** ARGV: the loss, and of each mark that does not fit its store and its numbers. */
+/**
+ * ARGV: of each payment its id, its Track-ID, and when it began. Answers with the times of those that are missing: not of
+ * what began before a loss was accepted, nor of what may have outlived the retention.
+ */
+const missingScript = script(`
+local acceptedAt = tonumber(redis.call('HMGET', meta, 'lossAcceptedAt')[1]) or -1
+local missing = {}
+for n = 5, #ARGV, 3 do
+  local createdAt = tonumber(ARGV[n + 2])
+  if createdAt > acceptedAt and createdAt >= tonumber(outlivedBefore)
+    and redis.call('HMGET', recordKey(ARGV[n]), 'trackId')[1] ~= ARGV[n + 1] then table.insert(missing, createdAt) end
+end
+return missing`);
+
+/** ARGV: the loss, and of each mark that does not fit its store and its numbers. The highest that anybody noted stays. */
 const noteScript = script(`
 redis.call('HSET', meta, 'loss', ARGV[5])
-for n = 6, #ARGV, 2 do redis.call('HSET', meta, 'missed:' .. ARGV[n], ARGV[n + 1]) end
+for n = 6, #ARGV, 3 do
+  local field, began, newestAt = 'missed:' .. ARGV[n], tonumber(ARGV[n + 1]), tonumber(ARGV[n + 2]) or 0
+  local noted, notedAt = string.match(redis.call('HMGET', meta, field)[1] or '', '^(%d+) (%d*)$')
+  began = math.max(began, tonumber(noted) or 0)
+  newestAt = math.max(newestAt, tonumber(notedAt) or 0)
+  redis.call('HSET', meta, field, text(began) .. ' ' .. (newestAt > 0 and text(newestAt) or ''))
+end
 return 1`);
 
 /** ARGV: who accepts it. What was missed of this very store counts as begun from now on, so that the marks fit. */
@@ -72,18 +88,14 @@ const response = z.tuple([
 
 /**
  * What the store knows of itself; made where it does not exist, with `secret` where one is known. Where a mark does not
- * fit, that is noted in the store: `begin` then fails in all processes until somebody accepts it (acceptLoss).
+ * fit, or a beginning is missing, that is noted in the store: `begin` then fails in all processes until somebody accepts it (acceptLoss).
  *
  * The marks have to be read before: while others begin payments, the store goes ahead of them, never they of it.
  * Errors: those of ReconnectingRedis.send; ServerRefused where a newer bankql made it.
  */
 export async function openMeta(
   server: ScriptServer,
-  {
-    marks,
-    unreadable,
-    secret,
-  }: { marks: readonly KeptMark[]; unreadable: string | null; secret: string | null },
+  { marks, begins, secret }: Pick<KeptMarks, 'marks' | 'begins'> & { secret: string | null },
 ): Promise<StoreMeta> {
   const proposed = secret ?? randomBytes(32).toString('hex');
   const [flat, [markStore, markBegan, markNewestAt]] = response.parse(
@@ -110,12 +122,29 @@ export async function openMeta(
     .filter(({ mark }) => !meta.has(`accepted:${mark.storeId}`))
     .map(({ where, mark }) => ({ mark, loss: describeLoss(held, mark, where) }))
     .filter(({ loss }) => loss !== null);
-  const loss = missed[0]?.loss ?? unreadable ?? meta.get('loss') ?? null;
+  const loss = missed[0]?.loss ?? (await missingBegins(server, begins)) ?? meta.get('loss') ?? null;
   if (loss !== null && loss !== meta.get('loss')) {
-    const fields = missed.flatMap(({ mark }) => [mark.storeId, `${mark.began} ${mark.newestAt ?? ''}`]);
+    const fields = missed.flatMap(({ mark }) => [
+      mark.storeId,
+      String(mark.began),
+      String(mark.newestAt ?? ''),
+    ]);
     await runScript(server, noteScript, { now: 0, args: [loss, ...fields] });
   }
   return { secret: meta.get('secret') ?? proposed, loss, held };
+}
+
+/** What is missing of the beginnings that this process saw confirmed, in one sentence; null where nothing is. */
+async function missingBegins(
+  server: ScriptServer,
+  begins: readonly ConfirmedBegin[],
+): Promise<string | null> {
+  if (begins.length === 0) return null;
+  const args = begins.flatMap(({ id, trackId, createdAt }) => [id, trackId, String(createdAt)]);
+  const missing = z.array(z.number()).parse(await runScript(server, missingScript, { now: 0, args }));
+  if (missing.length === 0) return null;
+  const since = new Date(Math.min(...missing)).toISOString();
+  return `it has lost records: of the latest ${begins.length} payments of this process ${missing.length} are missing, the first of ${since}`;
 }
 
 /** Goes on without what is lost. Shape: the store's high-water mark from then on. Errors: those of ReconnectingRedis.send. */

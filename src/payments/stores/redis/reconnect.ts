@@ -5,7 +5,7 @@ import { openConnection, type RedisConnection, ServerRefused } from './connectio
 import type { StoreMarks } from './marks.ts';
 import { openMeta } from './meta.ts';
 import { createReplication } from './replication.ts';
-import { findPrimary } from './sentinel.ts';
+import { findPrimary, watchPrimary } from './sentinel.ts';
 import type { RedisServer, StoreClock } from './server.ts';
 import { checkServer, nameStore, type ServerDemands } from './server-check.ts';
 
@@ -18,7 +18,7 @@ export interface ReconnectOptions extends Omit<ServerDemands, 'discovered'> {
   readonly timeoutMs: number;
   /** How long the start may try to reach a server. */
   readonly startTimeoutMs: number;
-  /** Whether the start makes the store where there is none. */
+  /** Whether a store is made where there is none. */
   readonly create: boolean;
   /** Is told of each new connection before anybody else uses it. */
   readonly onConnect: (server: RedisServer) => void;
@@ -48,34 +48,27 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
   const closing = new AbortController();
   let server: RedisServer | null = null;
   let reason = 'it is not connected yet';
-  let known: string | null = null;
   let secret: string | null = null;
 
   async function checkNewServer(connection: RedisConnection): Promise<RedisServer> {
     await checkServer(connection, { ...options, discovered });
     if (address.database !== 0) await connection.send(['SELECT', String(address.database)]);
     const kept = allowVolatile ? marks.none : marks.read();
-    // After the start a store without a name has lost its records, and another name is another store.
-    const name = await nameStore(connection, { create: allowVolatile || (options.create && known === null) });
-    if (name === null && known === null)
-      throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
+    // A server that was emptied gets a new store, which this process' marks do not fit: openMeta notes the loss in it.
+    const name = await nameStore(connection, { create: allowVolatile || options.create });
     if (name === null)
-      throw new ServerRefused('it has lost its records: restart bankql to go on without them');
-    if (known !== null && name !== known && !allowVolatile)
-      throw new ServerRefused('another store has taken its place: restart bankql to go on with that one');
+      throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
     const meta = await openMeta({ connection, name, retentionMs, clock }, { ...kept, secret });
-    known = name;
     secret = meta.secret;
     const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.4));
-    return { connection, name, retentionMs, clock, meta, replicated };
+    return { connection, name, retentionMs, clock, meta, unreadable: kept.unreadable, replicated };
   }
 
   async function connect(): Promise<RedisServer> {
     const limits = { timeoutMs, connectTimeoutMs };
-    const connection = await openConnection(
-      discovered ? await findPrimary(address, limits) : address,
-      limits,
-    );
+    const found = discovered ? await findPrimary(address, limits) : address;
+    const connection = await openConnection(found, limits);
+    if (discovered) watchPrimary(address, limits, found, connection);
     const timer = setTimeout(() => connection.drop(`no answer in ${connectTimeoutMs} ms`), connectTimeoutMs);
     const ended = () => connection.drop('it is closed');
     closing.signal.addEventListener('abort', ended, { once: true });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { finishEvent, settleEvent } from '../../payment-history.ts';
-import type { PaymentStore } from '../../store.ts';
+import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
@@ -16,6 +16,7 @@ import { scripts } from './scripts.ts';
 import { type RedisReader, searchRecords } from './search.ts';
 import type { RedisServer } from './server.ts';
 import type { StoreClock } from './server.ts';
+import { createSlots } from './slots.ts';
 
 export interface RedisStoreOptions {
   /** The server, or the Sentinels that name it, and a database of bankql's own. */
@@ -38,6 +39,13 @@ export interface RedisStoreOptions {
   /** Whose clock leases and retention go by; by default the server's. */
   readonly clock?: StoreClock;
 }
+
+/**
+ * What all searches together may ask at once: they share a connection with payments, which takes a thousand commands. A
+ * search waits for its turn before each batch, so that a long one does not hold up a short one.
+ */
+const maxSearchBatches = 4;
+const batchSize = 25;
 
 const flag = z.literal([0, 1]).transform((n) => n === 1);
 
@@ -62,8 +70,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const marks = createStoreMarks(options.witness, onEvent);
   let secret = '';
   let loss: string | null = null;
+  /** A loss of this process alone. */
+  let unreadable: string | null = null;
 
-  function setLoss(reason: string | null): void {
+  function setLoss(storeLoss: string | null): void {
+    const reason = storeLoss ?? unreadable;
     const found = reason && `The payment store ${shownAddress(options.address)} refuses payments: ${reason}.`;
     if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
     if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
@@ -72,10 +83,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
 
   function onConnect(server: RedisServer): void {
     secret = server.meta.secret;
+    unreadable = server.unreadable;
     setLoss(server.meta.loss);
     rollback.retry(server);
     // What the replicas do not have yet, a failover may lose without a loss: it was not sent.
-    if (server.meta.loss === null)
+    if (loss === null)
       server
         .replicated()
         .then(() => marks.note(server.meta.held))
@@ -100,13 +112,25 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const ask = async <T>(script: Script, input: ScriptInput, parse: (answer: unknown) => T): Promise<T> =>
     withTimeout(runScript(server(), script, input).then(parse));
 
+  const find = (id: string, now: number) => ask(scripts.find, { id, now, args: [] }, read);
+
+  function readRecords(ids: readonly string[]): Promise<(PaymentRecord | null)[]> {
+    const { connection } = server();
+    const replies = ids.map((id) => connection.send(['HGETALL', recordKey(id)]).then(read));
+    return withTimeout(Promise.all(replies));
+  }
+
+  const searches = createSlots(maxSearchBatches);
   const readerAt = (now: number): RedisReader => ({
-    run: (script, args, parse) => ask(script, { now, args }, parse),
-    find: (id) => ask(scripts.find, { id, now, args: [] }, read),
+    run: (script, args, parse) => searches.run(() => ask(script, { now, args }, parse)),
+    find: (id) => find(id, now),
     async records(ids) {
-      const { connection } = server();
-      const replies = ids.map((id) => connection.send(['HGETALL', recordKey(id)]).then(read));
-      return (await withTimeout(Promise.all(replies))).filter((record) => record !== null);
+      const records: PaymentRecord[] = [];
+      for (let n = 0; n < ids.length; n += batchSize) {
+        const batch = await searches.run(() => readRecords(ids.slice(n, n + batchSize)));
+        records.push(...batch.filter((record) => record !== null));
+      }
+      return records;
     },
   });
 
@@ -121,7 +145,16 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     return withTimeout(changed);
   }
 
-  const begin = createBegin({ server, withTimeout, read, marks, onEvent, setLoss, takeBack: rollback });
+  const begin = createBegin({
+    server,
+    withTimeout,
+    read,
+    marks,
+    onEvent,
+    setLoss,
+    ownLoss: () => unreadable,
+    takeBack: rollback,
+  });
 
   const store: PaymentStore = {
     get secret() {
@@ -132,6 +165,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     async acceptLoss(acceptedBy, now) {
       await withTimeout(acceptMissing(server(), acceptedBy, now).then(marks.reset));
+      unreadable = null;
       setLoss(null);
     },
     async status(now) {
@@ -140,6 +174,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
         { now, args: [] },
         statusReply.parse,
       );
+      // Somebody wrote the mark anew, the operator's process say: connecting again finds out whether the store fits it.
+      if (unreadable !== null && marks.read().unreadable === null)
+        server().connection.drop('its mark can be read again');
       setLoss(found);
       const [newest] = await store.search({ newestFirst: true, limit: 1 }, now);
       return { records, pending, unknown, newestAt: newest?.createdAt ?? null };
@@ -150,8 +187,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       const event = timelessLine(finishEvent(outcome, now));
       return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
-    release: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
-    find: (id, now) => readerAt(now).find(id),
+    release(id, trackId) {
+      marks.forget(id);
+      return ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse);
+    },
+    find,
     search: (query, now) => searchRecords(readerAt(now), query),
     settle(id, state, settledBy, now) {
       const event = timelessLine(settleEvent(state, settledBy, now));

@@ -1,3 +1,4 @@
+import { ErrorReply } from '@redis/client';
 import { z } from 'zod';
 import type { RedisConnection } from './connection.ts';
 
@@ -5,7 +6,8 @@ import type { RedisConnection } from './connection.ts';
  * Waits until so many replicas have all that this connection wrote; a call resolves where they have, within limitMs.
  *
  * WAIT holds up its connection, so only one is under way: what was written meanwhile shares the next.
- * Errors: an Error where fewer replicas have it in time.
+ * Errors: an Error where fewer replicas have it in time, or WAIT is refused; never ErrorReply, since what it waits for is
+ *         stored.
  */
 export function createReplication(
   connection: RedisConnection,
@@ -16,7 +18,12 @@ export function createReplication(
   let next: Promise<void> | null = null;
 
   async function wait(): Promise<void> {
-    const confirmed = z.number().parse(await connection.send(['WAIT', String(replicas), String(limitMs)]));
+    const answer = await connection
+      .send(['WAIT', String(replicas), String(limitMs)])
+      .catch((error: unknown) =>
+        Promise.reject(error instanceof ErrorReply ? new Error(error.message) : error),
+      );
+    const confirmed = z.number().parse(answer);
     if (confirmed < replicas) throw new Error(`${confirmed} of ${replicas} replicas confirmed it`);
   }
 

@@ -8,7 +8,7 @@ export const maxEntries = 100;
 /**
  * KEYS: the record. ARGV: its id, its caller, createdAt, updatedAt and leaseUntil, the event, then its other fields and
  * their values. Answers with the record that was there, or with numbers: how many payments were ever begun, when the
- * newest was, and of the indexes how many entries were removed, how many were due, and how many there are.
+ * newest was, and when this one; and of the indexes how many entries were removed, how many were due, and how many there are.
  */
 const begin = script(`
 local id, caller = ARGV[5], ARGV[6]
@@ -47,7 +47,7 @@ redis.call('HSET', mark, 'storeId', ARGV[1], 'began', began, 'newestAt', newestA
 redis.call('DEL', record)
 redis.call('HSET', record, 'awaited', '1', 'version', '2', 'caller', caller, 'createdAt', createdAt,
   'updatedAt', updatedAt, 'leaseUntil', leaseUntil, 'history', line(ARGV[10], createdAt), unpack(ARGV, 11))
-return { tonumber(began), tonumber(newestAt), removed, due, total }`);
+return { tonumber(began), tonumber(newestAt), tonumber(createdAt), removed, due, total }`);
 
 /** KEYS: the record. ARGV: its id, the Track-ID, the state, the event, then the fields that are not null and their values. */
 const finish = script(`

@@ -1,16 +1,23 @@
 import { z } from 'zod';
 import { type RedisAddress, type SentinelAddress, shownHost } from './address.ts';
-import { type ConnectionOptions, openConnection, type RedisConnection, ServerRefused } from './connection.ts';
+import {
+  type ConnectionOptions,
+  openConnection,
+  pulseMs,
+  type RedisConnection,
+  ServerRefused,
+} from './connection.ts';
 
 type Host = SentinelAddress['sentinels'][number];
 
 /**
- * Asks all Sentinels at once where the primary is, and takes the first answer.
+ * Asks all Sentinels at once where the primary is, and takes what most of those say that answer: one that was cut off
+ * from the others, or has just started, may still name the primary of yesterday.
  *
  * The library's own Sentinel client is not used: it waits for a failover and then sends again what was under way, up
  * to 16 times, so that a command is executed long after its caller was told that it failed. Here Sentinels only name
  * an address; the connection to it is one like any other, and what it leads to is checked like any other server.
- * Errors: ServerRefused where a Sentinel does not know the primary, or is none; an Error where none answers.
+ * Errors: ServerRefused where a Sentinel does not know the primary, or is none; an Error where none answers, or they do not agree.
  */
 export async function findPrimary(
   address: SentinelAddress,
@@ -18,12 +25,53 @@ export async function findPrimary(
 ): Promise<RedisAddress> {
   const { sentinels, primaryName, ...primary } = address;
   const asked = sentinels.map((sentinel) => askSentinel(sentinel, address, limits));
-  try {
-    return { ...primary, ...(await Promise.any(asked)) };
-  } catch (error) {
-    const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error];
-    throw reasons.find((reason) => reason instanceof ServerRefused) ?? reasons[0];
+  return { ...primary, ...(await majorityOf(asked)) };
+}
+
+/**
+ * Leaves a server when the Sentinels agree on another primary. A demoted one that still answers, because it was only cut
+ * off from the Sentinels, would otherwise be told of payments that no other process sees.
+ */
+export function watchPrimary(
+  address: SentinelAddress,
+  limits: ConnectionOptions,
+  primary: RedisAddress,
+  connection: RedisConnection,
+): void {
+  async function check(): Promise<void> {
+    const named = await findPrimary(address, limits);
+    if (shownHost(named) !== shownHost(primary))
+      connection.drop(`the Sentinels name another primary, ${shownHost(named)}`);
   }
+  // Sentinels that do not answer, or not agree, are no reason to leave a server that does.
+  const timer = setInterval(() => void check().catch(() => {}), pulseMs(limits.timeoutMs)).unref();
+  connection.lost.then(() => clearInterval(timer));
+}
+
+/** What most of those say that answer; where most of all say it, the others are not waited for. */
+function majorityOf(answers: readonly Promise<Host>[]): Promise<Host> {
+  const { promise, resolve, reject } = Promise.withResolvers<Host>();
+  const hosts: Host[] = [];
+  const reasons: unknown[] = [];
+  const votesFor = (host: Host) => hosts.filter((other) => shownHost(other) === shownHost(host)).length;
+
+  const counted = answers.map((answer) =>
+    answer.then(
+      (host) => {
+        hosts.push(host);
+        if (votesFor(host) > answers.length / 2) resolve(host);
+      },
+      (reason: unknown) => void reasons.push(reason),
+    ),
+  );
+  Promise.all(counted).then(() => {
+    const named = hosts.find((host) => votesFor(host) > hosts.length / 2);
+    if (named !== undefined) return resolve(named);
+    const different = `the Sentinels name different primaries: ${hosts.map(shownHost).join(', ')}`;
+    if (hosts.length > 0) return reject(new Error(different));
+    reject(reasons.find((reason) => reason instanceof ServerRefused) ?? reasons[0]);
+  });
+  return promise;
 }
 
 async function askSentinel(

@@ -8,7 +8,10 @@ export interface ServerDemands {
   readonly allowVolatile: boolean;
   /** Replicas that have to confirm each payment; with them the server's own disk may lag a second. */
   readonly waitReplicas: number;
-  /** Whether Sentinels named the server: then a replica only means that they have not agreed yet. */
+  /**
+   * Whether Sentinels named the server: then a replica only means that they have not agreed yet, and one will take over that
+   * has only what it confirmed.
+   */
   readonly discovered: boolean;
 }
 
@@ -43,6 +46,11 @@ export async function checkServer(connection: RedisConnection, demands: ServerDe
     throw new ServerRefused('it is a replica: name the primary');
   }
   if (allowVolatile) return;
+  if (discovered && waitReplicas === 0) {
+    throw new ServerRefused(
+      `the Sentinels may put a replica in its place that does not have the last payments: have replicas confirm each of them, with STATE_WAIT_REPLICAS=1 or more, ${allow}`,
+    );
+  }
   if (info.get('aof_enabled') !== '1') {
     throw new ServerRefused(
       `it has no append-only file, and forgets payments when it ends: set "appendonly yes" and "appendfsync always" there, ${allow}`,

@@ -8,6 +8,8 @@ export interface RedisServer {
   readonly retentionMs: number;
   readonly clock: StoreClock;
   readonly meta: StoreMeta;
+  /** Why this process alone refuses payments, although the store takes them: a mark of its own cannot be read. */
+  readonly unreadable: string | null;
   /** Resolves when enough replicas have what was written; see createReplication. */
   readonly replicated: () => Promise<void>;
 }
@@ -15,7 +17,7 @@ export interface RedisServer {
 /**
  * What a store knows of itself, in one hash: `version`, `secret`, `began` and `newestAt` (its high-water mark), and
  * - `loss`: why payments are refused, in one sentence, for all that share the store. Whoever sees the loss writes it.
- * - `missed:<store>`: the mark that did not fit, "began newestAt".
+ * - `missed:<store>`: the highest mark that did not fit, "began newestAt".
  * - `accepted:<store>`: who accepted that this other store, and what was begun in it, is lost.
  */
 export interface StoreMeta {

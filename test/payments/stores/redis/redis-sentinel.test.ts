@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { parseSentinelUrl, shownAddress } from '../../../../src/payments/stores/redis/address.ts';
+import { createRedisStore } from '../../../../src/payments/stores/redis/redis-store.ts';
 import {
   durable,
   freePort,
@@ -74,7 +77,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     return made;
   };
   async function open(change: { waitReplicas?: number; url?: string } = {}): Promise<PaymentStore> {
-    const store = await openStore(change.url ?? url, { retentionMs, ...change });
+    const store = await openStore(change.url ?? url, { retentionMs, waitReplicas: 1, ...change });
     opened.push(store);
     return store;
   }
@@ -107,7 +110,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
 
   it('no payment is sent twice when the primary dies under payments', { timeout: 120_000 }, async () => {
     const sent = new Map<string, number>();
-    const stores = [await open({ waitReplicas: 1 }), await open({ waitReplicas: 1 })];
+    const stores = [await open(), await open()];
     let attempts = 0;
 
     /** Pays as bankql does: begins, sends where nothing was there, and writes the end. */
@@ -167,12 +170,19 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   it('a failover that lost payments is noticed', { timeout: 60_000 }, async () => {
+    // It confirms what the one that is promoted does not get.
+    const follow = ['--replicaof', `127.0.0.1 ${primary.address.port}`, '--replica-priority', '0'];
+    use(await startRedis([...durable, '--repl-diskless-sync-delay', '0', ...follow]));
+    await expect
+      .poll(() => primary.command('INFO', 'replication'), { timeout: 20_000 })
+      .toMatch(/slave1:.*state=online/);
     const store = await open();
     await begin(store, 'a', 'attempt-1');
     await expect.poll(() => replica.command('EXISTS', '{bankql}:payment:a')).toBe(1);
     // It may still be promoted, and gets nothing more.
     replica.pause();
     await primary.command('CLIENT', 'KILL', 'TYPE', 'replica');
+    await replicates(primary);
     await begin(store, 'b', 'attempt-2');
     await primary.kill();
     replica.resume();
@@ -185,6 +195,16 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await expect.poll(answer, { timeout: 10_000 }).toMatch(/it has lost records: .+ it holds 1 of them/);
     expect(store.loss).toMatch(/lost records/);
     expect(await store.find('a', Date.now())).toMatchObject({ state: 'PENDING' });
+  });
+
+  it('replicas have to confirm payments, unless it is accepted that they are forgotten', async () => {
+    const wait = { waitReplicas: 0 };
+    await expect(open(wait)).rejects.toThrow(
+      /cannot be used: the Sentinels may put a replica in its place .+ STATE_WAIT_REPLICAS=1 or more, or .+ STATE_ALLOW_VOLATILE=1/,
+    );
+    const store = await openStore(url, { retentionMs, ...wait, allowVolatile: true });
+    opened.push(store);
+    expect(await begin(store, 'a', 'attempt-1')).toBeNull();
   });
 
   it('the start says what is wrong with what STATE_URL names', async () => {
@@ -219,6 +239,49 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     ).toMatchObject({
       records: 2,
     });
+  });
+});
+
+describe.skipIf(!hasRedis)('Sentinels that differ (skipped where no redis-server is installed)', () => {
+  it('are followed where most agree, also away from a primary that still answers', async () => {
+    await using before = await startRedis();
+    await using after = await startRedis();
+    await using made = new AsyncDisposableStack();
+    const named = [before, after, before];
+    const sentinels = await Promise.all(
+      named.map(async (_, n) => {
+        const server = createServer((socket) => {
+          socket.on('error', () => {});
+          socket.on('data', () => {
+            const port = String(named[n]?.address.port);
+            socket.write(`*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n`);
+          });
+        }).listen(0, '127.0.0.1');
+        made.defer(() => void server.close());
+        await once(server, 'listening');
+        const address = server.address();
+        return { host: '127.0.0.1', port: typeof address === 'object' ? (address?.port ?? 0) : 0 };
+      }),
+    );
+    const { host: _, port: __, ...primary } = before.address;
+    const limits = { retentionMs, timeoutMs: 100, startTimeoutMs: 200, allowVolatile: true };
+    const open = (asked: typeof sentinels) =>
+      createRedisStore({ ...limits, address: { ...primary, sentinels: asked, primaryName: 'payments' } });
+
+    await expect(open(sentinels.slice(0, 2))).rejects.toThrow('the Sentinels name different primaries');
+    const store = await open(sentinels);
+    made.defer(() => store.close());
+    const begin = (id: string) => store.begin(pending({ id }), Date.now()).catch(() => 'not yet');
+    expect(await begin('a')).toBeNull();
+    // Longer than it takes until they are asked again.
+    await delay(2_500);
+    expect(await begin('b')).toBeNull();
+    expect(await before.command('EXISTS', '{bankql}:payment:a', '{bankql}:payment:b')).toBe(2);
+
+    named[2] = after;
+    await expect
+      .poll(() => begin('c').then(() => after.command('EXISTS', '{bankql}:payment:c')), { timeout: 10_000 })
+      .toBe(1);
   });
 });
 

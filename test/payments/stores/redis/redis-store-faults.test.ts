@@ -221,19 +221,28 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(again, start)).toEqual(stored());
     });
 
-    it('and has, is refused until bankql is started again, so that no payment is sent twice', async () => {
+    it('and has, is refused until that is accepted, also after a restart, so that no payment is sent twice', async () => {
       const store = await open();
       await store.begin(pending(), start);
       await redis.command('FLUSHALL');
       for (let attempt = 0; attempt < 3; attempt++) {
         expect((await failure(store.begin(again, start))).message).toContain('it has lost its records');
-        await delay(100);
+        await answers(store).toBeNull();
+        const lost =
+          'this process knows of 1 payment until 2026-01-15T00:00:00.000Z, and it is new and holds none';
+        expect((await failure(store.begin(again, start))).message).toContain(lost);
+        const restarted = await open();
+        expect((await failure(restarted.begin(again, start))).message).toContain(lost);
+        expect(restarted.secret).toBe(store.secret);
+        await redis.command('FLUSHALL');
       }
+      await failure(store.begin(again, start));
+      await answers(store).toBeNull();
       const other = await open();
+      await other.acceptLoss('Ada', start);
       expect(await other.begin(again, start)).toBeNull();
-      await expect
-        .poll(() => failure(store.find(id, start)), { timeout: 5_000 })
-        .toMatchObject({ message: expect.stringContaining('another store has taken its place') });
+      expect(await store.begin(again, start)).toMatchObject({ trackId: again.trackId });
+      expect(store.loss).toBeNull();
     });
 
     it('and has, goes on where that was accepted', async () => {
@@ -277,6 +286,15 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   describe('replicas', () => {
+    it('cannot be asked by a user who may not WAIT; what was stored is taken back', async () => {
+      await redis.command('ACL', 'SETUSER', 'app', 'on', '>p', '~{bankql}:*', '+@all', '-wait');
+      const address = { ...redis.address, username: 'app', password: 'p' };
+      const store = await open({ address, waitReplicas: 1 });
+      const { message } = await failure(store.begin(pending(), start));
+      expect(message).toMatch(/NOPERM.*wait/i);
+      await expect.poll(() => redis.command('EXISTS', `{bankql}:payment:${id}`)).toBe(0);
+    });
+
     it('have to confirm a payment; where they do not, it is taken back', async () => {
       const store = await open({ waitReplicas: 1 });
       const { message, took } = await failure(store.begin(pending(), start));

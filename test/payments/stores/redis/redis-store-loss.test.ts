@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { openConnection } from '../../../../src/payments/stores/redis/connection.ts';
+import { acceptMissing, openMeta } from '../../../../src/payments/stores/redis/meta.ts';
 import {
   createRedisStore,
   type RedisStoreOptions,
@@ -148,6 +150,69 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
   });
 
+  it('what several processes miss is noted and accepted at its highest', async () => {
+    const store = await open();
+    await begin(store, 'a');
+    const name = String(await redis.command('GET', '{bankql}:store'));
+    const connection = await openConnection(redis.address, { timeoutMs: 2_000, connectTimeoutMs: 2_000 });
+    const server = { connection, name, retentionMs, clock: 'caller' } as const;
+    const reopen = (began: number) => {
+      const mark = { storeId: name, began, newestAt: start + began };
+      return openMeta(server, { marks: [{ where: 'it', mark }], begins: [], secret: null });
+    };
+    for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toContain(`${began} payments`);
+    expect(await redis.command('HGET', '{bankql}:meta', `missed:${name}`)).toBe(`9 ${start + 9}`);
+    expect(await acceptMissing(server, 'Ada', start)).toMatchObject({ began: 9, newestAt: start + 9 });
+    for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toBeNull();
+    connection.drop('the test is over');
+  });
+
+  it('a beginning that is gone is noticed also where another process has begun as many since, once', async () => {
+    const events: StoreEvent[] = [];
+    const store = await open({ onEvent: (event) => events.push(event) });
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await begin(store, 'released');
+    await store.release('released', trackId);
+    await restore();
+    const other = await open();
+    for (const id of ['c', 'd', 'e']) expect(await begin(other, id)).toBeNull();
+    const reconnect = () => redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await reconnect();
+    const lost =
+      'it has lost records: of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
+    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain(lost);
+    await expect.poll(() => refusal(other), { timeout: 5_000 }).toContain(lost);
+    expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
+
+    await (await open({ create: false })).acceptLoss('Ada', start);
+    await reconnect();
+    for (const each of [store, other])
+      await expect
+        .poll(() => begin(each, 'b').catch(() => 'not yet'), { timeout: 5_000 })
+        .not.toBe('not yet');
+    expect(store.loss).toBeNull();
+  });
+
+  it('a beginning that was taken back, begun again elsewhere or forgotten in time is no loss', async () => {
+    const [store, other] = [await open({ clock: 'server' }), await open({ clock: 'server' })];
+    const at = Date.now();
+    const old = at - retentionMs - 1_000;
+    const paid = (id: string, createdAt: number) =>
+      pending({ id, createdAt, updatedAt: createdAt, leaseUntil: at + 60_000 });
+    await store.begin(paid('released', at), at);
+    await store.begin(paid('outlived', old), at);
+    await store.release('released', trackId);
+    await other.begin({ ...paid('released', at), trackId: 'another' }, at);
+    await redis.command('DEL', '{bankql}:payment:outlived');
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect
+      .poll(() => store.begin(paid('next', at), at).catch(() => 'not yet'), { timeout: 5_000 })
+      .toBeNull();
+    expect(store.loss).toBeNull();
+  });
+
   it('is refused by all processes, also those that saw nothing, until it is accepted; then by none', async () => {
     const events: StoreEvent[] = [];
     const before = await open({ witness });
@@ -223,6 +288,29 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const other = await open({ witness: nowhere, onEvent: (event) => events.push(event) });
     expect(await begin(other, 'a')).toBeNull();
     await expect.poll(() => events).toMatchObject([{ kind: 'mark-failed', file: nowhere }]);
+  });
+
+  it('a witness that cannot be read is the loss of its own process alone, until it can be read', async () => {
+    const healthy = await open();
+    await begin(healthy, 'a');
+    writeFileSync(witness, '');
+    const store = await open({ witness });
+    await refusal(store);
+    expect(await store.find('a', start)).toMatchObject({ state: 'PENDING' });
+    expect(await begin(healthy, 'b')).toBeNull();
+    await healthy.status(start);
+    expect(healthy.loss).toBeNull();
+    expect((await open()).loss).toBeNull();
+    expect(readFileSync(witness, 'utf8')).toBe('');
+    await store.status(start);
+    expect(store.loss).toContain('cannot be read');
+
+    // The operator's process, with the same witness.
+    const operator = await open({ witness, create: false });
+    await operator.acceptLoss('Ada', start);
+    const payAgain = () => store.status(start).then(() => begin(store, 'c'));
+    await expect.poll(() => payAgain().catch(() => 'not yet'), { timeout: 5_000 }).not.toBe('not yet');
+    expect(store.loss).toBeNull();
   });
 
   it('is nothing to a store that may forget payments', async () => {

@@ -94,6 +94,19 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(await store.search({ idPrefix: 'p-44' }, start))).toEqual(same.slice(-10));
   });
 
+  it('many lists at once leave room for a payment', async () => {
+    await Promise.all(Array.from({ length: 250 }, (_, n) => begin(`p-${n}`, n)));
+    const lists = Array.from({ length: 20 }, () => store.search({ caller: alice }, start + 500));
+    let over = false;
+    const ended = Promise.all(lists).finally(() => {
+      over = true;
+    });
+    const begun: unknown[] = [];
+    while (!over) begun.push(await begin(`b-${begun.length}`, 400, { caller: bob }).catch(String));
+    expect(new Set(begun)).toEqual(new Set([null]));
+    for (const found of await ended) expect(found).toHaveLength(250);
+  });
+
   it('finds a whole id without reading any other record', async () => {
     const id = '0123456789abcdef'.repeat(4);
     await Promise.all(Array.from({ length: 30 }, (_, n) => begin(`p-${n}`, n)));
