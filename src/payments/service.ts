@@ -62,12 +62,13 @@ export interface PaymentService {
   isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
   /**
    * What the record of a caller's payment says; null where there is none. Sends nothing.
-   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that
+   *         lost records.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
    * A caller's payments with the same subscription key, newest first. Sends nothing.
-   * Errors: MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
   /** How many payments' ends are known to this process alone, because the store could not be told. */
@@ -119,6 +120,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
   /** What is kept with this id; this process may know more than the store. Errors: StoreUnavailable. */
   const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
+
+  /** What is not found may be among what the store lost: that it was never paid cannot be said. Errors: StoreUnavailable. */
+  function checkComplete(): void {
+    if (store.loss !== null) throw new StoreUnavailable(store.loss);
+  }
 
   /** Stores a payment before it is sent; the one that was there already, if any. Errors: StoreUnavailable. */
   async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
@@ -251,14 +257,22 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const id = recordId(payer, idempotencyKey);
-      const record = await withStoreErrors(recordNotRead(idempotencyKey), () => lookUp(id));
-      // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
-      return record !== null && belongsTo(payer, record) ? record : null;
+      return withStoreErrors(recordNotRead(idempotencyKey), async () => {
+        const record = await lookUp(id);
+        // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
+        if (record !== null && belongsTo(payer, record)) return record;
+        checkComplete();
+        return null;
+      });
     },
 
     async search(credentials, query) {
       const payer = payerOf(credentials);
-      return withStoreErrors(recordsNotRead, () => search(payer, query));
+      return withStoreErrors(recordsNotRead, async () => {
+        const payments = await search(payer, query);
+        if (payments.length === 0) checkComplete();
+        return payments;
+      });
     },
 
     unwrittenEnds: () => ends.unwritten,
