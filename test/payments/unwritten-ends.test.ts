@@ -183,6 +183,19 @@ describe('an end that the store cannot be told', () => {
     await gate[Symbol.asyncDispose]();
   });
 
+  it('makes a key free again although somebody asked after the lease', async () => {
+    const gate = await closedTcpGate(bank.url);
+    await bankql[Symbol.asyncDispose]();
+    start(gate.url);
+    fragile.takeAway('release');
+    expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
+    time += 60_000;
+    expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
+    fragile.giveBack();
+    expect((await ask(find)).data).toEqual({ payment: null });
+    await gate[Symbol.asyncDispose]();
+  });
+
   it('is in the log when the process ends, with all that is needed to write it and no credential', async () => {
     await payAndLose({ id: 'TX', status: 'the-subscription-key' });
     const paid = (await ask(pay)).data?.makeTransaction;

@@ -150,7 +150,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       const event = timelessLine(finishEvent(outcome, now));
       return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
-    release: (id, trackId) => ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse),
+    release: (id, trackId, { afterLease = false } = {}) =>
+      ask(scripts.reopen, { id, now: 0, args: [trackId, afterLease ? '1' : '0'] }, flag.parse),
     find: (id, now) => readerAt(now).find(id),
     search: (query, now) => searchRecords(readerAt(now), query),
     settle(id, state, settledBy, now) {
