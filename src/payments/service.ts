@@ -89,7 +89,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
   const { rejectedStatuses = defaultRejectedStatuses } = options;
   const underWay = new Set<Promise<unknown>>();
-  const ends = createEndWriter(store);
+  const ends = createEndWriter(store, now);
   const search = createPaymentSearch(store, ends, now);
 
   const track = <T>(work: Promise<T>): Promise<T> => {
