@@ -11,6 +11,8 @@ interface UnwrittenEnd {
 export interface EndWriter {
   /** How many ends are known to this process alone. */
   readonly unwritten: number;
+  /** The ends that are known to this process alone. */
+  all(): readonly UnwrittenEnd[];
   /** Writes an end, or keeps it in memory, whatever the store fails with. `record`: what was begun. Never rejects. */
   write(record: PaymentRecord, end: PaymentEnd): Promise<void>;
   /**
@@ -20,8 +22,8 @@ export interface EndWriter {
   find(id: string): Promise<PaymentRecord | null>;
   /** What `record` is in truth, where this process alone knows its end: the record itself otherwise. */
   latest(record: PaymentRecord): PaymentRecord;
-  /** Tries all of them once more, for `timeoutMs` at most. Shape: those that are still unwritten. */
-  drain(timeoutMs: number): Promise<readonly UnwrittenEnd[]>;
+  /** Tries all of them once more, for `timeoutMs` at most. */
+  drain(timeoutMs: number): Promise<void>;
 }
 
 /** How long each further attempt to write waits, in milliseconds; the last one for as long as the process lives. */
@@ -77,6 +79,8 @@ export function createEndWriter(store: PaymentStore, now: () => number): EndWrit
       return unwritten.size;
     },
 
+    all: () => [...unwritten.values()],
+
     async write(record, end) {
       const kept = { end, record: { ...record, ...end.outcome, updatedAt: end.at } };
       if (await isWritten(kept)) return;
@@ -104,7 +108,6 @@ export function createEndWriter(store: PaymentStore, now: () => number): EndWrit
       void Promise.all([...unwritten.values()].map(isWritten)).then(() => resolve());
       await isOver;
       clearTimeout(timer);
-      return [...unwritten.values()];
     },
   };
 }

@@ -73,6 +73,8 @@ export interface PaymentService {
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
   /** How many payments' ends are known to this process alone, because the store could not be told. */
   unwrittenEnds(): number;
+  /** Writes a line of the log for each of them, at once: whoever is about to end the process may not wait. Never throws. */
+  logUnwrittenEnds(): void;
   /**
    * Resolves when no payment is under way, and what the store could not be told is in the log: until then the process must
    * not end.
@@ -144,6 +146,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
   }
 
+  function logUnwrittenEnds(): void {
+    for (const { record, end } of ends.all()) auditQuietly(unwrittenEndEntry(record, end));
+  }
+
   const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<void> => {
     const at = now();
     auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
@@ -160,6 +166,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
       await release(record);
+      // Where its first line arrives after all, this one follows it.
+      auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
       throw notLogged(idempotencyKey, cause);
     }
   }
@@ -277,9 +285,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
     unwrittenEnds: () => ends.unwritten,
 
+    logUnwrittenEnds,
+
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
-      for (const { record, end } of await ends.drain(drainMs)) auditQuietly(unwrittenEndEntry(record, end));
+      await ends.drain(drainMs);
+      logUnwrittenEnds();
     },
   };
 }
