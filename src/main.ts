@@ -42,7 +42,11 @@ setFlagsFromString('--heap-growing-percent=100');
 /** Two, for the doctor: one says that a bank does not conform. */
 const exitCode = command === 'doctor' ? 2 : 1;
 
+/** What is to be written before the process ends, however it ends. */
+let flush = () => {};
+
 function crash(error: unknown): void {
+  flush();
   terminal.writeError(`${formatFatalError(error)}\n`);
   process.exit(exitCode);
 }
@@ -67,10 +71,14 @@ async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
   process.on('SIGHUP', () => void reload());
   const service = await start();
   reload = service.reload;
+  flush = service.flush;
   let stopping = false;
   const end = () => {
     // Whoever asks twice does not want to wait.
-    if (stopping) process.exit(1);
+    if (stopping) {
+      flush();
+      process.exit(1);
+    }
     stopping = true;
     void service.stop().then(() => process.exit(0));
   };

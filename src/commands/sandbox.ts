@@ -40,5 +40,5 @@ export async function serveSandbox({ environment, write }: CliContext): Promise<
       '',
     ].join('\n'),
   );
-  return { stop: () => sandbox.close(), reload: async () => {} };
+  return { stop: () => sandbox.close(), reload: async () => {}, flush() {} };
 }

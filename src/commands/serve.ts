@@ -8,7 +8,6 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
-import { describeState } from './store-summary.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { listen } from '../server/listen.ts';
 import { logOptions } from '../server/log.ts';
@@ -19,9 +18,12 @@ import { serve } from '../server/server.ts';
 import { createTelemetry, type Telemetry } from '../server/telemetry.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
+import { openLogOutput } from './log-output.ts';
 import { createReload } from './reload.ts';
 import { alice, openSandbox } from './sandbox.ts';
 import type { Service } from './service.ts';
+import { takeAll } from './stop.ts';
+import { describeState } from './store-summary.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
@@ -30,10 +32,11 @@ const leaseMarginMs = 10_000;
 export async function serveBankql({ environment, write, replica }: CliContext): Promise<Service> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
-  const logger = pino(logOptions(await readLogLevel(config), secrets), standardOutput(false));
+  const logger = pino(logOptions(await readLogLevel(config), secrets), openLogOutput(1, false).stream);
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const audit = pino(logOptions('info', secrets), standardOutput(true)).child({ audit: 'payment' });
+  const auditOutput = openLogOutput(1, true);
+  const audit = pino(logOptions('info', secrets), auditOutput.stream).child({ audit: 'payment' });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
@@ -64,7 +67,10 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
     bank,
     store,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
-    audit: telemetry.onPayment,
+    audit(entry) {
+      telemetry.onPayment(entry);
+      auditOutput.check();
+    },
     requestId: () => currentRequestId() ?? null,
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
@@ -124,15 +130,20 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
       replacePersisted: server.replacePersisted,
       reloadKeys: authenticate?.reloadKeys ?? null,
     }),
+    flush: payments.logUnwrittenEnds,
     async stop() {
-      await server.close();
-      await metrics?.close();
-      // A client that left does not end its payment.
-      await payments.idle();
-      await bank.close();
-      await store.close();
-      rates?.close();
-      await sandbox?.close();
+      // Whoever sent the signal may not wait for the rest.
+      payments.logUnwrittenEnds();
+      await takeAll([
+        () => server.close(),
+        () => metrics?.close(),
+        // A client that left does not end its payment.
+        () => payments.idle(),
+        () => bank.close(),
+        () => store.close(),
+        () => rates?.close(),
+        () => sandbox?.close(),
+      ]);
     },
   };
 }
@@ -164,13 +175,6 @@ function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
   const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
   const passwords = [URL.parse(state.url)?.password, written, address?.password];
   return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
-}
-
-/** Where logs go. A reader that is gone, or a full disk, must not end the process. */
-function standardOutput(sync: boolean) {
-  const output = pino.destination({ dest: 1, sync });
-  output.on('error', () => {});
-  return output;
 }
 
 /** What is served, where, over which bank, and a first query to paste. */

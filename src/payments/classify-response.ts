@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from '../bank/http/http-message.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
-import { readableAnswer, recordsOf } from './readable-answer.ts';
+import { hintsAtFailure, isFailure } from './failure-words.ts';
+import { isObject, readableAnswer, recordsOf } from './readable-answer.ts';
 
 /**
  * What the bank's answer to a payment means.
@@ -53,18 +54,21 @@ function classifySuccess(
 ): PaymentVerdict {
   if (said.kind === 'unreadable') return unknown;
   const { value } = said;
+  const { envelope } = operation;
   const records = recordsOf(operation, value);
-  if ([value, ...records].some(isErrorAlone)) return unknown;
   // Of a list, one that went well is enough: it may hold earlier requests too.
-  if (records.length > 0 && records.every((record) => failure.test(statusOf(record))))
-    return { state: 'REJECTED', answer: null };
-  if (records.length > 0 && records.every((record) => mentionOfFailure.test(statusOf(record))))
-    return unknown;
+  if (records.length > 0 && records.every(isFailure)) return { state: 'REJECTED', answer: null };
+  if (records.length > 0 && records.every((record) => hintsAtFailure(record, envelope))) return unknown;
+  if (envelope !== null && hintsAtFailure(besideList(value, envelope), envelope)) return unknown;
   return {
     state: status === 202 ? 'UNKNOWN' : 'DONE',
     answer: readableAnswer(operation, value, secrets),
   };
 }
+
+/** What an envelope says of itself, beside the list that it holds. */
+const besideList = (value: unknown, envelope: string): unknown =>
+  isObject(value) && Array.isArray(value[envelope]) ? { ...value, [envelope]: null } : null;
 
 const unknown: PaymentVerdict = { state: 'UNKNOWN', answer: null };
 
@@ -94,33 +98,3 @@ function readBody(body: Buffer): Body {
     return isStatus ? { kind: 'text', value: text } : unreadable;
   }
 }
-
-const failureWords = 'failed|rejected|declined|cancell?ed';
-const failure = new RegExp(`^(${failureWords})$`, 'i');
-/** As one of several words, such as PAYMENT_FAILED: that may mean anything. */
-const mentionOfFailure = new RegExp(`(?<![a-z])(${failureWords})(?![a-z])`, 'i');
-
-function statusOf(record: unknown): string {
-  const status = isObject(record) ? record.status : undefined;
-  return typeof status === 'string' ? status.trim() : '';
-}
-
-/** Whether an object's only news is an error: it says nothing of a payment. */
-function isErrorAlone(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const saysError = Object.entries(value).some(
-    ([name, member]) => /^(error|errors|fault)$/i.test(name) && !isNothing(member),
-  );
-  // A number is an HTTP status, as frameworks write it beside an error.
-  return saysError && isNothing(value.id) && statusOf(value) === '' && isNothing(value.value);
-}
-
-const isNothing = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === false ||
-  value === '' ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+import type { PaymentRecord, PaymentStore } from './store.ts';
 import { type PaymentEnd, writeEnd } from './unwritten-end.ts';
 
 /** An end that the store has not taken yet, and the record as it will be then. */
@@ -11,7 +11,9 @@ interface UnwrittenEnd {
 export interface EndWriter {
   /** How many ends are known to this process alone. */
   readonly unwritten: number;
-  /** Writes an end, or keeps it in memory. `record`: what was begun. */
+  /** The ends that are known to this process alone. */
+  all(): readonly UnwrittenEnd[];
+  /** Writes an end, or keeps it in memory, whatever the store fails with. `record`: what was begun. Never rejects. */
   write(record: PaymentRecord, end: PaymentEnd): Promise<void>;
   /**
    * The record of a payment whose end this process alone knows; null where it knows no more than the store.
@@ -20,24 +22,32 @@ export interface EndWriter {
   find(id: string): Promise<PaymentRecord | null>;
   /** What `record` is in truth, where this process alone knows its end: the record itself otherwise. */
   latest(record: PaymentRecord): PaymentRecord;
-  /** Tries all of them once more, for `timeoutMs` at most. Shape: those that are still unwritten. */
-  drain(timeoutMs: number): Promise<readonly UnwrittenEnd[]>;
+  /** Tries all of them once more, for `timeoutMs` at most. */
+  drain(timeoutMs: number): Promise<void>;
 }
 
 /** How long each further attempt to write waits, in milliseconds; the last one for as long as the process lives. */
 const pausesMs = [250, 1000, 4000];
 
-export function createEndWriter(store: PaymentStore): EndWriter {
+export function createEndWriter(store: PaymentStore, now: () => number): EndWriter {
   const unwritten = new Map<string, UnwrittenEnd>();
   let retrying = false;
 
+  /** By then another payment may have ended under the same key: its end stays. */
+  function forget(kept: UnwrittenEnd): void {
+    if (unwritten.get(kept.end.id) === kept) unwritten.delete(kept.end.id);
+  }
+
   /** Whatever it fails with, the end is kept: it is counted, and the log gets it at last. */
-  async function isWritten({ end }: UnwrittenEnd): Promise<boolean> {
+  async function isWritten(kept: UnwrittenEnd): Promise<boolean> {
+    const { end } = kept;
     try {
-      // Where the record is no longer this attempt's to end, somebody has settled it: that stands.
-      await writeEnd(store, end);
-      unwritten.delete(end.id);
-      return true;
+      // Where the record is no longer this attempt's to end, somebody has settled it: that stands. Where there is none, the
+      // store has lost it, and the end that is kept here is all that stops the payment from being sent again.
+      const isTold =
+        (await writeEnd(store, end)) || end.outcome === null || (await store.find(end.id, now())) !== null;
+      if (isTold) forget(kept);
+      return isTold;
     } catch {
       return false;
     }
@@ -54,8 +64,10 @@ export function createEndWriter(store: PaymentStore): EndWriter {
       for (const kept of [...unwritten.values()]) {
         if (await isWritten(kept)) continue;
         // The next attempt begins with another one, should the store refuse this one alone.
-        unwritten.delete(kept.end.id);
-        unwritten.set(kept.end.id, kept);
+        if (unwritten.get(kept.end.id) === kept) {
+          unwritten.delete(kept.end.id);
+          unwritten.set(kept.end.id, kept);
+        }
         break;
       }
     }
@@ -67,14 +79,13 @@ export function createEndWriter(store: PaymentStore): EndWriter {
       return unwritten.size;
     },
 
+    all: () => [...unwritten.values()],
+
     async write(record, end) {
-      try {
-        await writeEnd(store, end);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        unwritten.set(end.id, { end, record: { ...record, ...end.outcome, updatedAt: end.at } });
-        void retry();
-      }
+      const kept = { end, record: { ...record, ...end.outcome, updatedAt: end.at } };
+      if (await isWritten(kept)) return;
+      unwritten.set(end.id, kept);
+      void retry();
     },
 
     async find(id) {
@@ -82,7 +93,7 @@ export function createEndWriter(store: PaymentStore): EndWriter {
       if (kept === undefined) return null;
       if (kept.end.outcome !== null) return kept.record;
       await writeEnd(store, kept.end);
-      unwritten.delete(id);
+      forget(kept);
       return null;
     },
 
@@ -97,7 +108,6 @@ export function createEndWriter(store: PaymentStore): EndWriter {
       void Promise.all([...unwritten.values()].map(isWritten)).then(() => resolve());
       await isOver;
       clearTimeout(timer);
-      return [...unwritten.values()];
     },
   };
 }

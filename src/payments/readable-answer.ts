@@ -81,5 +81,5 @@ function whatFits(texts: readonly string[]): readonly string[] {
   });
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

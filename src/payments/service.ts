@@ -62,16 +62,19 @@ export interface PaymentService {
   isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
   /**
    * What the record of a caller's payment says; null where there is none. Sends nothing.
-   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that
+   *         lost records.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
    * A caller's payments with the same subscription key, newest first. Sends nothing.
-   * Errors: MISSING_CREDENTIALS, STATE_UNAVAILABLE.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
   /** How many payments' ends are known to this process alone, because the store could not be told. */
   unwrittenEnds(): number;
+  /** Writes a line of the log for each of them, at once: whoever is about to end the process may not wait. Never throws. */
+  logUnwrittenEnds(): void;
   /**
    * Resolves when no payment is under way, and what the store could not be told is in the log: until then the process must
    * not end.
@@ -88,7 +91,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
   const { rejectedStatuses = defaultRejectedStatuses } = options;
   const underWay = new Set<Promise<unknown>>();
-  const ends = createEndWriter(store);
+  const ends = createEndWriter(store, now);
   const search = createPaymentSearch(store, ends, now);
 
   const track = <T>(work: Promise<T>): Promise<T> => {
@@ -120,6 +123,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   /** What is kept with this id; this process may know more than the store. Errors: StoreUnavailable. */
   const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
 
+  /** What is not found may be among what the store lost: that it was never paid cannot be said. Errors: StoreUnavailable. */
+  function checkComplete(): void {
+    if (store.loss !== null) throw new StoreUnavailable(store.loss);
+  }
+
   /** Stores a payment before it is sent; the one that was there already, if any. Errors: StoreUnavailable. */
   async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
     const known = await ends.find(record.id);
@@ -138,6 +146,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
   }
 
+  function logUnwrittenEnds(): void {
+    for (const { record, end } of ends.all()) auditQuietly(unwrittenEndEntry(record, end));
+  }
+
   const finish = (record: PaymentRecord, outcome: PaymentOutcome): Promise<void> => {
     const at = now();
     auditQuietly(auditEntry({ ...record, ...outcome, updatedAt: at }, outcome.state));
@@ -154,6 +166,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
       await release(record);
+      // Where its first line arrives after all, this one follows it.
+      auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
       throw notLogged(idempotencyKey, cause);
     }
   }
@@ -251,21 +265,32 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       validateIdempotencyKey(idempotencyKey);
       const payer = payerOf(credentials);
       const id = recordId(payer, idempotencyKey);
-      const record = await withStoreErrors(recordNotRead(idempotencyKey), () => lookUp(id));
-      // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
-      return record !== null && belongsTo(payer, record) ? record : null;
+      return withStoreErrors(recordNotRead(idempotencyKey), async () => {
+        const record = await lookUp(id);
+        // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
+        if (record !== null && belongsTo(payer, record)) return record;
+        checkComplete();
+        return null;
+      });
     },
 
     async search(credentials, query) {
       const payer = payerOf(credentials);
-      return withStoreErrors(recordsNotRead, () => search(payer, query));
+      return withStoreErrors(recordsNotRead, async () => {
+        const payments = await search(payer, query);
+        if (payments.length === 0) checkComplete();
+        return payments;
+      });
     },
 
     unwrittenEnds: () => ends.unwritten,
 
+    logUnwrittenEnds,
+
     async idle() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
-      for (const { record, end } of await ends.drain(drainMs)) auditQuietly(unwrittenEndEntry(record, end));
+      await ends.drain(drainMs);
+      logUnwrittenEnds();
     },
   };
 }

@@ -109,6 +109,11 @@ export const leaseEnded = {
   message: 'The payment may have been sent, and whoever sent it did not record how it ended.',
 } as const;
 
+export interface ReleaseOptions {
+  /** Whether a record is released although its lease ended. By default it is not. */
+  readonly afterLease?: boolean;
+}
+
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
 export interface PaymentStore {
   /** The store's secret, made with it: callers are hashed under it. Hexadecimal. */
@@ -135,8 +140,13 @@ export interface PaymentStore {
    * Shape: true where it was written.
    */
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
-  /** Forgets a PENDING record of this attempt: there is proof that nothing was sent. True where it did. */
-  release(id: string, trackId: string): Promise<boolean>;
+  /**
+   * Forgets a PENDING record of this attempt: there is proof that nothing was sent. With `afterLease` also one that is
+   * UNKNOWN because its lease ended (not once somebody settled it): whoever asked meanwhile was told that it may have
+   * been sent, and may find out that it was not.
+   * Shape: true where it did.
+   */
+  release(id: string, trackId: string, options?: ReleaseOptions): Promise<boolean>;
   /** The record with this id, treated as `begin` treats it; null where there is none. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
   /** The records that a query asks for. By state, by caller, and by id, it is answered from an index. */

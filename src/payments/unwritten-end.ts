@@ -15,7 +15,9 @@ export interface PaymentEnd {
 
 /** Writes a payment's end. Shape: false where the record is no longer this attempt's to end. Errors: StoreUnavailable. */
 export const writeEnd = (store: PaymentStore, { id, trackId, outcome, at }: PaymentEnd): Promise<boolean> =>
-  outcome === null ? store.release(id, trackId) : store.finish(id, trackId, outcome, at);
+  outcome === null
+    ? store.release(id, trackId, { afterLease: true })
+    : store.finish(id, trackId, outcome, at);
 
 /** The line of the audit log that keeps an end which the store could not take before the process ended. */
 export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: PaymentEnd): AuditEntry => ({

@@ -29,11 +29,20 @@ const cases = fc.constantFrom(
   (text: string) => `${text.slice(0, 1)}${text.slice(1).toLowerCase()}`,
 );
 const failure = fc.tuple(words, cases).map(([word, change]) => change(word));
-const mention = fc
-  .tuple(failure, fc.constantFrom('PAYMENT_', 'not ', '0 '), fc.boolean())
-  .map(([word, other, isFirst]) => (isFirst ? `${word} ${other}`.trim() : `${other}${word}`))
-  .filter((text) => !/^\w+$/.test(text) || text.includes('_'));
-const holdsFailure = (text: string) => /failed|rejected|declined|cancell?ed/i.test(text);
+const stems = fc.constantFrom(
+  ...'fail, reject, declin, cancel, error, denied, refus, insufficient, unavailable'.split(', '),
+);
+const mention = fc.oneof(
+  fc
+    .tuple(failure, fc.constantFrom('PAYMENT_', 'Payment', 'not ', '0 '), fc.boolean())
+    .map(([word, other, isFirst]) => (isFirst ? `${word} ${other}`.trim() : `${other}${word}`))
+    .filter((text) => !/^(failed|rejected|declined|cancell?ed)$/i.test(text)),
+  fc.tuple(stems, cases).map(([word, change]) => `No ${change(word)}x`),
+);
+const holdsFailure = (text: string) =>
+  /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable|"(ok|success|successful|succeeded)"/i.test(
+    text,
+  );
 const holdsError = (text: string) => /error|fault/i.test(text);
 const json = fc
   .jsonValue()
@@ -81,16 +90,6 @@ const rows: Readonly<Record<string, Row>> = {
     status: success,
     body: fc.tuple(object, fc.nat()).map(([text, at]) => text.slice(0, 1 + (at % (text.length - 1)))),
   },
-  '2xx | a JSON object whose only news is an error': {
-    status: success,
-    body: fc
-      .tuple(
-        fc.constantFrom('error', 'errors', 'fault', 'Error'),
-        fc.constantFrom<unknown>('no', ['no'], { code: 7 }, true, 500),
-        fc.constantFrom<object>({}, { status: 500 }, { id: null }, { value: null }, { message: 'no' }),
-      )
-      .map(([name, value, more]) => JSON.stringify({ ...more, [name]: value })),
-  },
   '2xx | a status that is a word of failure': {
     status: success,
     body: fc
@@ -101,13 +100,64 @@ const rows: Readonly<Record<string, Row>> = {
           JSON.stringify(word),
           JSON.stringify({ ...JSON.parse(others), status: word }),
           JSON.stringify({ id: 'TX', status: ` ${word} ` }),
+          JSON.stringify({ Status: word }),
+          JSON.stringify({ state: word, error: 'no' }),
+          JSON.stringify({ RESULT: word, state: null }),
           JSON.stringify([{ status: word }, { status: word }]),
         ),
       ),
   },
-  '2xx | a status with a word of failure among others': {
+  '2xx | a status that mentions a failure, wherever it stands': {
     status: success,
-    body: mention.chain((text) => fc.constantFrom(text, JSON.stringify({ status: text }))),
+    body: fc.oneof(
+      mention.chain((text) =>
+        fc.constantFrom(
+          text,
+          JSON.stringify({ status: text }),
+          JSON.stringify({ id: 'TX', State: text }),
+          JSON.stringify({ status: 'OK', result: text }),
+        ),
+      ),
+      fc
+        .oneof(mention, failure)
+        .chain((text) =>
+          fc.constantFrom(
+            JSON.stringify({ status: 'BOOKED', state: text }),
+            JSON.stringify([text]),
+            JSON.stringify({ id: 'TX', statuses: { status: [text] } }),
+            JSON.stringify({ transaction: { status: text } }),
+            JSON.stringify({ transactionStatus: text }),
+          ),
+        ),
+    ),
+  },
+  '2xx | an error without a status of success, or `"success": false`': {
+    status: success,
+    body: fc
+      .oneof(
+        fc
+          .tuple(
+            fc.constantFrom('error', 'errors', 'fault', 'Error'),
+            fc.constantFrom<unknown>('no', ['no'], { code: 7 }, true, 500),
+            fc.constantFrom<object>(
+              {},
+              { status: 500 },
+              { id: null },
+              { id: 'TX' },
+              { value: null },
+              { message: 'no' },
+              { status: 'PENDING' },
+              { status: 'OK', state: 'PENDING' },
+            ),
+          )
+          .map(([name, value, more]) => ({ ...more, [name]: value })),
+        fc
+          .tuple(fc.constantFrom('success', 'Success', 'ok'), fc.constantFrom<unknown>(false, 'false', 0))
+          .map(([name, value]) => ({ id: 'TX', [name]: value })),
+      )
+      .chain((object) =>
+        fc.constantFrom<unknown>(object, [object], { data: object }).map((value) => JSON.stringify(value)),
+      ),
   },
   '202 | anything else': { status: fc.constant(202), body: fc.oneof(json, plain(0, 60), fc.constant('')) },
   '2xx | nothing, or white space': {
@@ -253,6 +303,43 @@ describe('one entry of a list that went well', () => {
     const body = '{"transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
     expect(classify(200, body, request).state).toBe('DONE');
     expect(classify(200, body.replace('INITIATED', 'failed'), request).state).toBe('REJECTED');
+  });
+});
+
+describe('what a bank says in a success that is none', () => {
+  it.each([
+    ['UNKNOWN', '{"status":"error","error":"Insufficient funds"}'],
+    ['UNKNOWN', '{"status":"error","message":"no"}'],
+    ['UNKNOWN', '{"status":"FAILURE"}'],
+    ['UNKNOWN', '{"status":"DENIED"}'],
+    ['UNKNOWN', '{"status":"TransactionRejected"}'],
+    ['UNKNOWN', '{"id":"TX","error":"Insufficient funds"}'],
+    ['UNKNOWN', 'ERROR'],
+    ['UNKNOWN', 'Service Unavailable'],
+    ['REJECTED', '{"state":"REJECTED"}'],
+    ['REJECTED', '{"Status":"FAILED"}'],
+    ['DONE', '{"status":"COMPLETED","error":"none"}'],
+    ['DONE', '{"id":"TX","description":"Refused, cancelled: FAILED","success":true}'],
+    ['DONE', '{"error":null,"success":null}'],
+  ])('is %s for %s', (state, body) => {
+    expect(classify(200, body).state).toBe(state);
+  });
+
+  it.each([
+    ['UNKNOWN', '{"status":"FAILED","transaction-requests":[]}'],
+    ['UNKNOWN', '{"status":"REJECTED","transaction-requests":[{"id":"TR","status":"INITIATED"}]}'],
+    ['UNKNOWN', '{"success":false,"transaction-requests":[{"id":"TR"}]}'],
+    ['UNKNOWN', '{"transaction-requests":"FAILED"}'],
+    ['UNKNOWN', '{"transaction-requests":["FAILED"]}'],
+    ['REJECTED', '{"transaction-requests":{"status":"FAILED"}}'],
+    ['DONE', '{"status":"OK","transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}'],
+  ])('to a transaction request is %s for %s', (state, body) => {
+    expect(classify(200, body, request).state).toBe(state);
+  });
+
+  it('however deep it is', () => {
+    const deep = `${'['.repeat(5000)}"FAILED"${']'.repeat(5000)}`;
+    expect(classify(200, deep).state).toBe('UNKNOWN');
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
+import { createEndWriter } from '../../src/payments/end-writer.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -180,6 +181,67 @@ describe('an end that the store cannot be told', () => {
     expect(options.payments.unwrittenEnds()).toBe(0);
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false });
     expect(bank.calls).toHaveLength(1);
+    await gate[Symbol.asyncDispose]();
+  });
+
+  it('is kept where the store lost the record, so that its key sends nothing again', async () => {
+    bank.otherwise(async () => {
+      const record = await fragile.only();
+      expect(await fragile.kept.release(record?.id ?? '', record?.trackId ?? '')).toBe(true);
+      return { body: { id: 'TX' } };
+    });
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false, transactionId: 'TX' });
+    expect(await fragile.only()).toBeUndefined();
+    expect(options.payments.unwrittenEnds()).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: true, transactionId: 'TX' });
+    expect((await ask(find)).data?.payment).toMatchObject({ state: 'DONE' });
+    expect(bank.calls).toHaveLength(1);
+    await options.payments.idle();
+    expect(options.audit.filter(({ event }) => event === 'unwritten-end')).toHaveLength(1);
+  });
+
+  it('is kept whatever the store fails with: the client is told the truth', async () => {
+    vi.spyOn(fragile.store, 'finish').mockRejectedValueOnce(new TypeError('a reply of another shape'));
+    bank.otherwise(() => ({ body: { id: 'TX' } }));
+    expect((await ask(pay)).data?.makeTransaction).toMatchObject({ transactionId: 'TX' });
+    expect(options.payments.unwrittenEnds()).toBe(1);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(options.payments.unwrittenEnds()).toBe(0);
+    expect((await fragile.only())?.state).toBe('DONE');
+  });
+
+  it('of an earlier attempt is no end of a later one under the same key', async () => {
+    bank.otherwise(() => ({ body: {} }));
+    await ask(pay);
+    const record = (await fragile.only()) ?? expect.unreachable();
+    const { id, trackId, updatedAt: at } = record;
+    const { state, answer, code, status, message, bankText } = { ...record, state: 'DONE' as const };
+    const release = vi.spyOn(fragile.store, 'release').mockRejectedValueOnce(new StoreUnavailable('away'));
+    const ends = createEndWriter(fragile.store, () => time);
+    await ends.write(record, { id, trackId, outcome: null, at });
+    const slow = Promise.withResolvers<boolean>();
+    release.mockReturnValueOnce(slow.promise);
+    await vi.advanceTimersByTimeAsync(250);
+    fragile.takeAway('finish');
+    const outcome = { state, answer, code, status, message, bankText };
+    await ends.write(record, { id, trackId: 'the later one', outcome, at });
+    slow.resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await ends.find(id)).toMatchObject({ state: 'DONE' });
+    expect(ends.unwritten).toBe(1);
+  });
+
+  it('makes a key free again although somebody asked after the lease', async () => {
+    const gate = await closedTcpGate(bank.url);
+    await bankql[Symbol.asyncDispose]();
+    start(gate.url);
+    fragile.takeAway('release');
+    expect(failuresOf(await ask(pay))).toEqual(['makeTransaction BANK_UNAVAILABLE']);
+    time += 60_000;
+    expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
+    fragile.giveBack();
+    expect((await ask(find)).data).toEqual({ payment: null });
     await gate[Symbol.asyncDispose]();
   });
 

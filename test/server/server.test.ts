@@ -95,6 +95,7 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
       find: fail,
       search: fail,
       unwrittenEnds: () => 0,
+      logUnwrittenEnds: () => {},
       idle: async () => {},
     },
   });

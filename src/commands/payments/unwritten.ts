@@ -35,7 +35,8 @@ export const writeUnwrittenEnds =
   };
 
 async function readEnds(file: string) {
-  const ends: PaymentEnd[] = [];
+  /** Of each payment once: a process writes its line at the signal and again at its end. */
+  const ends = new Map<string, PaymentEnd>();
   const damaged: string[] = [];
   let number = 0;
   try {
@@ -43,7 +44,7 @@ async function readEnds(file: string) {
       number++;
       try {
         const end = parseUnwrittenEnd(line);
-        if (end !== null) ends.push(end);
+        if (end !== null) ends.set(`${end.id} ${end.trackId}`, end);
       } catch (error) {
         damaged.push(`${file}:${number}: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -53,7 +54,7 @@ async function readEnds(file: string) {
       `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  return { ends, damaged };
+  return { ends: [...ends.values()], damaged };
 }
 
 const describe = ({ id, trackId, outcome, at }: PaymentEnd) =>

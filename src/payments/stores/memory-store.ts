@@ -82,10 +82,11 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
       return true;
     },
 
-    async release(id, trackId) {
+    async release(id, trackId, { afterLease = false } = {}) {
       assertOpen();
       const entry = entries.get(id);
-      if (entry?.record.trackId !== trackId || entry.record.state !== 'PENDING') return false;
+      if (entry?.record.trackId !== trackId || !entry.awaited) return false;
+      if (entry.record.state !== 'PENDING' && !afterLease) return false;
       return entries.delete(id);
     },
 

@@ -233,6 +233,36 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         await find(afterLease);
         expect(await store.release(id, trackId)).toBe(false);
       });
+
+      describe('after its lease', () => {
+        const release = (attempt = trackId) => store.release(id, attempt, { afterLease: true });
+
+        it('forgets a record of this attempt, PENDING or UNKNOWN', async () => {
+          for (const look of [() => find(), () => find(afterLease)]) {
+            await begin();
+            await look();
+            expect(await release('attempt-2')).toBe(false);
+            expect(await release()).toBe(true);
+            expect(await release()).toBe(false);
+            expect(await find(afterLease)).toBeNull();
+            expect(await store.status(afterLease)).toMatchObject({ records: 0, pending: 0, unknown: 0 });
+          }
+        });
+
+        it.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
+          await begin();
+          await finish(outcome);
+          expect(await release()).toBe(false);
+          expect(await find()).toMatchObject(outcome);
+        });
+
+        it('leaves what an operator settled', async () => {
+          await begin();
+          await store.settle(id, 'DONE', 'ops', afterLease);
+          expect(await release()).toBe(false);
+          expect(await find(afterLease)).toMatchObject({ state: 'DONE', settledBy: 'ops' });
+        });
+      });
     });
 
     describe('retention', () => {

@@ -187,9 +187,9 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
       const event = timelessLine(finishEvent(outcome, now));
       return change(scripts.finish, { id, now, args: [trackId, state, event, ...recordFields(fields)] });
     },
-    release(id, trackId) {
+    release(id, trackId, { afterLease = false } = {}) {
       marks.forget(id);
-      return ask(scripts.reopen, { id, now: 0, args: [trackId] }, flag.parse);
+      return ask(scripts.reopen, { id, now: 0, args: [trackId, afterLease ? '1' : '0'] }, flag.parse);
     },
     find,
     search: (query, now) => searchRecords(readerAt(now), query),

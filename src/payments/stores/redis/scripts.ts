@@ -59,13 +59,13 @@ redis.call('HDEL', record, 'answer', 'code', 'status', 'message', 'bankText')
 redis.call('HSET', record, 'awaited', '0', unpack(ARGV, 9))
 return 1`);
 
-/** KEYS: the record. ARGV: its id, the Track-ID. */
+/** KEYS: the record. ARGV: its id, the Track-ID, whether also after its lease: 1 or 0. */
 const release = script(`
-local id, trackId = ARGV[5], ARGV[6]
-local state, begunBy, caller = unpack(redis.call('HMGET', record, 'state', 'trackId', 'caller'))
-if state ~= 'PENDING' or begunBy ~= trackId then return 0 end
-redis.call('ZREM', index.PENDING, id)
-redis.call('ZREM', callerIndex(caller, 'PENDING'), id)
+local id, trackId, afterLease = ARGV[5], ARGV[6], ARGV[7]
+local state, begunBy, caller, awaited = unpack(redis.call('HMGET', record, 'state', 'trackId', 'caller', 'awaited'))
+if begunBy ~= trackId or awaited ~= '1' or (state ~= 'PENDING' and afterLease ~= '1') then return 0 end
+redis.call('ZREM', index[state], id)
+redis.call('ZREM', callerIndex(caller, state), id)
 redis.call('DEL', record)
 return 1`);
 

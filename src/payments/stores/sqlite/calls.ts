@@ -83,7 +83,13 @@ export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOpt
           return statements.finish.run({ id, trackId, ...outcome, now, event }).changes === 1;
         }
         case 'release':
-          return statements.release.run({ id: call.id, trackId: call.trackId }).changes === 1;
+          return (
+            statements.release.run({
+              id: call.id,
+              trackId: call.trackId,
+              afterLease: Number(call.afterLease),
+            }).changes === 1
+          );
         case 'find':
           return current(statements, call.id, call.now);
         case 'settle': {

@@ -157,11 +157,13 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
       ask({ method: 'begin', record, now }, found, {
         late(existing) {
           // The caller was told that nothing is stored, and sends nothing.
-          if (existing === null) store.release(record.id, record.trackId).catch(() => {});
+          if (existing === null)
+            store.release(record.id, record.trackId, { afterLease: true }).catch(() => {});
         },
       }),
     finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
-    release: (id, trackId) => ask({ method: 'release', id, trackId }, z.boolean()),
+    release: (id, trackId, { afterLease = false } = {}) =>
+      ask({ method: 'release', id, trackId, afterLease }, z.boolean()),
     find: (id, now) => ask({ method: 'find', id, now }, found),
     search: (query, now) =>
       ask({ method: 'search', query, now }, z.array(storedRecord), { limitMs: searchFactor * timeoutMs }),

@@ -35,7 +35,8 @@ export function prepareStatements(database: DatabaseSync) {
       message = $message, bankText = $bankText, updatedAt = $now, awaited = 0,
       history = history || char(10) || $event WHERE id = $id AND trackId = $trackId AND awaited = 1`),
     release: database.prepare(
-      `DELETE FROM payment WHERE id = $id AND trackId = $trackId AND state = 'PENDING'`,
+      `DELETE FROM payment WHERE id = $id AND trackId = $trackId
+      AND awaited = 1 AND (state = 'PENDING' OR $afterLease)`,
     ),
     settle: database.prepare(`UPDATE payment SET state = $state, code = NULL, message = NULL,
       settledBy = $settledBy, updatedAt = $now, awaited = 0,

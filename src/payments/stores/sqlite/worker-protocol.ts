@@ -23,7 +23,12 @@ export type StoreCall =
       readonly outcome: PaymentOutcome;
       readonly now: number;
     }
-  | { readonly method: 'release'; readonly id: string; readonly trackId: string }
+  | {
+      readonly method: 'release';
+      readonly id: string;
+      readonly trackId: string;
+      readonly afterLease: boolean;
+    }
   | { readonly method: 'find'; readonly id: string; readonly now: number }
   | { readonly method: 'search'; readonly query: PaymentQuery; readonly now: number }
   | { readonly method: 'status'; readonly now: number }

@@ -1,0 +1,63 @@
+import { isObject } from './readable-answer.ts';
+
+/** What a bank says of a failure in an answer whose status is a success: the words of docs/payments.md. */
+
+const failure = /^(failed|rejected|declined|cancell?ed)$/i;
+/** As a part of a longer word or text, such as PaymentFailed or NO_ERROR: that may mean anything. */
+const mentionOfFailure = /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable/i;
+const success =
+  /^(ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|processed|settled)$/i;
+
+/** The members that say how it went, and those whose names only end so, such as `transactionStatus`. */
+const statusName = /^(status|state|result)$/i;
+const statusLikeName = /(status|state|result)$/i;
+const errorName = /^(error|errors|fault)$/i;
+const successName = /^(ok|success|successful|succeeded)$/i;
+
+/** What a record says of how it went. A number is an HTTP status, as frameworks write it beside an error. */
+function statusesOf(record: unknown): readonly string[] {
+  if (!isObject(record)) return [];
+  return Object.entries(record).flatMap(([name, member]) =>
+    statusName.test(name) && typeof member === 'string' && member.trim() !== '' ? [member.trim()] : [],
+  );
+}
+
+/** Whether a record says that the payment failed, and nothing else of how it went. */
+export function isFailure(record: unknown): boolean {
+  const statuses = statusesOf(record);
+  return statuses.length > 0 && statuses.every((status) => failure.test(status));
+}
+
+/** Whether a value, or anything inside of it, leaves a doubt whether it went well. */
+export function hintsAtFailure(record: unknown, envelope: string | null): boolean {
+  // A list of its own, and no recursion: the bank decides how deep it is.
+  const members: { readonly name: string; readonly value: unknown }[] = [{ name: 'status', value: record }];
+  for (const { name, value } of members) {
+    if (typeof value === 'string' && mentionOfFailure.test(value)) {
+      if (statusLikeName.test(name) || name === envelope) return true;
+    } else if (Array.isArray(value)) {
+      for (const item of value) members.push({ name, value: item });
+    } else if (isObject(value)) {
+      if (hasError(value)) return true;
+      for (const [name, member] of Object.entries(value)) members.push({ name, value: member });
+    }
+  }
+  return false;
+}
+
+/** Whether an object tells of an error, and no known word of success stands beside it; or says of success that it is false. */
+function hasError(object: Readonly<Record<string, unknown>>): boolean {
+  const entries = Object.entries(object);
+  if (entries.some(([name, member]) => successName.test(name) && /^(false|no|0)$/i.test(String(member))))
+    return true;
+  if (!entries.some(([name, member]) => errorName.test(name) && !isNothing(member))) return false;
+  const statuses = statusesOf(object);
+  return statuses.length === 0 || !statuses.every((status) => success.test(status));
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);

@@ -1,0 +1,47 @@
+import { closeSync, openSync } from 'node:fs';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { createBankClient } from '../../src/bank/client.ts';
+import { openLogOutput } from '../../src/commands/log-output.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { bankDefaults } from '../support/bankql.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+
+it('a payment that cannot be logged is not sent, and its key stays free', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise(() => ({ body: {} }));
+  const client = createBankClient({ ...bankDefaults, baseUrl: bank.url });
+  const store = createMemoryStore({ retentionMs: 86_400_000 });
+  const payWith = (path: string) => {
+    const fd = openSync(path, 'w');
+    const output = openLogOutput(fd, true);
+    const log = pino(output.stream);
+    const payments = createPaymentService({
+      bank: client,
+      store,
+      leaseMs: 10_000,
+      audit(entry) {
+        log.info(entry);
+        output.check();
+      },
+    });
+    return payments
+      .pay(operations.postMakeTransaction, {
+        idempotencyKey: 'key',
+        input: {
+          ids: { BANK_ID: 'B', ACCOUNT_ID: 'A' },
+          body: { from: {}, to: {} },
+          credentials: { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller' },
+        },
+      })
+      .finally(() => closeSync(fd));
+  };
+  await expect(payWith('/dev/full')).rejects.toMatchObject({ extensions: { code: 'STATE_UNAVAILABLE' } });
+  expect(bank.calls).toEqual([]);
+  expect(await store.search({}, Date.now())).toEqual([]);
+  expect(await payWith('/dev/null')).toMatchObject({ replayed: false });
+  expect(bank.calls).toHaveLength(1);
+  await client.close();
+});
