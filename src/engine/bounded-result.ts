@@ -20,7 +20,7 @@ export class BoundedResult implements ExecutionResult {
   }
 
   /** Whether its JSON is short enough; mostly it is so short that nobody has to count its bytes. */
-  fits(json: string): boolean {
+  fits(json: string | Buffer): boolean {
     return json.length * 3 <= this.#maxBytes || Buffer.byteLength(json) <= this.#maxBytes;
   }
 
