@@ -99,11 +99,15 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       response.countAt(acquired.unread);
       response.once('close', acquired.release);
     }
-    const fail = (error: unknown) => {
-      logUnexpected(error);
-      failed(response, headers);
+    const failures = {
+      log: logUnexpected,
+      fail: (error: unknown) => {
+        logUnexpected(error);
+        failed(response, headers);
+      },
+      isClosed: () => response.destroyed,
     };
-    runInRequestScope(requestId, fail, () => graphql.listen(request, response, headers).catch(fail));
+    runInRequestScope(requestId, failures, () => graphql.listen(request, response, headers));
   }
 
   const listening = await listen(
