@@ -38,7 +38,7 @@ export class BoundedResult implements ExecutionResult {
   }
 
   /** Whether its JSON is short enough; mostly it is so short that nobody has to count its bytes. */
-  fits(json: string): boolean {
+  fits(json: string | Buffer): boolean {
     const { maxBytes } = this.#options;
     return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
   }

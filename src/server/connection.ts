@@ -1,71 +1,85 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Bytes of answers that were handed over and that the network has not taken yet, of all connections together. */
+/** What one caller may hold of all unread bytes. */
+const callerShare = 1 / 8;
+
+/** Bytes of answers that were handed over and that the network has not taken yet: all of them, or those of one caller. */
 export class UnreadBytes {
   /** How many they may be. */
   readonly #max: number;
+  /** Of what they are a part. */
+  readonly #all: UnreadBytes | null;
   total = 0;
 
-  constructor(max: number) {
+  constructor(max: number, all: UnreadBytes | null = null) {
     this.#max = max;
+    this.#all = all;
+  }
+
+  /** Those of one caller. */
+  ofCaller(): UnreadBytes {
+    return new UnreadBytes(this.#max * callerShare, this);
   }
 
   get isFull(): boolean {
     return this.total >= this.#max;
   }
 
+  /** Where a caller holds nothing there is room for one answer of his, as long as there is any. */
   hasRoomFor(bytes: number): boolean {
-    return this.total + bytes <= this.#max;
+    const all = this.#all;
+    if (all === null) return this.total + bytes <= this.#max;
+    return (this.total === 0 || this.total + bytes <= this.#max) && all.hasRoomFor(bytes);
+  }
+
+  add(bytes: number): void {
+    this.total += bytes;
+    this.#all?.add(bytes);
   }
 }
 
-/** A client's connection: the requests that are under way on it, and what it has not taken of their answers. */
-export class Connection {
-  readonly #socket: Socket;
-  readonly #all: UnreadBytes;
-  /** In the order of their requests, which is the order in which they are sent. */
-  readonly #responses: ServerResponse[] = [];
-  #unread = 0;
-  /** Since when the first of the unread bytes are waiting, by performance.now(). */
-  #waitingSince = 0;
+/** An answer, which knows how long it has been waiting to be taken. */
+interface PendingResponse extends ServerResponse {
+  /** Since when its first unread byte waits, by performance.now(); null while it has none. */
+  readonly waitingSince: number | null;
+}
 
-  constructor(socket: Socket, all: UnreadBytes) {
+/** A client's connection, with the requests that are under way on it. */
+export class Connection {
+  /** Where what it has not taken of their answers is counted. */
+  readonly unread: UnreadBytes;
+  readonly #socket: Socket;
+  /** In the order of their requests, which is the order in which they are sent. */
+  readonly #responses: PendingResponse[] = [];
+
+  constructor(socket: Socket, unread: UnreadBytes) {
     this.#socket = socket;
-    this.#all = all;
+    this.unread = unread;
   }
 
   get isIdle(): boolean {
     return this.#responses.length === 0;
   }
 
-  begin(response: ServerResponse): void {
+  begin(response: PendingResponse): void {
     this.#responses.push(response);
   }
 
   /** A response is sent, or its client has left. */
-  end(response: ServerResponse): void {
+  end(response: PendingResponse): void {
     // Responses to pipelined requests end in their order.
     if (this.#responses[0] === response) this.#responses.shift();
   }
 
-  /** So many bytes were handed over. */
-  wrote(bytes: number): void {
-    if (this.#unread === 0) this.#waitingSince = performance.now();
-    this.#unread += bytes;
-    this.#all.total += bytes;
-  }
-
-  /** So many of them are out, or will never be. */
-  flushed(bytes: number): void {
-    this.#unread -= bytes;
-    this.#all.total -= bytes;
-    if (this.#unread > 0) this.#waitingSince = performance.now();
-  }
-
-  /** Ends it where an answer has been waiting for longer than this to be taken, in milliseconds. */
+  /**
+   * Ends it where any of its answers has been waiting for longer than this to be taken, in milliseconds. Each has a deadline
+   * of its own: who takes one answer in a while would keep those behind it for ever.
+   */
   enforceDeadline(deadlineMs: number): void {
-    if (this.#unread > 0 && performance.now() - this.#waitingSince > deadlineMs) this.#socket.destroy();
+    const first = performance.now() - deadlineMs;
+    if (this.#responses.some(({ waitingSince }) => waitingSince !== null && waitingSince < first))
+      this.#socket.destroy();
   }
 
   /**

@@ -3,7 +3,12 @@ import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
 import { fromNodeRequest } from './auth/incoming-request.ts';
-import { type GraphQLHttpResponse, type MediaType, negotiateMediaType } from './http-response.ts';
+import {
+  type GraphQLHttpResponse,
+  type MediaType,
+  negotiateMediaType,
+  writeResponse,
+} from './http-response.ts';
 import type { LimitPending, Render } from './render.ts';
 import { parseBodyParams } from './request-params.ts';
 
@@ -53,16 +58,14 @@ async function serve(
       credentials,
       signal: () => abortSignalOf(response),
     });
-    answer = limitPending(render(answered instanceof Promise ? await answered : answered, mediaType));
+    const result = answered instanceof Promise ? await answered : answered;
+    answer = limitPending(render(result, mediaType), response);
   } catch (error) {
     // Nobody is there to be answered.
     if (error instanceof ClientDisconnected) return;
     answer = render(engine.toErrorResult(error), mediaType);
   }
-  const { status, body } = answer;
-  const length = String(Buffer.byteLength(body));
-  response.writeHead(status, [...headers, ...answer.headers, 'Content-Length', length]);
-  response.end(body);
+  writeResponse(response, answer, headers);
 }
 
 /** A signal that is raised when the client leaves before its answer is written. */

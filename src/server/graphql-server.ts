@@ -5,7 +5,7 @@ import { type Authenticate, withRateLimit } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import { createGraphQLHandler } from './graphql-handler.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
-import { createPendingLimit, createRender } from './render.ts';
+import { createPendingLimit, createRender, type HasRoomFor } from './render.ts';
 import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLServerOptions
@@ -20,8 +20,8 @@ export interface GraphQLServerOptions
   readonly logger: Logger;
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
   readonly isReady?: () => boolean | Promise<boolean>;
-  /** Whether so many bytes of an answer may wait for their client to take them; always, where it is left out. */
-  readonly hasRoomFor?: (bytes: number) => boolean;
+  /** Always true, where it is left out. */
+  readonly hasRoomFor?: HasRoomFor;
   /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
   readonly hasGraphQLHandler?: boolean;
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { BoundedResult } from '../engine/bounded-result.ts';
 import type { HttpExtension } from '../engine/request-error.ts';
@@ -30,8 +31,13 @@ export interface GraphQLHttpResponse {
   readonly status: number;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body: string;
+  readonly body: Body;
+  /** What it shows. */
+  readonly result: ExecutionResult;
 }
+
+/** A long one is encoded once, so that its length is known wherever it is asked for. */
+type Body = string | Buffer<ArrayBuffer>;
 
 /** Each name with its value. */
 export const headerPairs = (headers: readonly string[]): [string, string][] =>
@@ -56,9 +62,17 @@ export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): G
   }
 }
 
+/** Up to this length a text is cheaper: Node sends it in one piece with the head. In characters. */
+const shortText = 16_384;
+
+function bodyOf(result: unknown): Body {
+  const json = JSON.stringify(result);
+  return json.length > shortText ? Buffer.from(json) : json;
+}
+
 function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
   const headers = contentTypes[mediaType];
-  if (result.errors === undefined) return { status: 200, headers, body: JSON.stringify(result) };
+  if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
   const said = result.errors.flatMap(httpOf);
   const statuses = said
     .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
@@ -67,7 +81,8 @@ function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpR
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: JSON.stringify({ ...result, errors: result.errors.map(shown) }),
+    body: bodyOf({ ...result, errors: result.errors.map(shown) }),
+    result,
   };
 }
 
@@ -80,4 +95,15 @@ export const isHttpExtension = (http: unknown): http is HttpExtension =>
 /** An error as the client sees it: what is said to the handler stays here. */
 function shown({ message, locations, path, extensions: { http: _, ...extensions } }: GraphQLError) {
   return { message, locations, path, extensions };
+}
+
+/** Sends an answer that is whole. `common`, names and values in turn, are the headers that every answer bears. */
+export function writeResponse(
+  response: ServerResponse,
+  { status, headers, body }: Pick<GraphQLHttpResponse, 'status' | 'headers' | 'body'>,
+  common: readonly string[],
+): void {
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, [...common, ...headers, 'Content-Length', length]);
+  response.end(body);
 }

@@ -10,15 +10,28 @@ export interface LoadLimits {
 }
 
 /** Why a request is not accepted. */
-export type ShedReason = 'in flight' | 'in flight of the caller' | 'event loop lag' | 'unread bytes';
+export type ShedReason =
+  | 'in flight'
+  | 'in flight of the caller'
+  | 'event loop lag'
+  | 'unread bytes'
+  | 'unread bytes of the caller';
+
+/** A request that is accepted. */
+interface Admission {
+  /** Where its caller's unread bytes are counted. */
+  readonly unread: UnreadBytes;
+  /** Call it once, when the request is over. */
+  readonly release: () => void;
+}
 
 /** How often the event loop's lag is looked at, in milliseconds. */
 const lookEveryMs = 100;
 
 /**
  * Bounds what is accepted, so that what is accepted is answered in time, and one caller leaves room for the others.
- * `tryAcquire` answers the function to call when the request is over, or why it is not accepted. `callerKey` tells callers
- * apart before anybody has verified them; it must not throw.
+ * `tryAcquire` answers why a request is not accepted, where it is not. `callerKey` tells callers apart before anybody has
+ * verified them; it must not throw.
  */
 export function createLoadShedder(
   limits: LoadLimits,
@@ -40,26 +53,28 @@ export function createLoadShedder(
    * request: a Map that shrinks and grows all the time leaves tables behind, which keep alive what stands in the next
    * until the whole heap is collected.
    */
-  const byCaller = new Map<string, { inFlight: number }>();
+  const byCaller = new Map<string, { inFlight: number; readonly unread: UnreadBytes }>();
 
   return {
     get inFlight() {
       return inFlight;
     },
-    tryAcquire(request: IncomingRequest): (() => void) | ShedReason {
+    tryAcquire(request: IncomingRequest): Admission | ShedReason {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';
       if (unread.isFull) return 'unread bytes';
       const caller = callerKey(request);
-      const own = byCaller.get(caller) ?? { inFlight: 0 };
+      const own = byCaller.get(caller) ?? { inFlight: 0, unread: unread.ofCaller() };
       if (own.inFlight >= limits.inFlightPerCaller) return 'in flight of the caller';
+      if (own.unread.isFull) return 'unread bytes of the caller';
       if (own.inFlight === 0) byCaller.set(caller, own);
       inFlight++;
       own.inFlight++;
-      return () => {
+      const release = () => {
         inFlight--;
         own.inFlight--;
       };
+      return { unread: own.unread, release };
     },
     close(): void {
       clearInterval(look);

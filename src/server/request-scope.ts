@@ -1,10 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What belongs to a request, wherever it is worked for. */
-interface RequestScope {
-  readonly requestId: string;
-  /** Ends it with a failure that nobody caught; must not throw. */
+/** What becomes of failures that nobody caught while a request was answered. None of it may throw. */
+interface RequestFailures {
+  /** Writes one to the log. */
+  readonly log: (error: unknown) => void;
+  /** Writes one to the log, and ends the request with it. */
   readonly fail: (error: unknown) => void;
+  /** Whether its response is closed. */
+  readonly isClosed: () => boolean;
+}
+
+/** What belongs to a request, wherever it is worked for. */
+interface RequestScope extends RequestFailures {
+  readonly requestId: string;
+  /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
+  isWorkedFor: boolean;
   /** What no line may tell, worked out when there is a line. */
   secrets: readonly (() => readonly string[])[];
 }
@@ -12,18 +22,41 @@ interface RequestScope {
 const current = new AsyncLocalStorage<RequestScope>();
 const none: RequestScope['secrets'] = [];
 
-/** Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. */
-export const runInRequestScope = <T>(requestId: string, fail: RequestScope['fail'], run: () => T): T =>
-  current.run({ requestId, fail, secrets: none }, run);
+/**
+ * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. Where it rejects the
+ * request fails.
+ */
+export function runInRequestScope(
+  requestId: string,
+  failures: RequestFailures,
+  run: () => Promise<void>,
+): void {
+  const scope: RequestScope = { requestId, ...failures, isWorkedFor: true, secrets: none };
+  const done = () => {
+    scope.isWorkedFor = false;
+  };
+  current.run(scope, run).then(done, (error) => {
+    done();
+    failures.fail(error);
+  });
+}
 
 /** The X-Request-Id of the request under way; undefined where there is none. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
 
-/** Fails the request under way with an error that nobody caught. False where there is none. */
+/**
+ * Takes an error that nobody caught for the request to which it belongs. While that is worked for the error is logged, and
+ * the operation gives its own answer, which alone knows what was written or paid; after that nothing else would answer.
+ * Of a request that is over the error is logged too: whoever could leave such a rejection behind by leaving early must not
+ * end the process for everybody.
+ * Shape:  false where there is no request: then it is the process's failure.
+ */
 export function failCurrentRequest(error: unknown): boolean {
   const request = current.getStore();
-  request?.fail(error);
-  return request !== undefined;
+  if (request === undefined) return false;
+  if (request.isWorkedFor || request.isClosed()) request.log(error);
+  else request.fail(error);
+  return true;
 }
 
 /** Keeps these out of the request's lines in the log. */

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { headerPairs } from './http-response.ts';
-import type { LimitPending } from './render.ts';
 
 /** What is said of one connection is Node's to say: it knows the connection. */
 const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
@@ -15,21 +14,12 @@ export async function sendResponse(
   answer: Response,
   response: ServerResponse,
   headers: readonly string[],
-  limitPending: LimitPending,
 ): Promise<void> {
   const { body: stream } = answer;
   const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
-  // Where its length is known it is whole.
-  const isWhole = answer.headers.has('content-length');
-  const whole = isWhole
-    ? limitPending({ status: answer.status, headers: own, body: await answer.text() })
-    : null;
-  for (const [name, value] of headerPairs([...(whole?.headers ?? own), ...headers]))
-    response.setHeader(name, value);
-  if (whole !== null) response.setHeader('content-length', Buffer.byteLength(whole.body));
-  response.writeHead(whole?.status ?? answer.status);
-  if (whole !== null) response.end(whole.body);
-  else if (stream === null) response.end();
+  for (const [name, value] of headerPairs([...own, ...headers])) response.setHeader(name, value);
+  response.writeHead(answer.status);
+  if (stream === null) response.end();
   else await pipeline(stream, response).catch(unlessLeft);
 }
 

@@ -1,5 +1,5 @@
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Connection } from './connection.ts';
+import type { Connection, UnreadBytes } from './connection.ts';
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
@@ -12,29 +12,45 @@ const sizeOf = (chunk: unknown): number => {
 /**
  * An answer that tells the truth about its connection. Where it is given before the body was read to its end, the rest
  * is dropped as it comes, and the connection stays: judge() has seen how long it is. A body in chunks may have no end:
- * the connection closes, and the answer says so. What its client has not taken of it is counted at its connection.
+ * the connection closes, and the answer says so. What its client has not taken of it is counted.
  */
 export class ConnectionAwareResponse extends ServerResponse {
-  #connection: Connection | null = null;
+  /** Where its unread bytes are counted; null once it is closed, when what is made of it goes nowhere. */
+  #counted: UnreadBytes | null = null;
   #unread = 0;
+  #waitingSince = 0;
 
   /** Its connection, at which its bytes count from here on. */
   belongTo(connection: Connection): void {
-    this.#connection = connection;
+    this.#counted = connection.unread;
     connection.begin(this);
     // Once: see Connection.close().
     this.once('close', () => {
       this.#count(-this.#unread);
       connection.end(this);
-      // What is made of it from here on goes nowhere.
-      this.#connection = null;
+      this.#counted = null;
     });
   }
 
+  /** Its caller, at whom its bytes count from here on. Call it before anything is written. */
+  countAt(caller: UnreadBytes): void {
+    this.#counted = caller;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#counted?.hasRoomFor(bytes) ?? true;
+  }
+
+  /** Since when its first unread byte waits, by performance.now(); null while it has none. */
+  get waitingSince(): number | null {
+    return this.#unread > 0 ? this.#waitingSince : null;
+  }
+
   #count(bytes: number): void {
+    if (this.#counted === null) return;
+    if (this.#unread === 0) this.#waitingSince = performance.now();
     this.#unread += bytes;
-    if (bytes > 0) this.#connection?.wrote(bytes);
-    else if (bytes < 0) this.#connection?.flushed(-bytes);
+    this.#counted.add(bytes);
   }
 
   override writeHead(status: number, reason?: string, headers?: Headers): this;

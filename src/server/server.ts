@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ErrorCode, errorCodes, requestSentNothing } from '../errors.ts';
+import { type ErrorCode, errorCodes } from '../errors.ts';
 import { callerKeyByHeaders } from './auth/header-credentials.ts';
 import { fromNodeRequest, type IncomingRequest } from './auth/incoming-request.ts';
 import { UnreadBytes } from './connection.ts';
@@ -9,7 +9,7 @@ import { checkRequest, type HttpPolicyOptions, type HttpRefusal, type PolicyResu
 import { listen } from './listen.ts';
 import { createLoadShedder, type LoadLimits, type ShedReason } from './load-shedding.ts';
 import { runInRequestScope } from './request-scope.ts';
-import type { ConnectionAwareResponse } from './server-response.ts';
+import { ConnectionAwareResponse } from './server-response.ts';
 
 export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> {
   readonly host: string;
@@ -42,6 +42,10 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Said before it is known what the request asks for: a payment that was sent before may have been executed. */
+const tooMuchToDo =
+  'bankql has too much to do and did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
+
 const defaultMaxUnreadBytes = 256 * 1024 * 1024;
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
@@ -52,7 +56,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     isReady: () => !draining && (options.isReady?.() ?? true),
-    hasRoomFor: (bytes) => unread.hasRoomFor(bytes),
+    hasRoomFor: (response, bytes) =>
+      !(response instanceof ConnectionAwareResponse) || response.hasRoomFor(bytes),
   };
   let graphql = createGraphQLServer(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
@@ -61,6 +66,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     options.callerKey ?? callerKeyByHeaders(subscriptionKey),
     unread,
   );
+
+  const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
     const { method = '', url: target = '' } = request;
@@ -86,17 +93,21 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       if (typeof acquired === 'string') {
         options.onShed?.(acquired);
         headers.push('Retry-After', '1');
-        const message = `bankql has too much to do. ${requestSentNothing}`;
-        refuse(response, 503, headers, message, 'OVERLOADED', { retryAfter: 1 });
+        refuse(response, 503, headers, tooMuchToDo, 'OVERLOADED', { retryAfter: 1 });
         return;
       }
-      response.once('close', acquired);
+      response.countAt(acquired.unread);
+      response.once('close', acquired.release);
     }
-    const fail = (error: unknown) => {
-      logger.error({ err: error }, 'unexpected error');
-      failed(response, headers);
+    const failures = {
+      log: logUnexpected,
+      fail: (error: unknown) => {
+        logUnexpected(error);
+        failed(response, headers);
+      },
+      isClosed: () => response.destroyed,
     };
-    runInRequestScope(requestId, fail, () => graphql.listen(request, response, headers).catch(fail));
+    runInRequestScope(requestId, failures, () => graphql.listen(request, response, headers));
   }
 
   const listening = await listen(
@@ -106,7 +117,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       try {
         answer(request, response);
       } catch (error) {
-        logger.error({ err: error }, 'unexpected error');
+        logUnexpected(error);
         failed(response, []);
       }
     },

@@ -19,31 +19,31 @@ export function streamTypeOf(accept: string | undefined): StreamType | null {
   return null;
 }
 
-const eventsOf = (body: string) => `:\n\nevent: next\ndata: ${body}\n\nevent: complete\ndata:\n\n`;
+type Body = GraphQLHttpResponse['body'];
 
-const partsOf = (body: string) =>
-  [
-    '',
-    '---',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    '',
-    body,
-    '-----',
-    '',
-  ].join('\r\n');
+const joined = (before: string, body: Body, after: string): Body =>
+  Buffer.concat([Buffer.from(before), Buffer.from(body), Buffer.from(after)]);
+
+const eventsOf = (body: Body) => joined(':\n\nevent: next\ndata: ', body, '\n\nevent: complete\ndata:\n\n');
+
+const partsOf = (body: Body) => {
+  const length = `Content-Length: ${Buffer.byteLength(body)}`;
+  const head = ['', '---', 'Content-Type: application/json; charset=utf-8', length, '', ''];
+  return joined(head.join('\r\n'), body, '\r\n-----\r\n');
+};
 
 /**
  * A stream of one result, made before any of it is sent: what fails while it is made is answered as a failure, and never a
  * stream without an end.
  */
-export const streamOf = (
-  { status, headers, body }: GraphQLHttpResponse,
-  type: StreamType,
-): GraphQLHttpResponse =>
+export const streamOf = (answer: GraphQLHttpResponse, type: StreamType): GraphQLHttpResponse =>
   type === 'text/event-stream'
-    ? { status, headers: withType(headers, 'text/event-stream'), body: eventsOf(body) }
-    : { status, headers: withType(headers, 'multipart/mixed; boundary="-"'), body: partsOf(body) };
+    ? { ...answer, headers: withType(answer.headers, 'text/event-stream'), body: eventsOf(answer.body) }
+    : {
+        ...answer,
+        headers: withType(answer.headers, 'multipart/mixed; boundary="-"'),
+        body: partsOf(answer.body),
+      };
 
 const withType = (headers: readonly string[], type: string) =>
   headers.map((text, at) => (headers[at - 1] === 'Content-Type' ? type : text));

@@ -14,6 +14,7 @@ import {
   headerPairs,
   isHttpExtension,
   negotiateMediaType,
+  writeResponse,
 } from './http-response.ts';
 import type { LimitPending, Render } from './render.ts';
 import { parseBodyParams, parseUrlParams } from './request-params.ts';
@@ -41,7 +42,9 @@ export interface YogaHandlerOptions {
 
 /** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */
 export function createYogaHandler(options: YogaHandlerOptions) {
-  const yoga = createServer(options);
+  /** What was rendered is sent as it was rendered: in a Response it would be decoded and encoded once more. */
+  const rendered = new WeakMap<Response, GraphQLHttpResponse>();
+  const yoga = createServer(options, rendered);
   return {
     fetch: async (request: Request): Promise<Response> => yoga.fetch(request),
     /**
@@ -50,12 +53,16 @@ export function createYogaHandler(options: YogaHandlerOptions) {
      */
     async listen(req: IncomingMessage, res: ServerResponse, headers: readonly string[]): Promise<void> {
       const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res });
-      await sendResponse(answer, res, headers, options.limitPending);
+      const whole = rendered.get(answer);
+      if (whole === undefined) await sendResponse(answer, res, headers);
+      else writeResponse(res, options.limitPending(whole, res), headers);
     },
   };
 }
 
-function createServer(options: YogaHandlerOptions) {
+type Rendered = WeakMap<Response, GraphQLHttpResponse>;
+
+function createServer(options: YogaHandlerOptions, rendered: Rendered) {
   const { engine, graphiqlHeaders, isReady, maxRequestBytes } = options;
   return createYoga<NodeContext>({
     schema,
@@ -77,7 +84,7 @@ function createServer(options: YogaHandlerOptions) {
         engine.toErrorResult(toRequestError(error, maxRequestBytes)).errors?.[0] ?? new Error('refused'),
       isDev: false,
     },
-    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options)],
+    plugins: [useReadinessCheck({ endpoint: '/ready', check: isReady }), useEngine(options, rendered)],
   });
 }
 
@@ -102,11 +109,16 @@ const looksRight: GraphQLParams = { query: '{ __typename }' };
  * Puts the engine in the place of yoga's own parsing, validation and execution. Pages that need no caller (GraphiQL,
  * /health, /ready) are answered by plugins before this one.
  */
-function useEngine({
-  engine,
-  authenticate,
-  render,
-}: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'render'>): Plugin<object, NodeContext> {
+function useEngine(
+  { engine, authenticate, render }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'render'>,
+  rendered: Rendered,
+): Plugin<object, NodeContext> {
+  const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
+    const { status, headers, body } = answer;
+    const response = new Response(body, { status, headers: headerPairs(headers) });
+    rendered.set(response, answer);
+    return response;
+  };
   const callers = new WeakMap<Request, Credentials>();
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
@@ -164,8 +176,3 @@ function useEngine({
     },
   };
 }
-
-const responseOf = (
-  { status, headers, body }: GraphQLHttpResponse,
-  { Response }: Pick<FetchAPI, 'Response'>,
-) => new Response(body, { status, headers: headerPairs(headers) });

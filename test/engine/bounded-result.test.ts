@@ -27,7 +27,7 @@ it('a result of which no JSON can be made is INTERNAL, and no exception', () => 
   for (const broken of [ring, { n: 1n }]) {
     const { status, body } = toHttpResponse(resultOf(broken), 'application/json');
     expect(status).toBe(500);
-    expect(JSON.parse(body)).toEqual({
+    expect(JSON.parse(String(body))).toEqual({
       errors: [expect.objectContaining({ extensions: { code: 'INTERNAL', retryable: false } })],
       data: null,
     });
@@ -37,7 +37,8 @@ it('a result of which no JSON can be made is INTERNAL, and no exception', () => 
 
 it('its JSON may have so many bytes in UTF-8, and none more', () => {
   // {"data":{"t":"…"}} is 17 bytes without its text.
-  const body = (text: string) => JSON.parse(toHttpResponse(resultOf({ t: text }), 'application/json').body);
+  const body = (text: string) =>
+    JSON.parse(String(toHttpResponse(resultOf({ t: text }), 'application/json').body));
   expect(body('a'.repeat(83)).data).toEqual({ t: 'a'.repeat(83) });
   expect(body('a'.repeat(84))).toMatchObject({ data: null, errors: [{}] });
   expect(body('α'.repeat(41)).data).toEqual({ t: 'α'.repeat(41) });

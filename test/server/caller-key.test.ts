@@ -72,18 +72,45 @@ test.each([null, 'the operator’s'])(
 );
 
 test('a token is one caller’s however it is written down', () => {
+  const token = 'e30.YQ.AQ';
   const written = [
-    ['Authorization', 'Bearer t'],
-    ['authorization', 'bearer     t'],
-    ['AUTHORIZATION', 'BEARER  t'],
+    ['Authorization', `Bearer ${token}`],
+    ['authorization', `bearer     ${token}`],
+    ['AUTHORIZATION', `BEARER  ${token}`],
   ];
   const requests = written.map((rawHeaders, index) =>
     fromNodeRequest({ url: `/graphql?${index}`, rawHeaders }),
   );
-  expect(new Set(requests.map(bearerToken))).toEqual(new Set(['t']));
+  expect(new Set(requests.map(bearerToken))).toEqual(new Set([token]));
   expect(new Set(requests.map(callerKeyByToken)).size).toBe(1);
-  const other = fromNodeRequest({ url: '/graphql', rawHeaders: ['Authorization', 'Bearer T'] });
+  const other = fromNodeRequest({ url: '/graphql', rawHeaders: ['Authorization', 'Bearer e30.e30.AQ'] });
   expect(callerKeyByToken(other)).not.toBe(
     callerKeyByToken(fromNodeRequest({ url: '', rawHeaders: written[0] ?? [] })),
   );
+});
+
+test('a token is what it signs: no other spelling of its signature is another caller, nor a token', () => {
+  const [signed, signature] = ['e30.YQ', `${'A'.repeat(83)}-_g`];
+  const of = (token: string) =>
+    fromNodeRequest({ url: '/graphql', rawHeaders: ['Authorization', `Bearer ${token}`] });
+  expect(bearerToken(of(`${signed}.${signature}`))).toBe(`${signed}.${signature}`);
+  // Of ECDSA there are two signatures that fit, and of a wrong one any number.
+  expect(callerKeyByToken(of(`${signed}.${signature}`))).toBe(signed);
+  expect(callerKeyByToken(of(`${signed}.AQ`))).toBe(signed);
+  const spellings = [
+    `${signed}.${signature.replace('-', '+')}`,
+    `${signed}.${signature.replace('_', '/')}`,
+    `${signed}.${signature}==`,
+    `${signed}.${signature.slice(0, -1)}h`,
+    `${signed}.${signature}.`,
+    `${signed}.${signature}\t`,
+    `${signed}.`,
+    signed,
+    `e31.YQ.${signature}`,
+    `e30.YR.${signature}`,
+  ];
+  for (const spelling of spellings) {
+    expect([spelling, bearerToken(of(spelling))]).toEqual([spelling, '']);
+    expect(callerKeyByToken(of(spelling))).toBe('');
+  }
 });

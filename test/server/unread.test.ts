@@ -25,28 +25,30 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-const headOf = (body: string, accept = '*/*') =>
+const headOf = (body: string, accept = '*/*', caller: string = credentials['Auth-ID']) =>
   [
     'POST /graphql HTTP/1.1',
     'Host: localhost',
     'Content-Type: application/json',
     `Accept: ${accept}`,
     `Ocp-Apim-Subscription-Key: ${credentials['Ocp-Apim-Subscription-Key']}`,
+    `Auth-Provider-Name: ${credentials['Auth-Provider-Name']}`,
+    `Auth-ID: ${caller}`,
     `Content-Length: ${body.length}`,
     '\r\n',
   ].join('\r\n');
 
 /** A client that asks and reads nothing. */
-function askAndLookAway({ url }: ServerFixture, body = long, accept?: string): Socket {
+function askAndLookAway({ url }: ServerFixture, body = long, accept?: string, caller?: string): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').pause();
   socket.on('error', () => {});
-  socket.write(headOf(body, accept) + body);
+  socket.write(headOf(body, accept, caller) + body);
   sockets.push(socket);
   return socket;
 }
 
-const ask = async ({ url }: ServerFixture, body = short) => {
-  const headers = { 'Content-Type': 'application/json', ...credentials };
+const ask = async ({ url }: ServerFixture, body = short, caller = 'another') => {
+  const headers = { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': caller };
   const response = await fetch(url, { method: 'POST', headers, body });
   return { response, text: await response.text() };
 };
@@ -56,7 +58,7 @@ describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', 
     await using fixture = await start({ maxUnreadBytes: 30 * megabyte, writeDeadlineMs: 2500 });
     let most = 0;
     for (let client = 0; client < 12; client++) {
-      askAndLookAway(fixture, long, accept);
+      askAndLookAway(fixture, long, accept, `caller-${client}`);
       await delay(50);
       most = Math.max(most, fixture.server.unreadBytes);
     }
@@ -89,6 +91,72 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
   socket.destroy();
   await expect.poll(() => fixture.server.unreadBytes).toBe(0);
   expect((await ask(fixture, long)).response.status).toBe(200);
+});
+
+test('a caller who lets many answers wait is refused alone', async () => {
+  const shed: string[] = [];
+  await using fixture = await startServerFixture({
+    maxUnreadBytes: 60 * megabyte,
+    onShed: (why) => shed.push(why),
+  });
+  fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
+  for (let client = 0; client < 6; client++) {
+    askAndLookAway(fixture, long, '*/*', 'greedy');
+    await delay(30);
+  }
+  await expect.poll(() => fixture.server.unreadBytes).toBeGreaterThan(9 * megabyte);
+  expect((await ask(fixture, short, 'greedy')).response.status).toBe(503);
+  expect(shed).toContain('unread bytes of the caller');
+  expect(fixture.server.unreadBytes).toBeLessThan(12 * megabyte);
+  const other = await ask(fixture, long);
+  for (const socket of sockets) socket.destroy();
+  expect([other.response.status, other.text.length > 9 * megabyte]).toEqual([200, true]);
+});
+
+test.each([
+  ['wrote', 'putProduct(input: { product: {} }) { product { name } }', {}],
+  [
+    'wrote and paid',
+    `makeTransaction(input: { accountId: "a", to: {}, value: { amount: 1 }, idempotencyKey: "key-1" }) { trackId }
+    putProduct(input: { product: {} }) { product { name } }`,
+    { operation: 'postMakeTransaction', idempotencyKey: 'key-1', state: 'DONE' },
+  ],
+])(
+  'a mutation that %s and whose long answer has no room says so, and not that it may come again',
+  async (_what, fields, paid) => {
+    await using fixture = await startServerFixture({ maxUnreadBytes: 20_000 });
+    fixture.bank.otherwise({ body: { id: 'tx-1', name: 'x'.repeat(50_000) } });
+    const { response, text } = await ask(fixture, JSON.stringify({ query: `mutation { ${fields} }` }));
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBeNull();
+    const { errors, data } = JSON.parse(text);
+    expect(data).toBeNull();
+    expect(errors).toHaveLength(1);
+    expect(errors[0].message).toContain('What the request changed stands.');
+    expect(errors[0].extensions).toEqual({
+      code: 'OVERLOADED',
+      retryable: false,
+      writes: [expect.objectContaining({ operation: expect.stringContaining('roduct') })],
+      ...paid,
+      ...('state' in paid ? { trackId: expect.any(String) } : {}),
+    });
+    expect(fixture.bank.calls).toHaveLength('state' in paid ? 2 : 1);
+  },
+);
+
+test('a client that takes an answer now and then does not keep the others waiting for ever', async () => {
+  await using fixture = await start({ writeDeadlineMs: 1500 });
+  const megabytes = JSON.stringify({ query: `{ bank { ${aliases.slice(0, 3).join(' ')} } }` });
+  const socket = askAndLookAway(fixture, megabytes);
+  const closed = once(socket, 'close');
+  for (let request = 0; request < 15; request++) socket.write(headOf(megabytes) + megabytes);
+  // Sooner than the deadline it has taken one more, and it is far from the end when the last has waited for so long.
+  const reading = setInterval(() => socket.read(), 20);
+  const end = await Promise.race([closed.then(() => 'cut off'), delay(5000).then(() => 'still there')]);
+  clearInterval(reading);
+  socket.destroy();
+  expect(end).toBe('cut off');
+  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
 });
 
 test('a client that reads slowly, and in time, is told all', async () => {

@@ -213,6 +213,20 @@ test('no part of any token is in the log or in an answer', async () => {
   expect(reasons.join('')).not.toContain('evil.example');
 });
 
+test('a token whose signature is written in another way is none, however it could be verified', async () => {
+  const token = await sign(rsa);
+  expect((await post(token)).status).toBe(200);
+  // Of its last letter four bits stand for nothing.
+  const last = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const stray = token.slice(0, -1) + last[last.indexOf(token.at(-1) ?? '') + 1];
+  for (const spelling of [`${token}==`, stray]) {
+    const answer = await post(spelling);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+  }
+  expect(bank.calls).toHaveLength(1);
+});
+
 describe('without a token', () => {
   test.each<[string, Record<string, string>]>([
     ['none at all', {}],
