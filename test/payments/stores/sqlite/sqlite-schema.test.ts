@@ -36,7 +36,10 @@ const callerHash = createHash('sha256').update('["sandbox","alice"]').digest('he
 const keyed = (secret: string) => createHmac('sha256', secret).update(callerHash).digest('hex');
 
 function fieldsOfVersion1(change: Parameters<typeof pending>[0]) {
-  const { bankText, requestId, replica, sealedKey, history, ...fields } = pending({ caller: callerHash, ...change });
+  const { bankText, requestId, replica, sealedKey, history, ...fields } = pending({
+    caller: callerHash,
+    ...change,
+  });
   return fields;
 }
 
