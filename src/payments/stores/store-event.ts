@@ -6,7 +6,10 @@ export type StoreEvent =
   | { readonly kind: 'loss-accepted' }
   /** More than a tenth of all records are older than the retention. `deleted` of these `expired` ones are gone now. */
   | { readonly kind: 'purge'; readonly deleted: number; readonly expired: number; readonly records: number }
-  /** The clocks of those that share the store differ by over an hour: nothing is purged until they agree. */
+  /**
+   * The clocks of those that share the store differ by over an hour, or that of this process jumped ahead by as much:
+   * nothing is purged until they agree.
+   */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
   /** The high-water mark could not be written to this file. Payments go on; a loss would be noticed less exactly. */

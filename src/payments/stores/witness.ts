@@ -100,7 +100,9 @@ export interface MarkWriter {
 }
 
 /**
- * Writes a store's mark to a file, atomically and with fsync. Never lowers it, unless the store became another one.
+ * Writes a store's mark to a file, atomically and with fsync. It passes over a file that has a higher one: of the processes
+ * that share a file, one may write later what it read earlier. Only two writes at the very same time can lower it, until
+ * the next one. Another store's mark is replaced.
  * Failures go to `onFailure`, with null for the first success after one: payments do not depend on it.
  */
 export function createMarkWriter(file: string, onFailure: (reason: string | null) => void): MarkWriter {
@@ -111,9 +113,9 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
   let next: Promise<void> | null = null;
   let failed = false;
 
-  async function writeNewest(): Promise<void> {
+  async function writeNewest(mark: HighWaterMark): Promise<void> {
     try {
-      await replaceFile(file, draft, `${JSON.stringify(newest)}\n`);
+      if (!isLower(mark, file)) await replaceFile(file, draft, `${JSON.stringify(mark)}\n`);
       if (failed) onFailure(null);
       failed = false;
     } catch (error) {
@@ -123,8 +125,8 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
     }
   }
 
-  function start(): Promise<void> {
-    const started = writeNewest().finally(() => {
+  function start(mark: HighWaterMark): Promise<void> {
+    const started = writeNewest(mark).finally(() => {
       if (running === started) running = null;
     });
     running = started;
@@ -133,15 +135,26 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
 
   return {
     write(mark) {
-      newest = higherMark(newest, mark);
-      if (running === null) return start();
+      const highest = higherMark(newest, mark);
+      newest = highest;
+      if (running === null) return start(highest);
       next ??= running.then(() => {
         next = null;
-        return start();
+        return start(newest ?? highest);
       });
       return next;
     },
   };
+}
+
+/** Whether the file has a higher mark of the same store. */
+function isLower(mark: HighWaterMark, file: string): boolean {
+  try {
+    return higherMark(readMark(file), mark) !== mark;
+  } catch {
+    // It is damaged, and written anew.
+    return false;
+  }
 }
 
 /** Errors: an Error with the remedy, where the file's folder is missing or may not be written. */

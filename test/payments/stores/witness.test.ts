@@ -96,6 +96,19 @@ describe('a mark in a file', () => {
     expect(readMark(file)).toEqual(mark({ storeId: 'second', began: 1 }));
   });
 
+  it('is not lowered by a process that comes late', async () => {
+    const file = join(folder, 'shared.mark');
+    const [early, late] = [createMarkWriter(file, () => {}), createMarkWriter(file, () => {})];
+    await early.write(mark({ began: 9 }));
+    await late.write(mark({ began: 3 }));
+    expect(readMark(file)).toEqual(mark({ began: 9 }));
+    await late.write(mark({ began: 10 }));
+    expect(readMark(file)).toEqual(mark({ began: 10 }));
+    writeFileSync(file, 'damaged');
+    await late.write(mark({ began: 11 }));
+    expect(readMark(file)).toEqual(mark({ began: 11 }));
+  });
+
   it('whose folder goes away is told about once, and once when it can be written again', async () => {
     const gone = join(folder, 'gone');
     const file = join(gone, 'x.mark');

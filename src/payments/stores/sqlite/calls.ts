@@ -4,17 +4,13 @@ import type { OnStoreEvent } from '../store-event.ts';
 import type { SharedClock } from './clock.ts';
 import type { OpenFile } from './database-file.ts';
 import { acceptedMark, heldMark } from './marks.ts';
-import { search } from './search.ts';
 import type { Statements } from './statements.ts';
 import type { StoreCall } from './worker-protocol.ts';
 
 /** What the payment store's calls do in the SQLite file. For worker.ts. */
 
 /** The calls that need the write lock, each in one transaction. */
-export type WriteCall = Exclude<StoreCall, { readonly method: 'open' | 'close' | 'search' | 'status' }>;
-
-/** The calls that only read, one statement each, so that they hold up nobody's payment. */
-export type ReadCall = Extract<StoreCall, { readonly method: 'search' | 'status' }>;
+export type WriteCall = Exclude<StoreCall, { readonly method: 'open' | 'close' | 'prepareRead' }>;
 
 export interface CallsOptions {
   readonly retentionMs: number;
@@ -118,11 +114,7 @@ export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOpt
       statements.endLeases.run({ now, event: historyLine(leaseEndEvent(now)) });
     },
 
-    read({ database, statements }: OpenFile, call: ReadCall): unknown {
-      const before = expiry(statements, call.now);
-      return call.method === 'search'
-        ? search(database, call.query, before)
-        : statements.status.get({ before });
-    },
+    /** The time before which finished records are no more to be read. */
+    expiry: ({ statements }: OpenFile, now: number): number => expiry(statements, now),
   };
 }

@@ -8,7 +8,10 @@ import type { Statements } from './statements.ts';
  */
 const deadAfterBeats = 15;
 
-/** How far the clocks of live processes may lie apart before nothing is forgotten any more. */
+/**
+ * How far the clocks of live processes may lie apart, and one run ahead of the time that passed since its process began,
+ * before nothing is forgotten any more.
+ */
 const maxDifferenceMs = 60 * 60 * 1000;
 
 /** How far a clock may be from what its last beat promised before the others are told at once. */
@@ -29,33 +32,55 @@ interface Watched {
  * forgotten: forgetting one too early would send its payment again, and one process may have a wrong clock.
  *
  * Each process has a row with its time and a count of its beats. Who is alive is judged by the counts, which do not
- * depend on anybody's time.
+ * depend on anybody's time. Processes of one machine have one clock, which may jump for all of them: a time is believed
+ * only as far as a monotonic clock has gone on since the start of the process.
  */
 export interface SharedClock {
   /** Takes the time of a call for this process's time, and tells the others where they would not expect it. */
   set(statements: Statements, now: number): void;
   /** To be called every beatMs, in a transaction: writes this process's row, and removes those of the dead. */
   beat(statements: Statements): void;
-  /** The lowest time of all that live; null while they differ by over an hour, or one has yet to be watched. */
+  /**
+   * The lowest time of all that live; null while they differ by over an hour, `now` is over an hour ahead of what the
+   * process's start and the time since then allow, or one has yet to be watched.
+   */
   agreedTime(statements: Statements, now: number): number | null;
   /** Removes this process's row. */
   leave(statements: Statements): void;
 }
 
-export function createSharedClock(onEvent: OnStoreEvent): SharedClock {
+/** Both in milliseconds. */
+export interface ClockSources {
+  /** Since 1970. */
+  readonly wallClock: () => number;
+  /** Of a clock that cannot be set. */
+  readonly monotonic: () => number;
+}
+
+const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: () => performance.now() };
+
+export function createSharedClock(
+  onEvent: OnStoreEvent,
+  { wallClock, monotonic }: ClockSources = processClocks,
+): SharedClock {
   const own = randomUUID();
   const watched = new Map<string, Watched>();
   let beats = 0;
   let writes = 0;
-  let time = Date.now();
-  let timeSetAt = performance.now();
+  const startedAhead = wallClock() - monotonic();
+  /** How far the time of the calls is from the wall clock: nothing, where a test does not bring its own. */
+  let offset = 0;
+  /** What was written last, less the monotonic clock then. */
+  let writtenAhead = startedAhead;
   let differed = false;
 
-  const currentTime = () => Math.round(time + performance.now() - timeSetAt);
+  const currentTime = () => wallClock() + offset;
 
   function write(statements: Statements): void {
     writes++;
-    statements.beat.run({ id: own, time: currentTime(), beats: writes });
+    const time = currentTime();
+    writtenAhead = time - monotonic();
+    statements.beat.run({ id: own, time, beats: writes });
   }
 
   /** The times of the other live processes, the ids of the dead, and whether one is neither yet. */
@@ -77,8 +102,11 @@ export function createSharedClock(onEvent: OnStoreEvent): SharedClock {
     return { times, dead, unproven };
   }
 
-  function differ(times: readonly number[]): boolean {
-    const byMs = Math.max(...times) - Math.min(...times);
+  /** Whether the times of this process and of the others differ, or this one's jumped ahead; news of it is told. */
+  function differ(ownTime: number, others: readonly number[]): boolean {
+    const times = [ownTime, ...others];
+    const ahead = ownTime - monotonic() - startedAhead;
+    const byMs = Math.round(Math.max(Math.max(...times) - Math.min(...times), ahead));
     const differs = byMs > maxDifferenceMs;
     if (differs !== differed) onEvent(differs ? { kind: 'clocks-differ', byMs } : { kind: 'clocks-agree' });
     differed = differs;
@@ -87,9 +115,9 @@ export function createSharedClock(onEvent: OnStoreEvent): SharedClock {
 
   return {
     set(statements, now) {
-      const expected = Math.abs(now - currentTime()) <= maxDriftMs;
-      time = now;
-      timeSetAt = performance.now();
+      offset = now - wallClock();
+      // Not by the wall clock, which jumps with the times of the calls.
+      const expected = Math.abs(now - monotonic() - writtenAhead) <= maxDriftMs;
       if (!expected) write(statements);
     },
 
@@ -101,13 +129,12 @@ export function createSharedClock(onEvent: OnStoreEvent): SharedClock {
         statements.leave.run({ id });
         watched.delete(id);
       }
-      differ([currentTime(), ...times]);
+      differ(currentTime(), times);
     },
 
     agreedTime(statements, now) {
       const { times, unproven } = watch(statements);
-      const all = [now, ...times];
-      return differ(all) || unproven ? null : Math.min(...all);
+      return differ(now, times) || unproven ? null : Math.min(now, ...times);
     },
 
     leave(statements) {

@@ -58,13 +58,18 @@ export async function copyStore(source: DatabaseSync, copy: string): Promise<Sto
   closeSync(openSync(copy, 'wx', 0o600));
   await backup(source, copy, { rate: allPages });
   using database = new DatabaseSync(copy);
-  const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
-  if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
+  checkIntegrity(database);
   // One file, without companions, that survives a power cut.
   database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
   upgradeSchema(database, false);
   database.exec('DELETE FROM clock; COMMIT');
   return contentsOf(database);
+}
+
+/** Errors: an Error that says what is damaged. */
+export function checkIntegrity(database: DatabaseSync): void {
+  const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
+  if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
 }
 
 /** What an open file of this version holds. */

@@ -1,9 +1,12 @@
-import { existsSync, linkSync, renameSync, rmSync } from 'node:fs';
-import { resolve as absolute } from 'node:path';
+import { existsSync, linkSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { resolve as absolute, basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import { type HighWaterMark, successorOf } from '../witness.ts';
 import {
   busyTimeoutMs,
+  checkIntegrity,
+  contentsOf,
   copyStore,
   draftOf,
   reasonOf,
@@ -26,14 +29,15 @@ export interface RestoreOptions {
 }
 
 export interface Restored extends RestorePlan {
-  /** Where the replaced file is now; null where there was none. */
+  /** Where the replaced file is now, its log beside it as `-wal` where it had one; null where there was neither. */
   readonly replaced: string | null;
 }
 
 /**
  * Puts a backup in the place of a SQLite store's file, which is kept as PATH.replaced-<time>, and makes the marks fit.
  * Shape:  what was done; null where `confirm` said no, and nothing was changed.
- * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is none or damaged.
+ * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is none or damaged; or
+ *         that the file in its place is not whole, and where the replaced one is.
  *         Where it was interrupted the path is either the old file or the restored one, whole.
  */
 export async function restoreStore(
@@ -50,13 +54,15 @@ export async function restoreStore(
   try {
     using source = new DatabaseSync(absolute(backup), { readOnly: true, timeout: busyTimeoutMs });
     const saved = await copyStore(source, draft);
-    using current = existsSync(target) ? lockFile(target) : null;
-    const inUse = current === null ? null : await copyStore(current, old).catch(reasonOf);
+    const unreadable = whyUnreadable(target);
+    using current = existsSync(target) && unreadable === null ? lockFile(target) : null;
+    const inUse = current === null ? unreadable : await copyStore(current, old).catch(reasonOf);
     const plan = makePlan(saved, inUse, { draft, old, files });
     if (options.confirm !== undefined && !(await options.confirm(plan))) return null;
     mark = successor(saved, inUse, files);
     recordDecision(draft, mark, plan, options);
-    restored = { ...plan, replaced: replaceFile(draft, target, options.now) };
+    restored = { ...plan, replaced: replaceFile(draft, realPath(target), options.now) };
+    checkRestored(target, { ...saved, ...mark }, restored);
   } catch (error) {
     throw new Error(`${backup} was not restored to ${path}: ${reasonOf(error)}.`, { cause: error });
   } finally {
@@ -67,12 +73,29 @@ export async function restoreStore(
   return restored;
 }
 
+/**
+ * Why the file cannot be opened; null where it can, or there is none. Only read: a connection that may write would write
+ * its log into a file which it cannot read, and delete the log, when it is closed.
+ */
+function whyUnreadable(path: string): string | null {
+  if (!existsSync(path)) return null;
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    database.prepare('PRAGMA schema_version').get();
+    return null;
+  } catch (error) {
+    return isBusy(error) ? null : reasonOf(error);
+  }
+}
+
 /** The file, locked against everybody else as long as it is open. Errors: an Error where a bankql has it open. */
 function lockFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 500 });
   try {
     // Whoever has a file with a write-ahead log open keeps it from leaving that mode. It also empties the log.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT');
+    // Readers leave it, and nobody else has it open.
+    rmSync(`${path}-shm`, { force: true });
   } catch (error) {
     if (isBusy(error)) {
       database.close();
@@ -112,21 +135,54 @@ function recordDecision(
     .run({ now, by, what: `restored a backup: ${JSON.stringify(done)}` });
 }
 
-/** Puts the copy in its place. Gives where the replaced file is now; null where there was none. */
+/** The file that a link names: SQLite keeps the log beside that one. */
+const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+
+/**
+ * Puts the copy in the place of the file and its log, both at once: at no time may the log, whether its file is still there
+ * or not, be replayed over the copy, nor a file be read without its log.
+ * Shape: where the replaced file is now; null where there was neither a file nor a log.
+ */
 function replaceFile(draft: string, path: string, now: number): string | null {
-  if (!existsSync(path)) {
-    renameSync(draft, path);
+  const time = new Date(now).toISOString().replaceAll(':', '-');
+  const replaced = `${path}.replaced-${time}`;
+  // A file that was read has no log any more.
+  const hasLog = existsSync(`${path}-wal`);
+  const parts = ['', '-wal'].filter((end) => existsSync(path + end));
+  for (const end of parts) linkSync(path + end, replaced + end);
+  let ready = draft;
+  if (hasLog) {
+    // Two files cannot be replaced at once, but SQLite looks for the log beside the file that a link names.
+    ready = `${path}.restored-${time}`;
+    renameSync(draft, ready);
+    const link = draftOf(path);
+    symlinkSync(basename(ready), link);
     syncFolder(path);
-    return null;
+    renameSync(link, path);
+    syncFolder(path);
+    rmSync(`${path}-wal`);
   }
-  const replaced = `${path}.replaced-${new Date(now).toISOString().replaceAll(':', '-')}`;
-  // Its log would be taken for the restored file's. A file that was read has none any more.
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${replaced}-wal`);
   rmSync(`${path}-shm`, { force: true });
-  linkSync(path, replaced);
-  renameSync(draft, path);
+  // The log has to be gone for good before the file takes its name.
   syncFolder(path);
-  return replaced;
+  renameSync(ready, path);
+  syncFolder(path);
+  return parts.length > 0 ? replaced : null;
+}
+
+/** Errors: an Error where the file at its final path is not what was to be restored. */
+function checkRestored(path: string, expected: StoreContents, { replaced }: Restored): void {
+  const kept = replaced === null ? '' : `; the file before it is ${replaced}`;
+  try {
+    using database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+    checkIntegrity(database);
+    const found = contentsOf(database);
+    if (!isDeepStrictEqual(found, expected)) throw new Error(`it holds ${JSON.stringify(found)}`);
+  } catch (error) {
+    throw new Error(`the restored file is not what the backup was: ${reasonOf(error)}${kept}`, {
+      cause: error,
+    });
+  }
 }
 
 async function writeMarks(mark: HighWaterMark, files: readonly string[]): Promise<void> {

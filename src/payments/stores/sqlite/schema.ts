@@ -70,6 +70,13 @@ const version2Indexes = `
     UPDATE meta SET began = began + 1, newestAt = max(ifnull(newestAt, NEW.createdAt), NEW.createdAt);
   END;`;
 
+/** Payments that need somebody's attention: few, whatever a caller has finished. */
+export const unfinished = "state IN ('PENDING', 'UNKNOWN')";
+
+/** Came after version 2: whichever bankql of that version changes a row keeps them up to date. */
+const laterIndexes = `
+  CREATE INDEX IF NOT EXISTS paymentUnfinished ON payment (caller, createdAt) WHERE ${unfinished};`;
+
 /** What an older file is turned into, and a new one made of, in the caller's transaction. Errors: an Error with why not. */
 export function upgradeSchema(database: DatabaseSync, create: boolean): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
@@ -92,6 +99,7 @@ export function upgradeSchema(database: DatabaseSync, create: boolean): void {
   }
   adoptVersion1Rows(database);
   if (version < 2) database.exec(`${version2Indexes} PRAGMA user_version = ${schemaVersion}`);
+  database.exec(laterIndexes);
 }
 
 function addMissingColumns(database: DatabaseSync): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { PaymentQuery } from '../../store.ts';
+import { unfinished } from './schema.ts';
 import { expired } from './statements.ts';
 
 export interface Search {
@@ -29,6 +30,8 @@ export function searchSql(query: PaymentQuery, before: number): Search {
     // which does not know that, from the states' index.
     const fewer = [idPrefix, trackId, requestId, caller].some((given) => given !== undefined);
     const many = states.some((state) => state === 'DONE' || state === 'REJECTED');
+    // The index of unfinished payments is for those that have its condition.
+    if (caller !== undefined && !many) conditions.push(unfinished);
     const column = fewer || many ? '+state' : 'state';
     ask(
       `${column} IN (${names.join(', ')})`,

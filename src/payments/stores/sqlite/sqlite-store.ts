@@ -1,18 +1,12 @@
 import { resolve as absolute } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
-import { type PaymentStore, StoreUnavailable } from '../../store.ts';
+import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { storedRecord } from '../stored-record.ts';
 import { defaultBeatMs } from './clock.ts';
-import {
-  type StoreCall,
-  type WorkerAnswer,
-  type WorkerReport,
-  type WorkerRequest,
-  type WorkerSettings,
-  workerMessage,
-} from './worker-protocol.ts';
+import { createTurns } from './turns.ts';
+import type { ReadCall, StoreCall, WorkerReport, WorkerSettings } from './worker-protocol.ts';
+import { createWorkerThread } from './worker-thread.ts';
 
 export interface SqliteStoreOptions {
   /** The file. */
@@ -42,17 +36,15 @@ const status = z.object({
 const startTimeoutMs = 600_000;
 
 /** Reading many records may take longer than a payment waits. */
-const searchFactor = 20;
-
-/** Calls that the worker owes an answer; more of them mean that it hangs (a dead disk), and fail at once. */
-const maxUnanswered = 1_000;
+const readFactor = 20;
 
 /**
  * A payment store in one SQLite file, which the processes of one machine may share.
  *
  * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each
- * commit). The file has to be on a local disk. A worker thread holds it, so that a lock of another process
- * delays payments and nothing else; a worker that died is replaced at the next call.
+ * commit). The file has to be on a local disk. A worker thread writes it, so that a lock of another process
+ * delays payments and nothing else; a second one reads for searches, of which each caller has one at a time, so that no
+ * payment waits for them. A thread that died is replaced at the next call.
  *
  * It refuses payments where it holds less than its high-water mark says (witness.ts); what is old enough to be forgotten
  * is decided by a time on which the processes agree (clock.ts).
@@ -68,10 +60,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
   // Absolute, so that SQLite takes neither `:memory:` nor `file:` for something else than a file's name.
   const path = absolute(options.path);
   const busyTimeoutMs = Math.floor(timeoutMs * 0.8);
-  const workerData: WorkerSettings = { path, retentionMs, busyTimeoutMs, witness, beatMs };
-  const unanswered = new Map<number, (answer: WorkerAnswer) => void>();
-  let worker: Worker | null = null;
-  let lastId = 0;
+  const settings: WorkerSettings = { path, retentionMs, busyTimeoutMs, witness, beatMs };
   let closing: Promise<void> | null = null;
   let report: WorkerReport = { secret: '', loss: null };
 
@@ -85,71 +74,35 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     if (report.loss === null && loss !== null) onEvent?.({ kind: 'loss-accepted' });
   }
 
-  function startWorker(): Worker {
-    const started = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
-    let reason = 'its worker thread ended';
-    started.on('message', (message: unknown) => {
-      const { data } = workerMessage.safeParse(message);
-      if (data === undefined) return;
-      if ('event' in data) onEvent?.(data.event);
-      else if ('secret' in data) takeReport(data);
-      else unanswered.get(data.id)?.(data);
-    });
-    started.on('error', (error: unknown) => {
-      reason = `its worker thread failed: ${error instanceof Error ? error.message : String(error)}`;
-    });
-    started.on('exit', () => {
-      worker = null;
-      for (const [id, answer] of unanswered) answer({ id, ok: false, reason });
-    });
-    // After the listeners: one for messages would keep the process alive again.
-    started.unref();
-    return started;
-  }
+  const { ask, end: endWriter } = createWorkerThread<StoreCall>({
+    module: new URL('./worker.ts', import.meta.url),
+    settings,
+    timeoutMs,
+    onMessage: (message) => ('event' in message ? onEvent?.(message.event) : takeReport(message)),
+  });
+  const reader = createWorkerThread<ReadCall>({
+    module: new URL('./read-worker.ts', import.meta.url),
+    settings,
+    timeoutMs,
+  });
+  const read = { limitMs: readFactor * timeoutMs };
+  const searchInTurn = createTurns();
 
-  function unavailable(reason: string): StoreUnavailable {
-    return new StoreUnavailable(`The payment store ${path} is not available: ${reason}.`);
-  }
+  /** What is stored may be read once the leases that have ended say so. */
+  const prepareRead = (now: number) => ask({ method: 'prepareRead', now }, z.number(), read);
 
-  function ask<T>(
-    call: StoreCall,
-    shape: z.ZodType<T>,
-    { limitMs = timeoutMs, late = (_value: T): void => {} } = {},
-  ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (closing !== null && call.method !== 'close') throw unavailable('it is closed');
-      if (unanswered.size >= maxUnanswered) throw unavailable('its worker thread does not answer');
-      const id = ++lastId;
-      const claim = new Int32Array(new SharedArrayBuffer(4));
-      let gaveUp = false;
-      worker ??= startWorker();
-      worker.postMessage({ id, claim, call } satisfies WorkerRequest);
-      const timer = setTimeout(() => {
-        gaveUp = true;
-        Atomics.compareExchange(claim, 0, 0, 1);
-        reject(unavailable(`no answer in ${limitMs} ms`));
-      }, limitMs);
-      unanswered.set(id, (answer) => {
-        unanswered.delete(id);
-        clearTimeout(timer);
-        if (!answer.ok) return reject(unavailable(answer.reason));
-        const value = shape.safeParse(answer.value);
-        if (!value.success) return reject(unavailable('it holds a record of another shape'));
-        return gaveUp ? late(value.data) : resolve(value.data);
-      });
-    });
+  async function search(query: PaymentQuery, now: number): Promise<PaymentRecord[]> {
+    const before = await prepareRead(now);
+    return reader.ask({ method: 'search', query, before }, z.array(storedRecord), read);
   }
 
   async function end(): Promise<void> {
-    if (worker === null) return;
-    const ended = worker;
+    const close = { method: 'close' } as const;
+    const limit = { limitMs: 2 * timeoutMs };
+    // The writer last: who closes a file last empties its log into it.
+    await reader.end(() => reader.ask(close, z.literal(true), limit));
     // Every call that is queued before this one is done or given up within its own time.
-    const closed = await ask({ method: 'close' }, z.literal(true), { limitMs: 2 * timeoutMs }).catch(
-      () => false,
-    );
-    // A thread that hangs in a system call cannot be ended: nobody waits for it.
-    if (closed) await ended.terminate();
-    else void ended.terminate();
+    await endWriter(() => ask(close, z.literal(true), limit));
   }
 
   const store: PaymentStore = {
@@ -166,7 +119,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
       ask({ method: 'release', id, trackId, afterLease }, z.boolean()),
     find: (id, now) => ask({ method: 'find', id, now }, found),
     search: (query, now) =>
-      ask({ method: 'search', query, now }, z.array(storedRecord), { limitMs: searchFactor * timeoutMs }),
+      query.caller === undefined ? search(query, now) : searchInTurn(query.caller, () => search(query, now)),
     get secret() {
       return report.secret;
     },
@@ -176,7 +129,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     async acceptLoss(by, now) {
       await ask({ method: 'acceptLoss', by, now }, z.literal(true));
     },
-    status: (now) => ask({ method: 'status', now }, status, { limitMs: searchFactor * timeoutMs }),
+    status: async (now) => reader.ask({ method: 'status', before: await prepareRead(now) }, status, read),
     settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
     close() {
       closing ??= end();

@@ -13,6 +13,13 @@ const endLease = `UPDATE payment SET state = '${leaseEnded.state}', code = '${le
   message = '${leaseEnded.message}', updatedAt = $now,
   history = history || char(10) || $event WHERE state = 'PENDING' AND leaseUntil <= $now`;
 
+/** How many records there are that are not expired, and of which state; see StoreStatus. */
+export const statusSql = `SELECT
+  (SELECT count(*) FROM payment) - (SELECT count(*) FROM payment WHERE ${expired}) AS records,
+  (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
+  (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown,
+  (SELECT createdAt FROM payment WHERE NOT (${expired}) ORDER BY createdAt DESC LIMIT 1) AS newestAt`;
+
 export function prepareStatements(database: DatabaseSync) {
   return {
     insert: database.prepare(
@@ -41,11 +48,6 @@ export function prepareStatements(database: DatabaseSync) {
     settle: database.prepare(`UPDATE payment SET state = $state, code = NULL, message = NULL,
       settledBy = $settledBy, updatedAt = $now, awaited = 0,
       history = history || char(10) || $event WHERE id = $id AND state = 'UNKNOWN' AND settledBy IS NULL`),
-    status: database.prepare(`SELECT
-      (SELECT count(*) FROM payment) - (SELECT count(*) FROM payment WHERE ${expired}) AS records,
-      (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
-      (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown,
-      (SELECT createdAt FROM payment WHERE NOT (${expired}) ORDER BY createdAt DESC LIMIT 1) AS newestAt`),
     meta: database.prepare('SELECT storeId, secret, began, newestAt FROM meta'),
     setMark: database.prepare('UPDATE meta SET storeId = $storeId, began = $began, newestAt = $newestAt'),
     decide: database.prepare('INSERT INTO decision (at, decidedBy, what) VALUES ($at, $by, $what)'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PaymentOutcome, PaymentQuery, PaymentRecord } from '../../store.ts';
 import type { StoreEvent } from '../store-event.ts';
 
-/** What sqlite-store.ts and its thread, worker.ts, say to each other. */
+/** What sqlite-store.ts and its threads, worker.ts and read-worker.ts, say to each other. */
 
 export interface WorkerSettings {
   readonly path: string;
@@ -30,8 +30,8 @@ export type StoreCall =
       readonly afterLease: boolean;
     }
   | { readonly method: 'find'; readonly id: string; readonly now: number }
-  | { readonly method: 'search'; readonly query: PaymentQuery; readonly now: number }
-  | { readonly method: 'status'; readonly now: number }
+  /** Ends the leases that are over. Answers with the time before which finished records are no more to be read. */
+  | { readonly method: 'prepareRead'; readonly now: number }
   | { readonly method: 'acceptLoss'; readonly by: string; readonly now: number }
   | {
       readonly method: 'settle';
@@ -41,7 +41,12 @@ export type StoreCall =
       readonly now: number;
     };
 
-export interface WorkerRequest {
+/** What read-worker.ts is asked: finished records that were last changed before `before` do not count. */
+export type ReadCall =
+  | { readonly method: 'search'; readonly query: PaymentQuery; readonly before: number }
+  | { readonly method: 'status'; readonly before: number };
+
+export interface WorkerRequest<Call = StoreCall> {
   readonly id: number;
   /**
    * One number that both threads share: 0 until somebody claims the call. The caller does when its time is
@@ -49,7 +54,7 @@ export interface WorkerRequest {
    * on is not stored later, unless the commit itself was under way.
    */
   readonly claim: Int32Array;
-  readonly call: StoreCall;
+  readonly call: Call;
 }
 
 export const workerAnswer = z.discriminatedUnion('ok', [

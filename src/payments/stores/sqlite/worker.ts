@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StoreEvent } from '../store-event.ts';
-import { createCalls, type ReadCall, type WriteCall } from './calls.ts';
+import { createCalls, type WriteCall } from './calls.ts';
 import { createSharedClock } from './clock.ts';
 import { inodeOf, isBusy, type OpenFile, openFile } from './database-file.ts';
 import { createMarkWriters, findLoss, heldMark, markFiles } from './marks.ts';
@@ -13,11 +13,11 @@ import type {
 } from './worker-protocol.ts';
 
 /**
- * The thread that holds the payment store's SQLite file, for sqlite-store.ts. Each call that may write is one
+ * The thread that writes the payment store's SQLite file, for sqlite-store.ts. Each call that may write is one
  * transaction that has the write lock from its start, so that the processes that share the file take turns.
  */
 
-if (parentPort === null) throw new Error('sqlite-worker.ts runs in a worker thread only');
+if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
 const { path, retentionMs, busyTimeoutMs, witness, beatMs }: WorkerSettings = workerData;
 
@@ -85,9 +85,9 @@ function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): W
   return { id, ok: true, value: done.value };
 }
 
-function read(open: OpenFile, id: number, call: ReadCall): WorkerAnswer {
-  if (calls.hasEndedLease(open, call.now)) inTransaction(open, () => calls.endLeases(open, call.now));
-  return { id, ok: true, value: calls.read(open, call) };
+function prepareRead(open: OpenFile, id: number, now: number): WorkerAnswer {
+  if (calls.hasEndedLease(open, now)) inTransaction(open, () => calls.endLeases(open, now));
+  return { id, ok: true, value: calls.expiry(open, now) };
 }
 
 /** The others see this process as long as it does this; it is written without an fsync. */
@@ -148,9 +148,8 @@ async function answerCall(open: OpenFile, request: WorkerRequest): Promise<Worke
     case 'open':
     case 'close':
       return { id, ok: true, value: true };
-    case 'search':
-    case 'status':
-      return read(open, id, call);
+    case 'prepareRead':
+      return prepareRead(open, id, call.now);
     case 'begin': {
       const loss = report?.loss === null ? null : checkLoss(open);
       return loss === null ? write(open, request, call) : { id, ok: false, reason: loss };

@@ -1,8 +1,20 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -183,6 +195,83 @@ describe('a restore', () => {
     await anew.close();
     expect(await restoreStore(backup, path, decision)).toMatchObject({ missing: [], unnamed: 1 });
     expect((await open(path)).loss).toBeNull();
+  });
+
+  /** A backup, and a log as a killed process leaves it. It lacks the file's first page, and cannot mend the file. */
+  async function setUpLog() {
+    const { path, store, backup } = await setUp();
+    await store.close();
+    const again = await open(path);
+    await again.begin(pending({ id: 'logged', createdAt: start + 10 }), start);
+    const log = readFileSync(`${path}-wal`);
+    await again.close();
+    rmSync(path);
+    return { path, backup, log };
+  }
+
+  function expectRestored(path: string) {
+    using database = new DatabaseSync(path);
+    expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+    expect(database.prepare('SELECT id FROM payment ORDER BY id').all()).toEqual([{ id: 'a' }, { id: 'b' }]);
+  }
+
+  it('is whole where the file in use is gone and its log remains, which is kept', async () => {
+    const { path, backup, log } = await setUpLog();
+    writeFileSync(`${path}-wal`, log);
+    writeFileSync(`${path}-shm`, 'left over');
+    const restored = await restoreStore(backup, path, decision);
+    expect(readFileSync(`${restored?.replaced}-wal`)).toEqual(log);
+    expect(existsSync(`${path}-wal`) || existsSync(`${path}-shm`)).toBe(false);
+    expect(lstatSync(path).isFile()).toBe(true);
+    expectRestored(path);
+  });
+
+  it.each([
+    ['is gone', null],
+    ['is damaged', Buffer.alloc(9_000, 'x')],
+  ])('that is cut off anywhere leaves the old or the restored store, where the file %s', async (_, file) => {
+    const { backup, log } = await setUpLog();
+    const calls = ['linkSync', 'renameSync', 'rmSync', 'symlinkSync'] as const;
+    const ends: string[] = [];
+    for (let crashAt = 1, whole = false; !whole; crashAt++) {
+      const path = freshPath();
+      mkdirSync(dirname(path));
+      if (file !== null) writeFileSync(path, file);
+      writeFileSync(`${path}-wal`, log);
+      let made = 0;
+      // Nothing is done from then on, not even to tidy up: as after the end of the process.
+      for (const name of calls) {
+        const original = fs[name];
+        vi.spyOn(fs, name).mockImplementation((...args: unknown[]) => {
+          if (++made >= crashAt) throw new Error('the power is gone');
+          return Reflect.apply(original, fs, args);
+        });
+      }
+      syncBuiltinESMExports();
+      whole = await restoreStore(backup, path, decision).then(
+        () => true,
+        () => false,
+      );
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+      const isOld =
+        (file === null ? !existsSync(path) : existsSync(path) && readFileSync(path).equals(file)) &&
+        existsSync(`${path}-wal`) &&
+        readFileSync(`${path}-wal`).equals(log);
+      ends.push(isOld ? 'old' : 'restored');
+      if (!isOld) expectRestored(path);
+    }
+    expect(ends).toContain('old');
+    expect(ends.filter((end) => end === 'restored').length).toBeGreaterThan(3);
+  });
+
+  it('leaves a file that cannot be read, and its log, as they are where it is not confirmed', async () => {
+    const { path, backup, log } = await setUpLog();
+    const file = Buffer.alloc(9_000, 'x');
+    writeFileSync(path, file);
+    writeFileSync(`${path}-wal`, log);
+    expect(await restoreStore(backup, path, { ...decision, confirm: async () => false })).toBeNull();
+    expect([path, `${path}-wal`].map((name) => readFileSync(name))).toEqual([file, log]);
   });
 
   it('of a damaged backup changes nothing', async () => {

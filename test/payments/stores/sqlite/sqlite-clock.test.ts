@@ -37,6 +37,59 @@ describe('the clock that processes share', () => {
     expect(join(start).agreedTime(statements, ahead)).toBe(ahead);
   });
 
+  /** A process of its own clocks, which a test moves. */
+  function joinWithClocks() {
+    const { statements, events } = setUp();
+    const clocks = { wall: start, monotonic: 5_000 };
+    const clock = createSharedClock((event) => events.push(event), {
+      wallClock: () => clocks.wall,
+      monotonic: () => clocks.monotonic,
+    });
+    const written = () => statements.clocks.all().map(({ time }) => time);
+    return { statements, events, clocks, clock, written };
+  }
+
+  it('is nobody’s where that of whoever is alone jumps ahead by over an hour, which is told, until it is put right', () => {
+    const { statements, events, clocks, clock } = joinWithClocks();
+    clocks.wall += 31 * day;
+    clock.set(statements, clocks.wall);
+    expect(clock.agreedTime(statements, clocks.wall)).toBeNull();
+    expect(clock.agreedTime(statements, clocks.wall)).toBeNull();
+    expect(events).toEqual([{ kind: 'clocks-differ', byMs: 31 * day }]);
+    clocks.wall = start + hour;
+    expect(clock.agreedTime(statements, clocks.wall)).toBe(start + hour);
+    expect(events.slice(1)).toEqual([{ kind: 'clocks-agree' }]);
+  });
+
+  it('goes on with a clock that cannot be set, for years', () => {
+    const { statements, events, clocks, clock } = joinWithClocks();
+    clocks.wall += 500 * day;
+    clocks.monotonic += 500 * day;
+    expect(clock.agreedTime(statements, clocks.wall)).toBe(start + 500 * day);
+    expect(events).toEqual([]);
+  });
+
+  it('is read at each beat, also where no payment brings the time, and a jump is told', () => {
+    const { statements, events, clocks, clock, written } = joinWithClocks();
+    clock.beat(statements);
+    expect(written()).toEqual([start]);
+    clocks.wall -= 3 * hour;
+    clock.beat(statements);
+    expect(written()).toEqual([start - 3 * hour]);
+    clocks.wall += 3 * hour + 2 * day;
+    clock.beat(statements);
+    expect(written()).toEqual([start + 2 * day]);
+    expect(events).toEqual([{ kind: 'clocks-differ', byMs: 2 * day }]);
+  });
+
+  it('is written at once where a call brings one that jumped', () => {
+    const { statements, clocks, clock, written } = joinWithClocks();
+    clock.beat(statements);
+    clocks.wall -= 2 * hour;
+    clock.set(statements, clocks.wall);
+    expect(written()).toEqual([start - 2 * hour]);
+  });
+
   it('is nobody’s until the others were watched, then the lowest', () => {
     const { statements, join } = setUp();
     const first = join(start);

@@ -146,8 +146,18 @@ describe('a search', () => {
   it.each<[string, PaymentQuery, string]>([
     [
       'a caller’s payments in some states',
-      { caller: 'c', states: ['UNKNOWN', 'PENDING'], newestFirst: true, limit: 20 },
+      { caller: 'c', states: ['UNKNOWN', 'DONE'], newestFirst: true, limit: 20 },
       'paymentByCaller (caller=?)',
+    ],
+    [
+      'a caller’s payments that are not finished',
+      { caller: 'c', states: ['UNKNOWN', 'PENDING'], newestFirst: true, limit: 20 },
+      'paymentUnfinished (caller=?)',
+    ],
+    [
+      'a caller’s payments in one state that is not final, since a time',
+      { caller: 'c', states: ['PENDING'], since: 5, limit: 20 },
+      'paymentUnfinished (caller=? AND createdAt>?)',
     ],
     ['how an id begins', { idPrefix: 'abc' }, 'sqlite_autoindex_payment_1 (id>? AND id<?)'],
     [

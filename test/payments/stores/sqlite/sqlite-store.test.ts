@@ -222,3 +222,59 @@ describe('a file that changes under the running store', () => {
     await expect(store.find('a', start)).rejects.toThrow('not a database');
   });
 });
+
+describe('searches', () => {
+  /** A store with many finished records, which a search by account has to look through. */
+  async function openWithMany() {
+    const path = freshPath();
+    const store = await open(path);
+    await store.begin(pending({ id: 'first' }), start);
+    await store.finish('first', pending().trackId, done, start);
+    await store.close();
+    const columns = Object.keys(pending()).filter((name) => name !== 'id');
+    sql(
+      path,
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+        INSERT INTO payment (id, ${columns.join(', ')}) SELECT 'p' || i, ${columns.join(', ')} FROM n, payment`,
+    );
+    return open(path);
+  }
+  const slow = { accountId: 'nobody' };
+
+  it('hold up no payment, nor do counts', async () => {
+    const store = await openWithMany();
+    const order: string[] = [];
+    const reads = [store.search(slow, start), store.search(slow, start), store.status(start)];
+    await Promise.all([
+      ...reads.map((read) => read.then(() => order.push('read'))),
+      store.begin(pending({ id: 'new' }), start).then(() => order.push('begin')),
+    ]);
+    expect(order[0]).toBe('begin');
+    expect(await reads[2]).toMatchObject({ records: expect.any(Number) });
+  });
+
+  it('of one caller wait for each other, and not another caller for all of them', async () => {
+    const store = await openWithMany();
+    const order: string[] = [];
+    const find = (caller: string, name: string) =>
+      store.search({ ...slow, caller }, start).then(() => order.push(name));
+    const { caller } = pending();
+    await Promise.all([
+      ...Array.from({ length: 4 }, (_, n) => find(caller, `${n}`)),
+      find('b'.repeat(64), 'another'),
+    ]);
+    expect(order).toEqual(['0', 'another', '1', '2', '3']);
+  });
+
+  it('find what was begun and finished right before', async () => {
+    const store = await open(freshPath());
+    for (let n = 0; n < 20; n++) {
+      await store.begin(pending({ id: `p${n}`, createdAt: start + n }), start);
+      expect(await store.search({ states: ['PENDING'] }, start)).toHaveLength(1);
+      await store.finish(`p${n}`, pending().trackId, done, start);
+      expect(await store.search({ newestFirst: true, limit: 1 }, start)).toMatchObject([
+        { id: `p${n}`, state: 'DONE' },
+      ]);
+    }
+  });
+});
