@@ -149,6 +149,11 @@ const places: Readonly<Record<string, string>> = {
   'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may come again':
     'of this request alone',
   'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
+  'docs/hardening.md: nothing was sent, and the key is free (':
+    'of the one payment of an operation, whose codes prove it (engine/effects.ts)',
+  'docs/hardening.md: , …) this request sent nothing, but an earlier one with the key may have':
+    'of this request alone',
+  'docs/payments.md: , and nothing is sent': 'of the one request of a record',
   'docs/payments.md: Only proof that nothing was sent makes a key free again':
     'of the one request of a record',
   'docs/payments.md: Where bankql died before that, the record becomes UNKNOWN although nothing was sent':
