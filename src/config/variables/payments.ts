@@ -22,7 +22,8 @@ export const paymentsVariables = {
   },
   STATE_WAIT_REPLICAS: {
     ...wholeNumber(0, 0, 10),
-    description: 'how many replicas of a Redis have to confirm a payment before it is sent; behind Sentinels at least one',
+    description:
+      'how many replicas of a Redis have to confirm a payment before it is sent; behind Sentinels at least one',
   },
   BANK_PAYMENT_REJECTED_STATUSES: {
     ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
