@@ -16,7 +16,13 @@ const paymentInput = z.object({
 });
 
 /** How long a text of the client may be, in characters: what is longer is stored, logged and sent by nobody. */
-const longest = { currency: 16, description: 512, 'to.bankId': 128, 'to.accountId': 128 } as const;
+const longest = {
+  amount: 64,
+  currency: 16,
+  description: 512,
+  'to.bankId': 128,
+  'to.accountId': 128,
+} as const;
 
 /**
  * What a record says of a payment, read from what is sent.
@@ -25,6 +31,7 @@ const longest = { currency: 16, description: 512, 'to.bankId': 128, 'to.accountI
 export function paymentDetails(input: { readonly ids: unknown; readonly body?: unknown }): PaymentDetails {
   const { ids, body } = paymentInput.parse(input);
   const { description, to, value } = body;
+  checkLength('amount', value?.amount);
   checkLength('currency', value?.currency);
   checkLength('description', description);
   checkLength('to.bankId', to.bank_id);

@@ -19,6 +19,7 @@ export const outcomeUnknown = (
 /** The bank answered with success, and with a text that says the opposite. `said`: in its own words. */
 export const statedFailure = (
   { operation, trackId }: PaymentRecord,
+  idempotencyKey: string,
   status: number,
   said: string | null,
 ): BankqlError =>
@@ -28,6 +29,7 @@ export const statedFailure = (
     {
       operation,
       trackId,
+      idempotencyKey,
       status,
     },
   );

@@ -1,7 +1,8 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
+import { hashUnderSecret } from './caller-hash.ts';
 import type { PaymentDetails } from './payment-details.ts';
 import { openKey, sealKey } from './sealed-key.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
@@ -35,12 +36,10 @@ export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: Payme
 /**
  * What stands for a caller in records and logs. Auth-IDs can be guessed: who does not hold the store's secret cannot
  * find out by trying whose payment it is.
- * Shape: HMAC-SHA-256 in hex, under the store's secret, of the SHA-256 in hex that records held before stores had one.
+ * Shape: see hashUnderSecret.
  */
 export const hashCaller = (secret: string, provider: string, id: string): string =>
-  createHmac('sha256', secret)
-    .update(hash([provider, id]))
-    .digest('hex');
+  hashUnderSecret(secret, hash([provider, id]));
 
 /** The idempotency key of a payer's record; null where it is from before records held it. */
 export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>

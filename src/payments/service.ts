@@ -245,7 +245,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       state === 'UNKNOWN'
         ? outcomeUnknown(record, idempotencyKey, status)
         : status < 300
-          ? statedFailure(record, status, said)
+          ? statedFailure(record, idempotencyKey, status, said)
           : mapErrorResponse(call, response);
     const { code, message } = error;
     await finish(record, { state, answer, code, status, message, bankText: said });

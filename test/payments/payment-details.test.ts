@@ -6,6 +6,7 @@ const request = `mutation ($input: PutTransactionRequestInput!) { putTransaction
 const input = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
 
 it.each([
+  ['amount', 64, (text: string) => ({ value: { amount: text.replaceAll('x', '1') } })],
   ['currency', 16, (text: string) => ({ value: { amount: '1', currency: text } })],
   ['description', 512, (text: string) => ({ description: text })],
   ['to.bankId', 128, (text: string) => ({ to: { bankId: text } })],

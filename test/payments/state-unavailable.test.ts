@@ -121,7 +121,9 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
       .output()
       .split('\n')
       .flatMap((line) => parseUnwrittenEnd(line) ?? []);
-    expect(ends).toMatchObject([{ trackId: told.trackId, outcome: { state: 'DONE', status: 201 } }]);
+    // At the signal, and at the end.
+    const expected = { trackId: told.trackId, outcome: { state: 'DONE', status: 201 } };
+    expect(ends).toMatchObject([expected, expected]);
     for (const secret of Object.values(credentials)) expect(other.output()).not.toContain(secret);
     const store = await openStore(state.url, { retentionMs: 86_400_000 });
     const [end] = ends;

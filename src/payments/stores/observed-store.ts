@@ -13,7 +13,7 @@ export interface StoreObserver {
 }
 
 export interface ObservedStore extends PaymentStore {
-  /** False from the first call that failed until the store is known to take payments again. */
+  /** False from the first call that failed until the store is known to take payments again, and while it misses records. */
   readonly isUp: boolean;
   /** `status`, asked at most once in a few seconds however often it is read; null while the store cannot say. */
   recentStatus(): Promise<StoreStatus | null>;
@@ -101,7 +101,8 @@ export function observeStore(
   if (store.loss !== null) fail(store.loss);
   return {
     get isUp() {
-      return awaySince === null;
+      // A loss may be noticed without a call, at a new connection.
+      return awaySince === null && store.loss === null;
     },
     recentStatus,
     get secret() {

@@ -93,6 +93,7 @@ it('accept-loss shows what is lost, asks, and lets payments go on', async () => 
   const loss = await inStore(async (store) => store.loss);
   expect(loss).toMatch(/lost records/);
   expect(describeState(null, loss, now)).toMatch(/^\*\*\* PAYMENTS ARE REFUSED \*\*\* .*lost records/);
+  expect(describeState(null, loss, now)).not.toMatch(/\.\.|: [^:]*: The/);
   const args = ['accept-loss', '--by', 'Ada', '--reason', 'no backup'];
   expect(await run(args)).toMatchObject({ code: 1, errors: expect.stringMatching(/Nothing was written/) });
   await expect(begin('c')).rejects.toThrow(/lost records/);

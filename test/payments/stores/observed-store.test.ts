@@ -109,6 +109,17 @@ describe('an outage', () => {
     await store.close();
   });
 
+  test('a loss that was noticed without a call refuses payments: it is not up', async () => {
+    const store = openStore();
+    await store.find('a', start);
+    expect(store.isUp).toBe(true);
+    loss = 'Three payments are missing.';
+    expect(store.isUp).toBe(false);
+    loss = null;
+    expect(store.isUp).toBe(true);
+    await store.close();
+  });
+
   test('a lost record keeps it away, from the start, until somebody accepts the loss', async () => {
     loss = 'Three payments are missing.';
     const store = openStore();

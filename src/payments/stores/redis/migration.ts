@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { hashUnderSecret } from '../../caller-hash.ts';
 import { stateIndex, states } from './keys.ts';
-import { keyedCaller } from './record-fields.ts';
 import { script } from './script.ts';
 import { type RedisReader, readIndex } from './search.ts';
 
@@ -53,7 +53,7 @@ export async function migrateCallers(reader: Pick<RedisReader, 'run'>, secret: s
       const args: string[] = [];
       for (let n = 0; n + 1 < old.length; n += 2) {
         const [id = '', caller = ''] = old.slice(n, n + 2);
-        args.push(id, caller, keyedCaller(secret, caller));
+        args.push(id, caller, hashUnderSecret(secret, caller));
       }
       if (args.length > 0) await reader.run(writeScript, args, z.number().parse);
     }

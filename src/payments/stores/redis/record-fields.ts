@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import { hashUnderSecret } from '../../caller-hash.ts';
 import type { PaymentEvent, PaymentRecord } from '../../store.ts';
 import { storedRecord } from '../stored-record.ts';
 
@@ -30,10 +30,6 @@ const absent = {
 const numbers: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil', 'status']);
 const hash = z.array(z.string()).nullable();
 
-/** The caller of a record of version 1, as hashCaller gives it for records of version 2. */
-export const keyedCaller = (secret: string, callerHash: string): string =>
-  createHmac('sha256', secret).update(callerHash).digest('hex');
-
 /**
  * The record in a Redis hash, as HGETALL answers; null where there is none. One of version 1, which an older bankql may
  * still write, is given as version 2 has it.
@@ -49,5 +45,5 @@ export function parseRecord(response: unknown, secret: string): PaymentRecord | 
   }
   const { data } = storedRecord.safeParse(fields);
   if (data === undefined) throw new Error('it holds a record of another shape');
-  return 'version' in fields ? data : { ...data, caller: keyedCaller(secret, data.caller) };
+  return 'version' in fields ? data : { ...data, caller: hashUnderSecret(secret, data.caller) };
 }

@@ -1,5 +1,6 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import { hashUnderSecret } from '../../caller-hash.ts';
 import { historyLine, withoutNulls } from '../../payment-history.ts';
 import type { PaymentRecord } from '../../store.ts';
 
@@ -136,7 +137,3 @@ function adoptVersion1Rows(database: DatabaseSync): void {
 }
 
 const states = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;
-
-/** The same as hashCaller's second step in record.ts: the plain hash of version 1, keyed. */
-const hashUnderSecret = (secret: string, callerHash: string): string =>
-  createHmac('sha256', secret).update(callerHash).digest('hex');
