@@ -24,6 +24,16 @@ const purgeEveryMs = 60_000;
 /** A purge that finds a greater share of the records expired than this is told to the operator. */
 const remarkableShare = 0.1;
 
+/** How long a payment may wait for records that are deleted, a commit apart. */
+const purgeSliceMs = 10;
+
+export interface Purge {
+  readonly before: number;
+  readonly expired: number;
+  /** Of all records, no more than are needed to tell whether `expired` is a remarkable share. */
+  readonly records: number;
+}
+
 export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOptions) {
   let purgedAt = Number.NEGATIVE_INFINITY;
 
@@ -33,16 +43,30 @@ export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOpt
     return time === null ? Number.MIN_SAFE_INTEGER : time - retentionMs;
   }
 
-  function purge(statements: Statements, now: number): void {
+  /** What a purge that is due has to delete; null where none is due, or nothing to delete. Reads only. */
+  function duePurge({ statements }: OpenFile, now: number): Purge | null {
     // A clock that was put back must not stop the purge until it has caught up.
-    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
+    if (Math.abs(now - purgedAt) < purgeEveryMs) return null;
     purgedAt = now;
     const before = expiry(statements, now);
     const expired = Number(statements.countExpired.get({ before })?.n);
-    if (expired === 0) return;
-    const deleted = Number(statements.purge.run({ before }).changes);
-    const left = Number(statements.count.get({ limit: Math.ceil(expired / remarkableShare) })?.n);
-    const records = left + deleted;
+    if (expired === 0) return null;
+    const records = Number(statements.count.get({ limit: Math.ceil(expired / remarkableShare) })?.n);
+    return { before, expired, records };
+  }
+
+  /** Deletes what a purge may, for a short time. In a transaction. Shape: how many; whether there may be more. */
+  function purgeSlice({ statements }: OpenFile, { before }: Purge) {
+    const until = performance.now() + purgeSliceMs;
+    for (let deleted = 0; ; ) {
+      const { changes } = statements.purge.run({ before });
+      deleted += Number(changes);
+      if (changes === 0) return { deleted, more: false };
+      if (performance.now() >= until) return { deleted, more: true };
+    }
+  }
+
+  function endPurge({ expired, records }: Purge, deleted: number): void {
     if (expired > records * remarkableShare) onEvent({ kind: 'purge', deleted, expired, records });
   }
 
@@ -68,7 +92,6 @@ export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOpt
       switch (call.method) {
         case 'begin': {
           const { record, now } = call;
-          purge(statements, now);
           const found = current(statements, record.id, now);
           if (found === null) statements.insert.run({ ...record, history: historyLine(beginEvent(record)) });
           return found;
@@ -105,6 +128,10 @@ export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOpt
         }
       }
     },
+
+    duePurge,
+    purgeSlice,
+    endPurge,
 
     /** Whether a lease has ended that nobody noticed: then endLeases has to come first, with the write lock. */
     hasEndedLease: ({ statements }: OpenFile, now: number): boolean =>

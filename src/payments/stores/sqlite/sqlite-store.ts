@@ -99,10 +99,14 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
   async function end(): Promise<void> {
     const close = { method: 'close' } as const;
     const limit = { limitMs: 2 * timeoutMs };
-    // The writer last: who closes a file last empties its log into it.
-    await reader.end(() => reader.ask(close, z.literal(true), limit));
+    const readerEnded = reader.end(() => reader.ask(close, z.literal(true), limit));
     // Every call that is queued before this one is done or given up within its own time.
-    await endWriter(() => ask(close, z.literal(true), limit));
+    await endWriter(async () => {
+      // Who closes a file last empties its log into it.
+      await readerEnded;
+      await ask(close, z.literal(true), limit);
+    });
+    await readerEnded;
   }
 
   const store: PaymentStore = {

@@ -33,7 +33,7 @@ export function prepareStatements(database: DatabaseSync) {
     ),
     forget: database.prepare(`DELETE FROM payment WHERE id = $id AND ${expired}`),
     purge: database.prepare(
-      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired} LIMIT 500)`,
+      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${expired} LIMIT 100)`,
     ),
     countExpired: database.prepare(`SELECT count(*) AS n FROM payment WHERE ${expired}`),
     count: database.prepare('SELECT count(*) AS n FROM (SELECT 1 FROM payment LIMIT $limit)'),

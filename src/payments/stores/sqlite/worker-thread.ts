@@ -36,7 +36,7 @@ export interface WorkerThread<Call> {
 }
 
 /** A thread that answers calls about a SQLite store's file. It is started by a call where there is none: also after one died. */
-export function createWorkerThread<Call>({
+export function createWorkerThread<Call extends { readonly method: string }>({
   module,
   settings,
   timeoutMs,
@@ -79,7 +79,7 @@ export function createWorkerThread<Call>({
       { limitMs = timeoutMs, late }: AskOptions<T> = {},
     ): Promise<T> {
       return new Promise((resolve, reject) => {
-        if (closing) throw unavailable('it is closed');
+        if (closing && call.method !== 'close') throw unavailable('it is closed');
         if (unanswered.size >= maxUnanswered) throw unavailable('its worker thread does not answer');
         const id = ++lastId;
         const claim = new Int32Array(new SharedArrayBuffer(4));

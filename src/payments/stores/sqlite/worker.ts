@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StoreEvent } from '../store-event.ts';
 import { createCalls, type WriteCall } from './calls.ts';
@@ -28,6 +29,9 @@ const marks = markFiles(path, witness);
 const writeMarks = createMarkWriters(marks, onEvent);
 const clock = createSharedClock(onEvent);
 const calls = createCalls({ retentionMs, clock, markFiles: marks, onEvent });
+
+/** Three times as long as a slice of a purge takes: a purge leaves most of the thread to payments. */
+const purgePauseMs = 30;
 
 /** Each mark costs an fsync, which those of the payments would wait behind. */
 const markEveryMs = 50;
@@ -83,6 +87,27 @@ function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): W
   if (done === null) return { id, ok: false, reason: 'its caller gave up' };
   if (call.method === 'begin') markSoon();
   return { id, ok: true, value: done.value };
+}
+
+/**
+ * Deletes what has outlived its retention, in short transactions with a pause after each, in which payments are begun. A
+ * file that is closed, locked or without space for it is left alone until the next purge is due.
+ */
+async function purge(open: OpenFile, now: number): Promise<void> {
+  let deleted = 0;
+  try {
+    const due = calls.duePurge(open, now);
+    if (due === null) return;
+    for (let more = true; more && file === open; ) {
+      const slice = inTransaction(open, () => calls.purgeSlice(open, due));
+      deleted += slice?.deleted ?? 0;
+      more = slice?.more ?? false;
+      await delay(purgePauseMs);
+    }
+    calls.endPurge(due, deleted);
+  } catch {
+    // Whatever hinders it is told by the payments that it hinders as well.
+  }
 }
 
 function prepareRead(open: OpenFile, id: number, now: number): WorkerAnswer {
@@ -185,7 +210,10 @@ async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
 }
 
 port.on('message', async (request: WorkerRequest) => {
-  port.postMessage(await answer(request));
+  const answered = await answer(request);
+  port.postMessage(answered);
+  // Only now: no payment waits for it.
+  if (answered.ok && file !== null && request.call.method === 'begin') void purge(file, request.call.now);
   if (request.call.method === 'close') port.close();
 });
 

@@ -214,8 +214,29 @@ describe('a process whose clock is 31 days ahead', () => {
     const events: StoreEvent[] = [];
     const late = await open(path, events);
     expect(await late.begin(pending({ id: 'new', leaseUntil: ahead + hour }), ahead)).toBeNull();
+    await vi.waitFor(() => expect(countDone(path)).toBe(0));
+    await vi.waitFor(() => expect(events).toHaveLength(1));
+    expect(events).toEqual([{ kind: 'purge', deleted: 20, expired: 20, records: 21 }]);
+  });
+
+  it('purges as many as there are, while payments begin', async () => {
+    const path = join(root, `${++files}.db`);
+    const first = await open(path);
+    await first.begin(pending({ id: 'first' }), start);
+    await first.finish('first', pending().trackId, done, start);
+    await first.close();
+    const columns = Object.keys(pending()).filter((name) => name !== 'id');
+    using database = new DatabaseSync(path);
+    database.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+      INSERT INTO payment (id, ${columns.join(', ')}) SELECT 'p' || i, ${columns.join(', ')} FROM n, payment`);
+    const events: StoreEvent[] = [];
+    const store = await open(path, events);
+    for (let n = 0; n < 5; n++)
+      expect(await store.begin(pending({ id: `new-${n}`, leaseUntil: ahead + hour }), ahead)).toBeNull();
+    await vi.waitFor(() => expect(events).toHaveLength(1), { timeout: 5_000 });
     expect(countDone(path)).toBe(0);
-    expect(events).toEqual([{ kind: 'purge', deleted: 20, expired: 20, records: 20 }]);
+    expect(events).toEqual([{ kind: 'purge', deleted: 5_001, expired: 5_001, records: expect.any(Number) }]);
+    expect(await store.search({ states: ['PENDING'] }, ahead)).toHaveLength(5);
   });
 
   it('says nothing of a purge that takes less', async () => {
@@ -226,7 +247,8 @@ describe('a process whose clock is 31 days ahead', () => {
     await Promise.all(ids.map((id) => store.begin(pending({ id, leaseUntil: ahead + hour }), start)));
     await store.finish('p-0', pending().trackId, done, start);
     expect(await store.begin(pending({ id: 'new', leaseUntil: ahead + hour }), ahead)).toBeNull();
-    expect(countDone(path)).toBe(0);
+    await vi.waitFor(() => expect(countDone(path)).toBe(0));
+    await store.close();
     expect(events).toEqual([]);
   });
 });
