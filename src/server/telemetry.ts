@@ -19,9 +19,10 @@ const storeEvents = {
   purge: { level: 'warn', message: 'more than a tenth of all payment records are over their time' },
   'clocks-differ': {
     level: 'error',
-    message: 'the clocks of those that share the payment store differ: nothing is purged',
+    message:
+      'clocks differ, of those that share the payment store or of one from what it was: no record is taken for outlived',
   },
-  'clocks-agree': { level: 'info', message: 'the clocks of those that share the payment store agree again' },
+  'clocks-agree': { level: 'info', message: 'the clocks of the payment store agree again' },
   'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
   'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
 } as const satisfies Record<
