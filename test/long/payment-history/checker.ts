@@ -141,7 +141,12 @@ function against(
     must(isOfRecord, `the record is ${record?.state} of ${record?.trackId}`);
     must(idempotencyKey === payment.key, `with the key ${idempotencyKey}`);
   } else if (code === 'IDEMPOTENCY_IN_PROGRESS') {
-    must(isOfRecord || request === undefined, `the record is of ${record?.trackId}`);
+    // An attempt that was under way then, and whose key was made free again before another one began.
+    const isFreedAgain =
+      trackId !== null &&
+      (notSent.has(trackId) ||
+        sent.some(({ ends, arrived }) => ends === 'RELEASED' && arrived.trackId === trackId));
+    must(isOfRecord || request === undefined || isFreedAgain, `the record is of ${record?.trackId}`);
     must(phase !== 'after the lease', 'its lease has ended');
   } else if (
     code === 'BANK_UNAVAILABLE' ||
