@@ -144,7 +144,8 @@ test('pino: a destination that is `sync` has written a line when the call is ove
   }
   rmSync(folder, { recursive: true });
   const serve = readFileSync(join(import.meta.dirname, '../src/commands/serve.ts'), 'utf8');
-  expect(serve).toContain("standardOutput(true)).child({ audit: 'payment' })");
+  expect(serve).toContain('const auditOutput = openLogOutput(1, true);');
+  expect(serve).toContain("auditOutput.stream).child({ audit: 'payment' })");
   expect(serve).toContain('pino.destination({ dest: 1, sync })');
 });
 
