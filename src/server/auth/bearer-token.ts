@@ -3,13 +3,15 @@ import type { IncomingRequest } from './incoming-request.ts';
 const maxToken = 8192;
 
 /** Base64url in which there is one text only for what it stands for: no padding, no other alphabet, no stray bits. */
-const isCanonical = (part: string): boolean =>
-  part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
+const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
 
-/** Three parts (JWS compact serialization, RFC 7515), as they are written by the rules. Verifiers are more tolerant. */
+/**
+ * Three parts (JWS compact serialization, RFC 7515), as they are written by the rules. Verifiers are more tolerant. The
+ * signature may be empty: whoever verifies says then that nobody signed it.
+ */
 function isToken(text: string): boolean {
   const parts = text.split('.', 4);
-  return parts.length === 3 && parts.every(isCanonical);
+  return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
 }
 
 /** The request's token; null where it has none. What is no token is one that no key fits: ''. */
