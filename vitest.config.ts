@@ -4,6 +4,8 @@ export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it.
   ssr: { resolve: { conditions: ['module-sync', 'node', 'import', 'default'] } },
   test: {
+    // Many tests wait for a bank or a store to be late: two files at a time on two cores, where the default is one.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     projects: [
