@@ -1,13 +1,12 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
+import { schedule } from '../executor/scheduler.ts';
 
 interface BoundedResultOptions {
   /** How long its JSON may be. */
   readonly maxBytes: number;
-  /** Whether it takes long to make its JSON, which then waits for its turn (`schedule` in executor/scheduler.ts). */
+  /** Whether it takes long to make its JSON. */
   readonly isLong: boolean;
-  /** Whether the client has left. */
-  readonly isAbandoned: () => boolean;
   /** Makes the answer with this error in the place of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
@@ -27,14 +26,14 @@ export class BoundedResult implements ExecutionResult {
     this.#options = options;
   }
 
-  /** Whether its JSON is made in a turn of its own. */
+  /** Whether it takes long to make its JSON, which then is to wait for its turn. */
   get isLong(): boolean {
     return this.#options.isLong;
   }
 
-  /** Whether nobody waits for it any more. Ask right before its JSON is made, where that takes long. */
-  get isAbandoned(): boolean {
-    return this.#options.isAbandoned();
+  /** Resolves when its JSON may be made, in its turn among what the operations of others have to do. */
+  turn(): Promise<void> {
+    return new Promise(schedule);
   }
 
   /** Whether its JSON is short enough; mostly it is so short that nobody has to count its bytes. */

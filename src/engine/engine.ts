@@ -87,7 +87,6 @@ export function createEngine({
     return new BoundedResult(told, {
       maxBytes: answerLimits.bytes,
       isLong: isLong(budget),
-      isAbandoned: () => context.isAbandoned(),
       withoutData: (error) => withoutData(error, effects),
     });
   };

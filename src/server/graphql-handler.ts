@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BoundedResult } from '../engine/bounded-result.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
@@ -59,6 +60,10 @@ async function serve(
       signal: () => abortSignalOf(response),
     });
     const result = answered instanceof Promise ? await answered : answered;
+    if (result instanceof BoundedResult && result.isLong) {
+      await result.turn();
+      if (response.destroyed) return;
+    }
     answer = limitPending(render(result, mediaType), response);
   } catch (error) {
     // Nobody is there to be answered.

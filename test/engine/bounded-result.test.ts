@@ -13,7 +13,6 @@ const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
     {
       maxBytes,
       isLong: false,
-      isAbandoned: () => false,
       withoutData: (error) => {
         seen.push(error);
         return { errors: [error instanceof GraphQLError ? error : internalError()], data: null };
@@ -43,4 +42,14 @@ it('its JSON may have so many bytes in UTF-8, and none more', () => {
   expect(body('a'.repeat(84))).toMatchObject({ data: null, errors: [{}] });
   expect(body('α'.repeat(41)).data).toEqual({ t: 'α'.repeat(41) });
   expect(body('α'.repeat(42))).toMatchObject({ data: null, errors: [{}] });
+});
+
+it('waits for its turn behind what the event loop has to do', async () => {
+  const order: string[] = [];
+  const turn = resultOf({})
+    .turn()
+    .then(() => order.push('turn'));
+  await Promise.resolve().then(() => order.push('this turn of the event loop'));
+  await turn;
+  expect(order).toEqual(['this turn of the event loop', 'turn']);
 });
