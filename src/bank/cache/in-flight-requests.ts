@@ -78,9 +78,9 @@ class InFlightRequest<T> {
   }
 
   /**
-   * Those who waited to the end. The flight holds them no longer: a Map that grows, or has had many entries deleted,
+   * Those who waited to the end. The request holds them no longer: a Map that grows, or has had many entries deleted,
    * leaves its table behind with all that it held, and each such table holds the next, so that whole answers would hang
-   * on a flight to the next full collection.
+   * on a request to the next full collection.
    */
   settle(): readonly Subscriber<T>[] {
     const { subscribers } = this;
@@ -146,7 +146,7 @@ export function createInFlightRequests<T, P extends Subscriber<T>>({
   }
 
   return {
-    /** Joins the flight with the passenger's group and key, or starts one. */
+    /** Joins the request in flight with the subscriber's group and key, or starts one. */
     subscribe(subscriber: P): void {
       const { group, key } = subscriber;
       if (key === null) return void begin(subscriber);

@@ -3,13 +3,13 @@ import { Bulkhead, type BulkheadOptions, type Hold } from '../resilience/bulkhea
 
 /** One who wants a place. */
 export interface PoolRequest<Resource> {
-  /** Who visitors are let in for by turns. */
+  /** The caller that it is for: callers are served round-robin. */
   readonly caller: string;
   /** The REST operation that the place is for: see Bulkhead. */
   readonly operation: string;
-  /** Whether this place is as good for the visitor as any. */
+  /** Whether it can use this resource as well as any other. */
   suits(resource: Resource): boolean;
-  /** The place is the visitor's from `now` on, in milliseconds of performance.now(), until it is given back with `release`. */
+  /** It has the resource from `now` on, in milliseconds of performance.now(), until it gives it back with `release`. */
   onAcquired(resource: Resource, now: number): void;
 }
 
@@ -20,7 +20,7 @@ interface Caller<Resource> {
   readonly queues: Map<OperationState<Resource>, Queue<Resource>>;
 }
 
-/** A caller's visitors that wait for places for one operation; there is one while any does. */
+/** A caller's waiting requests for one operation; there is one queue while any waits. */
 interface Queue<Resource> {
   readonly caller: Caller<Resource>;
   readonly operation: OperationState<Resource>;
@@ -54,7 +54,7 @@ export interface FairPoolOptions {
  * a thousand things waits for himself. Callers whose operation is held back by its bulkhead are passed over.
  *
  * A place that is given back goes to the next in the same moment, and else to the one that comes next: what was used last
- * is used first. Where none of those that are free suits the visitor, it is a new one, or the one that was not used for
+ * is used first. Where none of those that are free suits the request, it is a new one, or the one that was not used for
  * longest.
  */
 export class FairPool<Resource> {
@@ -90,7 +90,7 @@ export class FairPool<Resource> {
     };
   }
 
-  /** Lets in at once where a place is free for the visitor, and answers null; else the visitor waits. */
+  /** Serves the request at once where a resource is free for it, and answers null; else it waits. */
   acquire(request: PoolRequest<Resource>, now = performance.now()): QueuedRequest<Resource> | null {
     const operation = this.#operationOf(request.operation);
     operation.bulkhead.noteUse(now);
@@ -157,7 +157,7 @@ export class FairPool<Resource> {
       return this.#create();
     }
     const [resource] = idle.splice(Math.max(0, at), 1);
-    if (resource === undefined) throw new Error('A visitor was let in although no place is free');
+    if (resource === undefined) throw new Error('A request was served although no resource is free');
     return resource;
   }
 

@@ -189,7 +189,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     release(id, trackId, { afterLease = false } = {}) {
       marks.forget(id);
-      return ask(scripts.reopen, { id, now: 0, args: [trackId, afterLease ? '1' : '0'] }, flag.parse);
+      return ask(scripts.release, { id, now: 0, args: [trackId, afterLease ? '1' : '0'] }, flag.parse);
     },
     find,
     search: (query, now) => searchRecords(readerAt(now), query),

@@ -26,7 +26,7 @@ export function createRollback(): Rollback {
   /** Those that may be stored. */
   const uncertain = new Set<PaymentRecord>();
   async function release(server: RedisServer, record: PaymentRecord): Promise<void> {
-    await runScript(server, scripts.reopen, { id: record.id, now: 0, args: [record.trackId, '1'] });
+    await runScript(server, scripts.release, { id: record.id, now: 0, args: [record.trackId, '1'] });
     uncertain.delete(record);
   }
 

@@ -108,4 +108,4 @@ local finished = redis.call('ZCOUNT', index.DONE, outlivedBefore, '+inf')
   + redis.call('ZCOUNT', index.REJECTED, outlivedBefore, '+inf')
 return { pending + unknown + finished, pending, unknown, redis.call('HMGET', meta, 'loss')[1] }`);
 
-export const scripts = { begin, finish, reopen: release, find, settle, endLeases, readIndex, status };
+export const scripts = { begin, finish, release, find, settle, endLeases, readIndex, status };

@@ -50,7 +50,7 @@ const readFactor = 20;
  * is decided by a time on which the processes agree (clock.ts).
  *
  * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
- * disk failed, or the commit took longer than the timeout and the `reopen` that follows it failed too. Then a
+ * disk failed, or the commit took longer than the timeout and the `release` that follows it failed too. Then a
  * PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  * Shape:  a PaymentStore, once the file is open. A record's age is counted from its last change.
  * Errors: an Error that names the path and the remedy where the file cannot be opened; later StoreUnavailable.
