@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { bankId } from './bank/records.ts';
 import { flatQuestions, type Names, type Question } from './contenders/flat-questions.ts';
 import type { Shape } from './shapes.ts';
@@ -110,10 +110,18 @@ export const contenders: readonly Contender[] = [
   },
 ];
 
+/** Another checkout of bankql, to see what a change costs. */
+export const bankqlOf = (checkout: string): Contender => ({
+  ...bankql,
+  name: 'before',
+  title: 'bankql before',
+  program: resolve(checkout, 'bin/bankql.js'),
+});
+
 /** What starts a contender over a bank, at a port. */
 export function launch({ program, environment }: Contender, bankUrl: string, port: number) {
   return {
-    command: [process.execPath, join(import.meta.dirname, program)],
+    command: [process.execPath, resolve(import.meta.dirname, program)],
     environment: { PORT: String(port), BANK_URL: bankUrl, BANK_ID: bankId, ...environment?.(bankUrl) },
   };
 }

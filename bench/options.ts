@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { contenders } from './contenders.ts';
 import { shapes as allShapes } from './shapes.ts';
@@ -10,6 +11,8 @@ export interface Options {
   /** Names of contenders; null for all. The limit is always there: the others are held against it. */
   readonly only: ReadonlySet<string> | null;
   readonly shapes: ReadonlySet<string> | null;
+  /** A checkout of bankql that takes part as `before`; null: none does. */
+  readonly before: string | null;
   readonly sections: ReadonlySet<string>;
   /** Of one round. */
   readonly seconds: number;
@@ -34,13 +37,14 @@ export function readOptions(args: readonly string[]): Options {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       shapes: { type: 'string' },
+      before: { type: 'string' },
       sections: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       'no-write': { type: 'boolean', default: false },
     },
   });
-  const { quick, only, shapes, sections, seconds, rounds } = values;
+  const { quick, only, shapes, before, sections, seconds, rounds } = values;
   const names = (text: string | undefined, known: readonly string[]) => {
     if (text === undefined) return null;
     const given = text.toLowerCase().split(',');
@@ -53,8 +57,9 @@ export function readOptions(args: readonly string[]): Options {
     if (number > 0) return number;
     throw new Error(`${text} is no number above 0`);
   };
-  const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
+  const isWhole = !quick && before === undefined && only === undefined && shapes === undefined && sections === undefined;
   return {
+    before: before === undefined ? null : resolve(before),
     only: names(
       only,
       contenders.map(({ name }) => name),
