@@ -25,9 +25,10 @@ const layers: Record<string, readonly string[]> = {
   schema: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],
   server: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
+  telemetry: ['errors.ts', 'contract', 'bank', 'payments', 'server'],
   sandbox: ['contract'],
   doctor: ['errors.ts', 'contract', 'bank'],
-  config: ['errors.ts', 'bank', 'schema', 'engine', 'server'],
+  config: ['errors.ts', 'bank', 'schema', 'engine', 'server', 'telemetry'],
   commands: [
     'errors.ts',
     'contract',
@@ -37,6 +38,7 @@ const layers: Record<string, readonly string[]> = {
     'schema',
     'engine',
     'server',
+    'telemetry',
     'sandbox',
     'doctor',
     'config',
@@ -46,7 +48,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← commands ← main; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const { file, text } of sources) {
     for (const [, target = ''] of text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)) {
@@ -167,7 +169,7 @@ test('every operation has its row in docs/architecture.md, as the table has it',
 test('every metric, and no other, has its row in docs/reliability.md', () => {
   const page = readFileSync(join(root, 'docs/reliability.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `(bankql_\w+)` \|/gm)].map(([, name]) => name);
-  const telemetry = readFileSync(join(root, 'src/server/telemetry.ts'), 'utf8');
+  const telemetry = readFileSync(join(root, 'src/telemetry/telemetry.ts'), 'utf8');
   expect(documented.sort()).toEqual([...telemetry.matchAll(/name: '(\w+)'/g)].map(([, name]) => name).sort());
 });
 

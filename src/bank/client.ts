@@ -5,9 +5,10 @@ import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
+import type { CallReport } from './resilience/call-report.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
-import { type CallReport, createRetryingSender } from './resilience/send-with-retry.ts';
+import { createRetryingSender } from './resilience/send-with-retry.ts';
 import { type Drift, parseResponse, validateResponse } from './response.ts';
 
 export interface BankOptions extends SharedReadsOptions {

@@ -1,5 +1,5 @@
-import { errorLocation } from '../server/log.ts';
 import { currentRequestId } from '../server/request-scope.ts';
+import { errorLocation } from '../telemetry/log.ts';
 
 export { failCurrentRequest } from '../server/request-scope.ts';
 

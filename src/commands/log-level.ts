@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../config/start-error.ts';
-import { isLogLevel, logLevels } from '../server/log.ts';
+import { isLogLevel, logLevels } from '../telemetry/log.ts';
 
 /**
  * The level of the log: the word in LOG_LEVEL_FILE, which may change while bankql runs; LOG_LEVEL where there is no such

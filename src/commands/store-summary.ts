@@ -1,5 +1,5 @@
-import { formatAge } from './payments/payment-table.ts';
 import type { StoreStatus } from '../payments/store.ts';
+import { formatAge } from './payments/payment-table.ts';
 
 /** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
 export function describeState(status: StoreStatus | null, loss: string | null, now: number): string {

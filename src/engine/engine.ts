@@ -9,11 +9,11 @@ import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
 import { BoundedResult } from './bounded-result.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
-import { Effects } from './effects.ts';
 import { internalError, maskError } from './mask-error.ts';
-import { validateParams } from './params.ts';
+import { MutationEffects } from './mutation-effects.ts';
 import { documentTextOf, type Persisted } from './persisted-documents.ts';
 import { RequestError } from './request-error.ts';
+import { validateParams } from './validate-params.ts';
 
 export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly bank: BankClient;
@@ -39,7 +39,7 @@ export interface EngineRequest {
  *
  * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (http-response.ts); an answer
  * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
- * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (effects.ts).
+ * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (mutation-effects.ts).
  */
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
@@ -70,7 +70,7 @@ export function createEngine({
   const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
 
   /** The answer to an operation whose data cannot be shown, with what it did in its error's extensions. */
-  const withoutData = (cause: unknown, effects: Effects | null): ExecutionResult => {
+  const withoutData = (cause: unknown, effects: MutationEffects | null): ExecutionResult => {
     const { message, extensions } = mask(cause);
     const error = new GraphQLError(message, { extensions: { ...extensions, ...effects?.extensions } });
     return { errors: [error], data: null };
@@ -118,7 +118,7 @@ export function createEngine({
       const values = operation.variablesOf(raw);
       operation.checkNodeIds(values);
       operation.checkCallLimit(values);
-      const effects = operation.kind === 'mutation' ? new Effects() : null;
+      const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
       const context = new RequestContext(services, request, effects);
       const result = operation.execute(context, { raw, values }, context);
       return result instanceof Promise
@@ -146,13 +146,13 @@ class RequestContext implements Context, ExecuteOptions {
   readonly credentials: Credentials;
   readonly budget: AnswerBudget;
   /** What it writes and pays; null where it is no mutation. */
-  readonly effects: Effects | null;
+  readonly effects: MutationEffects | null;
   readonly #services: Services;
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
 
-  constructor(services: Services, request: EngineRequest, effects: Effects | null) {
+  constructor(services: Services, request: EngineRequest, effects: MutationEffects | null) {
     this.payments = effects?.payments(services.payments) ?? services.payments;
     this.defaults = services.defaults;
     this.credentials = request.credentials;

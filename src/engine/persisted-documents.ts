@@ -1,6 +1,6 @@
 import { BankqlError } from '../errors.ts';
-import type { Params } from './params.ts';
 import { type PersistedDocuments, plainId } from './persisted-manifest.ts';
+import type { Params } from './validate-params.ts';
 
 /** Documents that are asked for by their ids, and whether nothing else is served. */
 export interface Persisted {

@@ -21,7 +21,7 @@ import {
   createCompleter,
   createLeafCompleter,
   type FieldDetails,
-} from './complete.ts';
+} from './complete-value.ts';
 import { collectFields, type SelectedField } from './selection.ts';
 
 /**

@@ -10,9 +10,9 @@ import {
 } from 'graphql';
 import { AnswerBudget, unlimited } from './answer-budget.ts';
 import { attempt, compileOperation, type OperationPlan } from './compile.ts';
+import { run } from './execute-operation.ts';
 import { Execution } from './execution.ts';
-import { executeByReference } from './reference.ts';
-import { run } from './run.ts';
+import { executeByReference } from './reference-executor.ts';
 import { fragmentsOf } from './selection.ts';
 
 export interface PrepareOptions {

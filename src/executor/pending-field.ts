@@ -1,7 +1,7 @@
 import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
 import { AnswerLimitError, textBytes } from './answer-budget.ts';
 import type { FieldPlan } from './compile.ts';
-import type { Complete, FieldDetails } from './complete.ts';
+import type { Complete, FieldDetails } from './complete-value.ts';
 import { type Execution, ignoreRejections } from './execution.ts';
 import { locateError } from './locate-error.ts';
 import { PendingValue } from './pending-value.ts';

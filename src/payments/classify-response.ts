@@ -3,11 +3,11 @@ import type { HttpResponse } from '../bank/http/http-message.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { hintsAtFailure, isFailure } from './failure-words.ts';
-import { isObject, readableAnswer, recordsOf } from './readable-answer.ts';
+import { isObject, recordsOf, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.
- * - `DONE`: it accepted the payment. `answer`: the parts that are read, see readable-answer.ts.
+ * - `DONE`: it accepted the payment. `answer`: the parts that are read, see stored-response.ts.
  * - `REJECTED`: it says that it did not execute the payment.
  * - `RELEASED`: it did not accept the caller's credentials; nothing is kept, and the key is free again.
  * - `UNKNOWN`: anything else. `answer` as above where it accepted the payment for later.
@@ -62,7 +62,7 @@ function classifySuccess(
   if (envelope !== null && hintsAtFailure(besideList(value, envelope), envelope)) return unknown;
   return {
     state: status === 202 ? 'UNKNOWN' : 'DONE',
-    answer: readableAnswer(operation, value, secrets),
+    answer: toStoredResponse(operation, value, secrets),
   };
 }
 

@@ -1,4 +1,4 @@
-import { isObject } from './readable-answer.ts';
+import { isObject } from './stored-response.ts';
 
 /** What a bank says of a failure in an answer whose status is a success: the words of docs/payments.md. */
 

@@ -1,4 +1,4 @@
-import type { EndWriter } from './end-writer.ts';
+import type { OutcomeWriter } from './outcome-writer.ts';
 import { belongsTo, hashCaller, idempotencyKeyOf, type Payer } from './record.ts';
 import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 
@@ -19,7 +19,7 @@ export interface OwnPayment {
 const maxRead = 5000;
 
 /** A payer's own payments, newest first. Errors of what it makes: StoreUnavailable. */
-export function createPaymentSearch(store: PaymentStore, ends: EndWriter, now: () => number) {
+export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, now: () => number) {
   return async (payer: Payer, { states, limit }: OwnPaymentsQuery): Promise<readonly OwnPayment[]> => {
     const caller = hashCaller(store.secret, ...payer.caller);
     for (let readLimit = Math.min(limit, maxRead); ; readLimit = Math.min(readLimit * 4, maxRead)) {

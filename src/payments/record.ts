@@ -4,7 +4,7 @@ import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
 import { hashUnderSecret } from './caller-hash.ts';
 import type { PaymentDetails } from './payment-details.ts';
-import { openKey, sealKey } from './sealed-key.ts';
+import { openKey, sealKey } from './sealed-idempotency-key.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
 
 /** Who shows which keys: what a payment is looked up by, and what has to be the same for it to be shown. */
@@ -101,7 +101,7 @@ export type AuditEntry = Omit<
   'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'sealedKey' | 'settledBy' | 'state'
 > & {
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
-  /** Where it repeats an end that the store could not take, with all that is needed to write it: see unwritten-end.ts. */
+  /** Where it repeats an end that the store could not take, with all that is needed to write it: see unwritten-outcome.ts. */
   readonly event?: 'unwritten-end';
   readonly answer?: string | null;
   readonly message?: string | null;

@@ -1,8 +1,8 @@
 import { BankqlError, isErrorCode } from '../errors.ts';
 import type { PaymentOperation, PaymentResult } from './payment.ts';
 import { outcomeUnknown } from './payment-errors.ts';
-import { readStoredAnswer } from './readable-answer.ts';
 import type { PaymentRecord } from './store.ts';
+import { readStoredResponse } from './stored-response.ts';
 
 /** The earlier payment's end, once more, as if it were this one's. Errors: those that it ended with. */
 export function replay<T extends PaymentOperation>(
@@ -24,7 +24,7 @@ export function replay<T extends PaymentOperation>(
       return {
         trackId: earlier.trackId,
         replayed: true,
-        answer: readStoredAnswer(operation, earlier.answer),
+        answer: readStoredResponse(operation, earlier.answer),
       };
     case 'PENDING':
       throw new BankqlError(

@@ -5,7 +5,7 @@ import { type HttpResponse, TransportFailure } from '../bank/http/http-message.t
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
-import { createEndWriter } from './end-writer.ts';
+import { createOutcomeWriter } from './outcome-writer.ts';
 import type { PaymentIntent, PaymentOperation, PaymentResult } from './payment.ts';
 import { paymentDetails } from './payment-details.ts';
 import {
@@ -20,11 +20,11 @@ import {
   withStoreErrors,
 } from './payment-errors.ts';
 import { createPaymentSearch, type OwnPayment, type OwnPaymentsQuery } from './payment-search.ts';
-import { readStoredAnswer } from './readable-answer.ts';
 import { type AuditEntry, auditEntry, belongsTo, payerOf, pendingRecord, recordId } from './record.ts';
 import { replay } from './replay.ts';
 import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
-import { unwrittenEndEntry } from './unwritten-end.ts';
+import { readStoredResponse } from './stored-response.ts';
+import { unwrittenEndEntry } from './unwritten-outcome.ts';
 
 export { validateIdempotencyKey } from './payment-errors.ts';
 
@@ -91,7 +91,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
   const { rejectedStatuses = defaultRejectedStatuses } = options;
   const underWay = new Set<Promise<unknown>>();
-  const ends = createEndWriter(store, now);
+  const ends = createOutcomeWriter(store, now);
   const search = createPaymentSearch(store, ends, now);
 
   const track = <T>(work: Promise<T>): Promise<T> => {
@@ -231,7 +231,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const { state, answer } = classifyPaymentResponse(response, { operation, rejectedStatuses, secrets });
     if (state === 'DONE') {
       await finish(record, { state, answer, code: null, status, message: null, bankText: null });
-      return { trackId, replayed: false, answer: readStoredAnswer(operation, answer) };
+      return { trackId, replayed: false, answer: readStoredResponse(operation, answer) };
     }
     const said = bankText(response, secretsOf(input.credentials)) || null;
     if (state === 'RELEASED') {

@@ -67,7 +67,7 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly requestId: string | null;
   /** Which process sent it: its host and process id; null where it is not known. */
   readonly replica: string | null;
-  /** The idempotency key, which only the caller with the same subscription key can open (sealed-key.ts); null in older records. */
+  /** The idempotency key, which only the caller with the same subscription key can open (sealed-idempotency-key.ts); null in older records. */
   readonly sealedKey: string | null;
   /** Every change of its state, oldest first. The store appends to it. */
   readonly history: readonly PaymentEvent[];

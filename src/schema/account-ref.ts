@@ -4,7 +4,7 @@ import type { AccountRef as AccountName, AccountRefBody } from '../contract/comm
 import { builder } from './builder.ts';
 import { omitNullish } from './common-types.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
-import { AccountObject, accountNode } from './nodes/account.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
 
 /** An account as another record names it, with what stands for the parts that it leaves out. */
 export interface NamedAccount {

@@ -4,10 +4,10 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
-import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-ref.ts';
-import { type AccountNode, AccountObject, accountNode } from './nodes/account.ts';
-import { BankObject, bankNode } from './nodes/bank.ts';
-import { CustomerObject, customerNode } from './nodes/customer.ts';
+import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+import { type AccountNode, AccountObject, accountNode } from './node-types/account.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
+import { CustomerObject, customerNode } from './node-types/customer.ts';
 import {
   loadOtherAccounts,
   OtherAccountConnection,
@@ -16,8 +16,8 @@ import {
   OtherAccountObject,
   otherAccountNode,
   toOtherAccountNode,
-} from './nodes/other-account.ts';
-import { TransactionObject, transactionNode } from './nodes/transaction.ts';
+} from './node-types/other-account.ts';
+import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import {
   TransactionRequestConnection,
   TransactionRequestObject,

@@ -6,9 +6,9 @@ import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import { idFromPath, nodeFromIds } from './node-ref.ts';
-import { AccountConnection, AccountObject, accountNode, toAccountNode } from './nodes/account.ts';
-import { BankObject, bankNode } from './nodes/bank.ts';
+import { idFromPath, nodeFromIds } from './node-type.ts';
+import { AccountConnection, AccountObject, accountNode, toAccountNode } from './node-types/account.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
 import {
   BranchConnection,
   BranchFilter,
@@ -16,15 +16,15 @@ import {
   BranchObject,
   branchNode,
   loadBranches,
-} from './nodes/branch.ts';
-import { CustomerObject, customerNode } from './nodes/customer.ts';
+} from './node-types/branch.ts';
+import { CustomerObject, customerNode } from './node-types/customer.ts';
 import {
   ProductConnection,
   ProductFilter,
   type ProductNode,
   ProductObject,
   productNode,
-} from './nodes/product.ts';
+} from './node-types/product.ts';
 
 const AccountScope = builder.enumType('AccountScope', {
   description: "The path's {scope} of getAccountsScope.",

@@ -6,10 +6,10 @@ import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
-import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-ref.ts';
-import { BankObject, bankNode } from './nodes/bank.ts';
-import { type BranchNode, BranchObject, branchNode } from './nodes/branch.ts';
-import { writeField } from './write.ts';
+import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
+import { type BranchNode, BranchObject, branchNode } from './node-types/branch.ts';
+import { writeField } from './write-field.ts';
 
 const AddressObject = builder.objectRef<Address>('Address').implement({
   description: 'A postal address.',

@@ -4,7 +4,7 @@ import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { type EstimateContext, startPrefetch } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
-import { answeredByIdsWithPrefetch } from './node-ref.ts';
+import { answeredByIdsWithPrefetch } from './node-type.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 

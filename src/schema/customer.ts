@@ -14,10 +14,10 @@ import {
 } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
-import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-ref.ts';
-import { BankObject, bankNode } from './nodes/bank.ts';
-import { type CustomerNode, CustomerObject, customerNode } from './nodes/customer.ts';
-import { writeField } from './write.ts';
+import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
+import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
+import { writeField } from './write-field.ts';
 
 CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',

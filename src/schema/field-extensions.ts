@@ -3,7 +3,7 @@ import type { Operation, PathIds } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context, ReadContext } from './context.ts';
 
-/** What a field says of itself in its GraphQL extensions, for links (node-ref.ts) and for plans (call-estimate.ts) to look at. */
+/** What a field says of itself in its GraphQL extensions, for links (node-type.ts) and for plans (call-estimate.ts) to look at. */
 export interface FieldExtensions {
   /** The parent's ids answer this field: it needs no record of the parent. */
   readonly answeredByIds?: true;

@@ -4,7 +4,7 @@ import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
-import { writeField } from './write.ts';
+import { writeField } from './write-field.ts';
 
 export const MessageObject = builder.objectRef<Message>('Message');
 MessageObject.implement({

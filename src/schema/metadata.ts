@@ -5,7 +5,7 @@ import { NameBoxObject } from './common-types.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-ref.ts';
+import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-type.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;

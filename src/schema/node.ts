@@ -5,14 +5,14 @@ import type { Context } from './context.ts';
 import { type EstimateContext, fieldExtensions, type KnownObject, nullOnError } from './field-extensions.ts';
 import { decodeGlobalId, forged } from './global-id.ts';
 import { metadataNode } from './metadata.ts';
-import type { NodeType } from './node-ref.ts';
-import { accountNode } from './nodes/account.ts';
-import { bankNode } from './nodes/bank.ts';
-import { branchNode } from './nodes/branch.ts';
-import { customerNode } from './nodes/customer.ts';
-import { otherAccountNode } from './nodes/other-account.ts';
-import { productNode } from './nodes/product.ts';
-import { transactionNode } from './nodes/transaction.ts';
+import type { NodeType } from './node-type.ts';
+import { accountNode } from './node-types/account.ts';
+import { bankNode } from './node-types/bank.ts';
+import { branchNode } from './node-types/branch.ts';
+import { customerNode } from './node-types/customer.ts';
+import { otherAccountNode } from './node-types/other-account.ts';
+import { productNode } from './node-types/product.ts';
+import { transactionNode } from './node-types/transaction.ts';
 
 interface NodeResolver {
   /** Follows a global id's key to its node, and says of which type it is. */

@@ -1,8 +1,8 @@
 import type { OtherAccount } from '../contract/other-account.ts';
 import { builder } from './builder.ts';
-import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-ref.ts';
-import { AccountObject, accountNode } from './nodes/account.ts';
-import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './nodes/other-account.ts';
+import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
+import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 
 const AccountHolderObject = builder
   .objectRef<NonNullable<OtherAccount['holder']>>('AccountHolder')

@@ -7,10 +7,10 @@ import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
 import { itemId } from './list-item.ts';
-import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-ref.ts';
-import { BankObject, bankNode } from './nodes/bank.ts';
-import { type ProductNode, ProductObject, productNode } from './nodes/product.ts';
-import { writeField } from './write.ts';
+import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
+import { type ProductNode, ProductObject, productNode } from './node-types/product.ts';
+import { writeField } from './write-field.ts';
 
 ProductObject.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',

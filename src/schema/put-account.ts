@@ -5,9 +5,9 @@ import { inAccount } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { MoneyInput, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
-import { nodeFromIds } from './node-ref.ts';
-import { AccountObject, accountNode } from './nodes/account.ts';
-import { writeField } from './write.ts';
+import { nodeFromIds } from './node-type.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
+import { writeField } from './write-field.ts';
 
 const AccountInput = builder.inputType('AccountInput', {
   description: 'What putAccountID sends. What is left out is not sent.',

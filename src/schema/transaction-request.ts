@@ -9,8 +9,8 @@ import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
-import { nodesFromRecord } from './node-ref.ts';
-import { TransactionObject, transactionNode } from './nodes/transaction.ts';
+import { nodesFromRecord } from './node-type.ts';
+import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
 
 /** A transaction request, which has no id of its own, and the account and view through which it was read. */

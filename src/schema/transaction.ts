@@ -6,10 +6,10 @@ import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
-import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-ref.ts';
-import { AccountObject, accountNode } from './nodes/account.ts';
-import { OtherAccountObject, otherAccountNode } from './nodes/other-account.ts';
-import { type TransactionNode, TransactionObject, transactionNode } from './nodes/transaction.ts';
+import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
+import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
+import { type TransactionNode, TransactionObject, transactionNode } from './node-types/transaction.ts';
 import {
   detailsBody,
   metadataBody,
@@ -18,7 +18,7 @@ import {
   TransactionMetadataInput,
   TransactionMetadataObject,
 } from './transaction-details.ts';
-import { writeField } from './write.ts';
+import { writeField } from './write-field.ts';
 
 TransactionObject.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',

@@ -10,13 +10,13 @@ import {
   negotiateMediaType,
   writeResponse,
 } from './http-response.ts';
-import type { LimitPending, Render } from './render.ts';
 import { parseBodyParams } from './request-params.ts';
+import type { LimitPending, SerializeResult } from './serialize-result.ts';
 
 export interface GraphQLHandlerOptions {
   readonly engine: Engine;
   readonly authenticate: AuthenticateWithinLimit;
-  readonly render: Render;
+  readonly serializeResult: SerializeResult;
   readonly limitPending: LimitPending;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
@@ -49,7 +49,7 @@ interface PostRequest {
 
 async function serve(
   { request, response, mediaType, headers }: PostRequest,
-  { engine, authenticate, render, limitPending, maxRequestBytes }: GraphQLHandlerOptions,
+  { engine, authenticate, serializeResult, limitPending, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
   let answer: GraphQLHttpResponse;
   try {
@@ -64,11 +64,11 @@ async function serve(
       await result.turn();
       if (response.destroyed) return;
     }
-    answer = limitPending(render(result, mediaType), response);
+    answer = limitPending(serializeResult(result, mediaType), response);
   } catch (error) {
     // Nobody is there to be answered.
     if (error instanceof ClientDisconnected) return;
-    answer = render(engine.toErrorResult(error), mediaType);
+    answer = serializeResult(engine.toErrorResult(error), mediaType);
   }
   writeResponse(response, answer, headers);
 }

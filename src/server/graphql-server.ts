@@ -5,7 +5,7 @@ import { type Authenticate, withRateLimit } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import { createGraphQLHandler } from './graphql-handler.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
-import { createPendingLimit, createRender, type HasRoomFor } from './render.ts';
+import { createPendingLimit, createResultSerializer, type HasRoomFor } from './serialize-result.ts';
 import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLServerOptions
@@ -53,7 +53,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
   const answering = {
     engine,
     authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
-    render: createRender(engine),
+    serializeResult: createResultSerializer(engine),
     limitPending: createPendingLimit(engine, hasRoomFor),
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });

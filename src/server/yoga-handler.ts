@@ -16,9 +16,9 @@ import {
   negotiateMediaType,
   writeResponse,
 } from './http-response.ts';
-import type { LimitPending, Render } from './render.ts';
 import { parseBodyParams, parseUrlParams } from './request-params.ts';
 import { sendResponse } from './send-response.ts';
+import type { LimitPending, SerializeResult } from './serialize-result.ts';
 import { streamOf, streamTypeOf } from './stream-response.ts';
 
 /** What yoga is given besides the request, where node:http is what it is served by. */
@@ -30,7 +30,7 @@ interface NodeContext {
 export interface YogaHandlerOptions {
   readonly engine: Engine;
   readonly authenticate: AuthenticateWithinLimit;
-  readonly render: Render;
+  readonly serializeResult: SerializeResult;
   readonly limitPending: LimitPending;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
@@ -110,7 +110,11 @@ const looksRight: GraphQLParams = { query: '{ __typename }' };
  * /health, /ready) are answered by plugins before this one.
  */
 function useEngine(
-  { engine, authenticate, render }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'render'>,
+  {
+    engine,
+    authenticate,
+    serializeResult,
+  }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'serializeResult'>,
   rendered: Rendered,
 ): Plugin<object, NodeContext> {
   const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
@@ -131,13 +135,15 @@ function useEngine(
         );
       } catch (error) {
         const mediaType = answerTo(request) ?? 'application/json';
-        endResponse(responseOf(render(engine.toErrorResult(error), mediaType), fetchAPI));
+        endResponse(responseOf(serializeResult(engine.toErrorResult(error), mediaType), fetchAPI));
       }
     },
     onRequestParse({ request, requestParser, setRequestParser, endResponse, fetchAPI }) {
       // Before anything is done: yoga looks for a way to answer when there is an answer.
       if (answerTo(request) === null && streamTypeOf(acceptOf(request)) === null) {
-        endResponse(responseOf(render(engine.toErrorResult(notAcceptable()), 'application/json'), fetchAPI));
+        endResponse(
+          responseOf(serializeResult(engine.toErrorResult(notAcceptable()), 'application/json'), fetchAPI),
+        );
         return;
       }
       // Yoga knows the types of a POST as they are mostly written: of another case it takes none.
@@ -170,7 +176,7 @@ function useEngine(
       if (Array.isArray(result) || Symbol.asyncIterator in result) return;
       const mediaType = answerTo(request);
       const stream = mediaType === null ? streamTypeOf(acceptOf(request)) : null;
-      const answer = render(result, mediaType ?? 'application/graphql-response+json');
+      const answer = serializeResult(result, mediaType ?? 'application/graphql-response+json');
       const sent = stream === null ? answer : streamOf(answer, stream);
       setResultProcessor((_result, fetchAPI) => responseOf(sent, fetchAPI), mediaType ?? stream ?? '*/*');
     },

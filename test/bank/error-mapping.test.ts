@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/bank/resilience/send-with-retry.ts';
+import type { CallReport } from '../../src/bank/resilience/call-report.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';

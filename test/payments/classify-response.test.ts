@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from '../../src/payments/classify-response.ts';
-import { readStoredAnswer } from '../../src/payments/readable-answer.ts';
+import { readStoredResponse } from '../../src/payments/stored-response.ts';
 
 const transfer = operations.postMakeTransaction;
 const request = operations.putTransactionsRequestAccount;
@@ -234,7 +234,7 @@ describe('whatever the bank answers', () => {
           expect(answer?.length ?? 0).toBeLessThan(33_000);
           if (answer === null) return;
           expect(state === 'DONE' || status === 202).toBe(true);
-          expect(readStoredAnswer(operation, answer)).not.toBeNull();
+          expect(readStoredResponse(operation, answer)).not.toBeNull();
         },
       ),
     );
@@ -283,7 +283,7 @@ describe('the readable parts', () => {
   ])('of %j for a transaction request are %j', (body, expected) => {
     const { state, answer } = classify(200, body, request);
     expect(state).toBe('DONE');
-    expect(readStoredAnswer(request, answer)).toEqual(expected);
+    expect(readStoredResponse(request, answer)).toEqual(expected);
   });
 
   it('of what was accepted for later are kept too', () => {
@@ -294,7 +294,7 @@ describe('the readable parts', () => {
   });
 
   it('of a record from before answers were cut down are read as well', () => {
-    expect(readStoredAnswer(transfer, '{"id":"TX","amount":1.10}')).toEqual({ id: 'TX', amount: '1.10' });
+    expect(readStoredResponse(transfer, '{"id":"TX","amount":1.10}')).toEqual({ id: 'TX', amount: '1.10' });
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
-import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
+import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-outcome.ts';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { type Act, reply } from '../support/faulty-bank.ts';
 import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
@@ -120,7 +120,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const ends = other
       .output()
       .split('\n')
-      .flatMap((line) => parseUnwrittenEnd(line) ?? []);
+      .flatMap((line) => parseUnwrittenOutcome(line) ?? []);
     // At the signal, and at the end.
     const expected = { trackId: told.trackId, outcome: { state: 'DONE', status: 201 } };
     expect(ends).toMatchObject([expected, expected]);
@@ -129,7 +129,7 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
     const [end] = ends;
     // A store that was held up may have had the record's end on its way already.
     const before = await store.find(end?.id ?? '', Date.now());
-    expect(await writeEnd(store, end ?? expect.unreachable())).toBe(before?.state !== 'DONE');
+    expect(await writeOutcome(store, end ?? expect.unreachable())).toBe(before?.state !== 'DONE');
     expect(await store.find(end?.id ?? '', Date.now())).toMatchObject({
       state: 'DONE',
       replica: expect.stringMatching(/:\d+$/),

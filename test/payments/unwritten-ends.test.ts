@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createEndWriter } from '../../src/payments/end-writer.ts';
+import { createOutcomeWriter } from '../../src/payments/outcome-writer.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { parseUnwrittenEnd, writeEnd } from '../../src/payments/unwritten-end.ts';
+import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-outcome.ts';
 import {
   bankDefaults,
   createTestBankql,
@@ -218,7 +218,7 @@ describe('an end that the store cannot be told', () => {
     const { id, trackId, updatedAt: at } = record;
     const { state, answer, code, status, message, bankText } = { ...record, state: 'DONE' as const };
     const release = vi.spyOn(fragile.store, 'release').mockRejectedValueOnce(new StoreUnavailable('away'));
-    const ends = createEndWriter(fragile.store, () => time);
+    const ends = createOutcomeWriter(fragile.store, () => time);
     await ends.write(record, { id, trackId, outcome: null, at });
     const slow = Promise.withResolvers<boolean>();
     release.mockReturnValueOnce(slow.promise);
@@ -262,9 +262,9 @@ describe('an end that the store cannot be told', () => {
     await bankql[Symbol.asyncDispose]();
     start();
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'UNKNOWN' });
-    const end = parseUnwrittenEnd(text) ?? expect.unreachable();
-    expect(await writeEnd(fragile.store, end)).toBe(true);
-    expect(await writeEnd(fragile.store, end)).toBe(false);
+    const end = parseUnwrittenOutcome(text) ?? expect.unreachable();
+    expect(await writeOutcome(fragile.store, end)).toBe(true);
+    expect(await writeOutcome(fragile.store, end)).toBe(false);
     expect((await ask(pay)).data?.makeTransaction).toEqual({ ...paid, replayed: true });
     expect(paid).toMatchObject({ transactionId: 'TX', status: '[redacted]' });
     expect(bank.calls).toHaveLength(1);
@@ -349,18 +349,18 @@ describe('a line of the log', () => {
     ['null', 'null'],
     ['another line', JSON.stringify({ ...line, event: undefined })],
   ])('that is %s is no unwritten end', (_, text) => {
-    expect(parseUnwrittenEnd(text)).toBeNull();
+    expect(parseUnwrittenOutcome(text)).toBeNull();
   });
 
   it('that is one says what is to be written', () => {
     const { state, answer, code, status, message, bankText } = line;
-    expect(parseUnwrittenEnd(JSON.stringify(line))).toEqual({
+    expect(parseUnwrittenOutcome(JSON.stringify(line))).toEqual({
       id: 'a',
       trackId: 't',
       outcome: { state, answer, code, status, message, bankText },
       at: 7,
     });
-    expect(parseUnwrittenEnd(JSON.stringify({ ...line, state: 'RELEASED' }))).toEqual({
+    expect(parseUnwrittenOutcome(JSON.stringify({ ...line, state: 'RELEASED' }))).toEqual({
       id: 'a',
       trackId: 't',
       outcome: null,
@@ -369,6 +369,6 @@ describe('a line of the log', () => {
   });
 
   it.each(['id', 'trackId', 'state', 'answer', 'updatedAt'])('without its %s is damaged', (field) => {
-    expect(() => parseUnwrittenEnd(JSON.stringify({ ...line, [field]: undefined }))).toThrow(/damaged/);
+    expect(() => parseUnwrittenOutcome(JSON.stringify({ ...line, [field]: undefined }))).toThrow(/damaged/);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallReport } from '../../src/bank/resilience/send-with-retry.ts';
+import type { CallReport } from '../../src/bank/resilience/call-report.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/example-operations.ts';
 import { graphql } from '../generated/index.ts';

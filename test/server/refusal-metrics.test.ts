@@ -6,7 +6,7 @@ import { RequestError } from '../../src/engine/request-error.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import { createRateLimiter, type RateRefusal } from '../../src/server/rate-limit/rate-limiter.ts';
-import { createTelemetry } from '../../src/server/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import {
   audience,
   claims,

@@ -10,6 +10,7 @@ import {
 } from '../http/http-message.ts';
 import { createTransport, type TransportOptions } from '../http/transport.ts';
 import { type PreparedCall, toHttpRequest, withNewTrackId } from '../request.ts';
+import type { CallReport } from './call-report.ts';
 import { type CircuitBreakerOptions, createCircuitBreakers } from './circuit-breaker.ts';
 import { createRetryBudget, retryDelayMs } from './retry-budget.ts';
 
@@ -19,21 +20,6 @@ export interface SenderOptions extends TransportOptions {
   readonly breaker: CircuitBreakerOptions;
   /** Is told of every attempt that ended; it must not throw. */
   readonly onCall?: ((call: CallReport) => void) | undefined;
-}
-
-/** One attempt that ended. Holds no credential and no path: ids are private. */
-export interface CallReport {
-  readonly operation: string;
-  /** The bank's status; null where no whole answer came. */
-  readonly status: number | null;
-  readonly milliseconds: number;
-  readonly trackId: string | null;
-  /** Why no whole answer came, as TransportFailure has it; null where one did. */
-  readonly reason: TransportFailure['reason'] | null;
-  /** The same in words. */
-  readonly failure: string | null;
-  /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
-  readonly bankText: string | null;
 }
 
 /** Sends calls: in their turn, behind their operation's breaker, within their time. */

@@ -4,7 +4,7 @@ import { expectNone, parsed, readIdPrefix } from './arguments.ts';
 import { CommandError, type OperatorSubcommand, type OperatorTask } from './context.ts';
 import { paymentJson, paymentLines, paymentTable } from './payment-table.ts';
 import { readSearch, type Search, searchHelp, searchOptions } from './search.ts';
-import { paymentStory } from './story.ts';
+import { paymentHistory } from './show-history.ts';
 
 const options = { ...searchOptions, json: { type: 'boolean' } } as const;
 
@@ -77,7 +77,7 @@ One payment and its story: every change of its state, when, by which process, fo
     return async ({ withStore, now, write }) => {
       const record = await withStore((store) => findOne(store, prefix, now));
       write(
-        values.json === true ? paymentJson([record]) : `${paymentLines(record)}\n${paymentStory(record)}`,
+        values.json === true ? paymentJson([record]) : `${paymentLines(record)}\n${paymentHistory(record)}`,
       );
     };
   },

@@ -54,7 +54,7 @@ export function paymentTable(
     .join('');
 }
 
-/** One record, a field a line; its history is paymentStory's. */
+/** One record, a field a line; its history is paymentHistory's. */
 export function paymentLines({ history, ...fields }: PaymentRecord): string {
   const times: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'leaseUntil']);
   return Object.entries(fields)

@@ -6,7 +6,7 @@ import { confirm } from './confirm.ts';
 import { CommandError, type OperatorSubcommand, type OperatorTask } from './context.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './search.ts';
-import { writeUnwrittenEnds } from './unwritten.ts';
+import { writeUnwrittenOutcomes } from './settle-from-log.ts';
 
 const options = {
   ...searchOptions,
@@ -42,7 +42,7 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     if (values['from-log'] !== undefined) {
       if (text !== undefined || isSearch || values.as !== undefined)
         throw new CommandError('--from-log stands alone: the log says which payments ended, and how.');
-      return writeUnwrittenEnds(values['from-log'], values.yes === true);
+      return writeUnwrittenOutcomes(values['from-log'], values.yes === true);
     }
     const prefix = readIdPrefix(text ?? '');
     if (others.length > 0 || (prefix === null) === !isSearch)

@@ -1,4 +1,4 @@
-import { logLevels } from '../../server/log.ts';
+import { logLevels } from '../../telemetry/log.ts';
 import {
   anyPort,
   anyText,

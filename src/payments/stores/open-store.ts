@@ -1,10 +1,10 @@
 import type { PaymentStore } from '../store.ts';
+import { checkWitness } from './high-water-mark.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from './redis/address.ts';
 import type { StoreClock } from './redis/server.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { OnStoreEvent } from './store-event.ts';
-import { checkWitness } from './witness.ts';
 
 export type { OnStoreEvent, StoreEvent } from './store-event.ts';
 
@@ -16,7 +16,7 @@ export interface OpenStoreOptions {
   readonly waitReplicas?: number;
   /** Whether the store is made where there is none; by default it is. */
   readonly create?: boolean;
-  /** A file, away from the store, that holds its high-water mark as well; see witness.ts. Not for `memory:`. */
+  /** A file, away from the store, that holds its high-water mark as well; see high-water-mark.ts. Not for `memory:`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
   /** For Redis alone: whose clock counts; the server's, unless a test brings its own. */

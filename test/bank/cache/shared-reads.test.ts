@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../../src/bank/client.ts';
 import type { Credentials } from '../../../src/bank/credentials.ts';
-import type { CallReport } from '../../../src/bank/resilience/send-with-retry.ts';
+import type { CallReport } from '../../../src/bank/resilience/call-report.ts';
 import { getBranches, postBranches, putBranchID } from '../../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../../src/contract/customer.ts';
 import { bankDefaults } from '../../support/bankql.ts';

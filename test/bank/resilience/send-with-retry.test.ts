@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { CallReport } from '../../../src/bank/resilience/call-report.ts';
 import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
-import type { CallReport } from '../../../src/bank/resilience/send-with-retry.ts';
 import { operations } from '../../../src/contract/operations.ts';
 import { createTestClient, failedCall } from '../../support/bank-client.ts';
 import { head } from '../../support/faults.ts';

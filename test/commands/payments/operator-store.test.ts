@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import { describeState } from '../../../src/commands/store-summary.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
-import { describeState } from '../../../src/commands/store-summary.ts';
 import { lease, pending, retentionMs, start } from '../../payments/stores/store-conformance.ts';
 
 /** Saving records, putting them back, and going on without them. */

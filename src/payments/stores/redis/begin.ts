@@ -3,7 +3,7 @@ import { beginEvent } from '../../payment-history.ts';
 import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import type { TimedRedis } from './command-timeouts.ts';
-import type { StoreMarks } from './marks.ts';
+import type { KnownMarks } from './known-marks.ts';
 import { recordFields, timelessLine } from './record-fields.ts';
 import type { Rollback } from './rollback.ts';
 import { runScript } from './script.ts';
@@ -12,7 +12,7 @@ import type { RedisServer } from './server.ts';
 
 export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'> {
   readonly read: (response: unknown) => PaymentRecord | null;
-  readonly marks: StoreMarks;
+  readonly marks: KnownMarks;
   readonly takeBack: Rollback;
   readonly onEvent: OnStoreEvent;
   /** Is told what the store says of a loss. */

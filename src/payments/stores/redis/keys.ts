@@ -15,7 +15,7 @@ import type { PaymentState } from '../../store.ts';
 
 /** Names the store (see nameStore): without it, the records are gone. */
 export const storeKey = '{bankql}:store';
-/** What is known of the whole store: see StoreMeta. */
+/** What is known of the whole store: see StoreMetadata. */
 export const metaKey = '{bankql}:meta';
 /** The store's high-water mark, beside what it has to fit. */
 export const markKey = '{bankql}:mark';

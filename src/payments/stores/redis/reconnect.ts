@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorReply } from '@redis/client';
 import type { RedisAddress, SentinelAddress } from './address.ts';
 import { openConnection, type RedisConnection, ServerRefused } from './connection.ts';
-import type { StoreMarks } from './marks.ts';
-import { openMeta } from './meta.ts';
+import type { KnownMarks } from './known-marks.ts';
 import { createReplication } from './replication.ts';
 import { findPrimary, watchPrimary } from './sentinel.ts';
 import type { RedisServer, StoreClock } from './server.ts';
 import { checkServer, nameStore, type ServerDemands } from './server-check.ts';
+import { openStoreMetadata } from './store-metadata.ts';
 
 export interface ReconnectOptions extends Omit<ServerDemands, 'discovered'> {
   readonly address: RedisAddress | SentinelAddress;
   readonly retentionMs: number;
   readonly clock: StoreClock;
   /** What the store has to fit, at each new connection. */
-  readonly marks: StoreMarks;
+  readonly marks: KnownMarks;
   readonly timeoutMs: number;
   /** How long the start may try to reach a server. */
   readonly startTimeoutMs: number;
@@ -54,11 +54,11 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     await checkServer(connection, { ...options, discovered });
     if (address.database !== 0) await connection.send(['SELECT', String(address.database)]);
     const kept = allowVolatile ? marks.none : marks.read();
-    // A server that was emptied gets a new store, which this process' marks do not fit: openMeta notes the loss in it.
+    // A server that was emptied gets a new store, which this process' marks do not fit: openStoreMetadata notes the loss in it.
     const name = await nameStore(connection, { create: allowVolatile || options.create });
     if (name === null)
       throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
-    const meta = await openMeta({ connection, name, retentionMs, clock }, { ...kept, secret });
+    const meta = await openStoreMetadata({ connection, name, retentionMs, clock }, { ...kept, secret });
     secret = meta.secret;
     const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.4));
     return { connection, name, retentionMs, clock, meta, unreadable: kept.unreadable, replicated };

@@ -6,17 +6,16 @@ import { type RedisAddress, type SentinelAddress, shownAddress } from './address
 import { createBegin } from './begin.ts';
 import { openTimedRedis } from './command-timeouts.ts';
 import { recordKey } from './keys.ts';
-import { createStoreMarks } from './marks.ts';
-import { acceptMissing } from './meta.ts';
+import { createKnownMarks } from './known-marks.ts';
 import { migrateCallers } from './migration.ts';
 import { parseRecord, recordFields, timelessLine } from './record-fields.ts';
 import { createRollback } from './rollback.ts';
 import { runScript, type Script, type ScriptInput } from './script.ts';
 import { scripts } from './scripts.ts';
 import { type RedisReader, searchRecords } from './search.ts';
-import type { RedisServer } from './server.ts';
-import type { StoreClock } from './server.ts';
+import type { RedisServer, StoreClock } from './server.ts';
 import { createSlots } from './slots.ts';
+import { acceptMissing } from './store-metadata.ts';
 
 export interface RedisStoreOptions {
   /** The server, or the Sentinels that name it, and a database of bankql's own. */
@@ -67,7 +66,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const { retentionMs, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
   const { create = true, startTimeoutMs = 5_000, clock = 'server', onEvent = () => {} } = options;
   const rollback = createRollback();
-  const marks = createStoreMarks(options.witness, onEvent);
+  const marks = createKnownMarks(options.witness, onEvent);
   let secret = '';
   let loss: string | null = null;
   /** A loss of this process alone. */

@@ -1,4 +1,4 @@
-import type { HighWaterMark } from '../witness.ts';
+import type { HighWaterMark } from '../high-water-mark.ts';
 import type { RedisConnection } from './connection.ts';
 
 /** A connection to a server that may keep payments, and the name of the store in it. */
@@ -7,7 +7,7 @@ export interface RedisServer {
   readonly name: string;
   readonly retentionMs: number;
   readonly clock: StoreClock;
-  readonly meta: StoreMeta;
+  readonly meta: StoreMetadata;
   /** Why this process alone refuses payments, although the store takes them: a mark of its own cannot be read. */
   readonly unreadable: string | null;
   /** Resolves when enough replicas have what was written; see createReplication. */
@@ -20,7 +20,7 @@ export interface RedisServer {
  * - `missed:<store>`: the highest mark that did not fit, "began newestAt".
  * - `accepted:<store>`: who accepted that this other store, and what was begun in it, is lost.
  */
-export interface StoreMeta {
+export interface StoreMetadata {
   readonly secret: string;
   readonly loss: string | null;
   /** What was begun in it. */

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { PaymentRecord } from '../../store.ts';
+import { type HighWaterMark, readMark } from '../high-water-mark.ts';
 import { storedRecord } from '../stored-record.ts';
-import { type HighWaterMark, readMark } from '../witness.ts';
 import type { StoreContents } from './copy.ts';
 
 export interface RestorePlan {

@@ -2,7 +2,7 @@ import { existsSync, linkSync, realpathSync, renameSync, rmSync, symlinkSync } f
 import { resolve as absolute, basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
-import { type HighWaterMark, successorOf } from '../witness.ts';
+import { type HighWaterMark, successorOf } from '../high-water-mark.ts';
 import {
   busyTimeoutMs,
   checkIntegrity,
@@ -15,7 +15,7 @@ import {
   syncFolder,
 } from './copy.ts';
 import { isBusy } from './database-file.ts';
-import { acceptedMark, createMarkWriters, markFiles } from './marks.ts';
+import { acceptedMark, createMarkWriters, markFiles } from './mark-files.ts';
 import { makePlan, type RestorePlan } from './restore-plan.ts';
 
 export interface RestoreOptions {

@@ -49,7 +49,7 @@ const version1 = `
   CREATE INDEX paymentByState ON payment (state, updatedAt);`;
 
 /**
- * meta: one row; `began` and `newestAt` are the high-water mark (witness.ts), counted by a trigger so that no way to
+ * meta: one row; `began` and `newestAt` are the high-water mark (high-water-mark.ts), counted by a trigger so that no way to
  * write a payment passes it by. decision: what operators decided about the store. clock: see clock.ts.
  */
 const version2 = `

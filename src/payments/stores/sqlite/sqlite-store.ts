@@ -4,7 +4,7 @@ import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { storedRecord } from '../stored-record.ts';
 import { defaultBeatMs } from './clock.ts';
-import { createTurns } from './turns.ts';
+import { createSerialByKey } from './serial-by-key.ts';
 import type { ReadCall, StoreCall, WorkerReport, WorkerSettings } from './worker-protocol.ts';
 import { createWorkerThread } from './worker-thread.ts';
 
@@ -46,7 +46,7 @@ const readFactor = 20;
  * delays payments and nothing else; a second one reads for searches, of which each caller has one at a time, so that no
  * payment waits for them. A thread that died is replaced at the next call.
  *
- * It refuses payments where it holds less than its high-water mark says (witness.ts); what is old enough to be forgotten
+ * It refuses payments where it holds less than its high-water mark says (high-water-mark.ts); what is old enough to be forgotten
  * is decided by a time on which the processes agree (clock.ts).
  *
  * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
@@ -74,7 +74,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     if (report.loss === null && loss !== null) onEvent?.({ kind: 'loss-accepted' });
   }
 
-  const { ask, end: endWriter } = createWorkerThread<StoreCall>({
+  const { ask, end: outcomeWriter } = createWorkerThread<StoreCall>({
     module: new URL('./worker.ts', import.meta.url),
     settings,
     timeoutMs,
@@ -86,7 +86,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     timeoutMs,
   });
   const read = { limitMs: readFactor * timeoutMs };
-  const searchInTurn = createTurns();
+  const searchInTurn = createSerialByKey();
 
   /** What is stored may be read once the leases that have ended say so. */
   const prepareRead = (now: number) => ask({ method: 'prepareRead', now }, z.number(), read);
@@ -101,7 +101,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     const limit = { limitMs: 2 * timeoutMs };
     const readerEnded = reader.end(() => reader.ask(close, z.literal(true), limit));
     // Every call that is queued before this one is done or given up within its own time.
-    await endWriter(async () => {
+    await outcomeWriter(async () => {
       // Who closes a file last empties its log into it.
       await readerEnded;
       await ask(close, z.literal(true), limit);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { StoreEvent } from '../store-event.ts';
-import { createCalls, type WriteCall } from './calls.ts';
 import { createSharedClock } from './clock.ts';
 import { inodeOf, isBusy, type OpenFile, openFile } from './database-file.ts';
-import { createMarkWriters, findLoss, heldMark, markFiles } from './marks.ts';
+import { createMarkWriters, findLoss, heldMark, markFiles } from './mark-files.ts';
+import { createStoreCalls, type WriteCall } from './store-calls.ts';
 import type {
   WorkerAnswer,
   WorkerMessage,
@@ -28,7 +28,7 @@ const onEvent = (event: StoreEvent) => tell({ event });
 const marks = markFiles(path, witness);
 const writeMarks = createMarkWriters(marks, onEvent);
 const clock = createSharedClock(onEvent);
-const calls = createCalls({ retentionMs, clock, markFiles: marks, onEvent });
+const calls = createStoreCalls({ retentionMs, clock, markFiles: marks, onEvent });
 
 /** Three times as long as a slice of a purge takes: a purge leaves most of the thread to payments. */
 const purgePauseMs = 30;

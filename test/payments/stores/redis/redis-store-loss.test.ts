@@ -5,11 +5,11 @@ import { createClient, RESP_TYPES } from '@redis/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { openConnection } from '../../../../src/payments/stores/redis/connection.ts';
-import { acceptMissing, openMeta } from '../../../../src/payments/stores/redis/meta.ts';
 import {
   createRedisStore,
   type RedisStoreOptions,
 } from '../../../../src/payments/stores/redis/redis-store.ts';
+import { acceptMissing, openStoreMetadata } from '../../../../src/payments/stores/redis/store-metadata.ts';
 import type { StoreEvent } from '../../../../src/payments/stores/store-event.ts';
 import { hasRedis, startRedis, type TestRedis } from '../../../support/redis.ts';
 import { done, pending, retentionMs, start } from '../store-conformance.ts';
@@ -158,7 +158,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const server = { connection, name, retentionMs, clock: 'caller' } as const;
     const reopen = (began: number) => {
       const mark = { storeId: name, began, newestAt: start + began };
-      return openMeta(server, { marks: [{ where: 'it', mark }], begins: [], secret: null });
+      return openStoreMetadata(server, { marks: [{ where: 'it', mark }], begins: [], secret: null });
     };
     for (const began of [7, 9, 8]) expect((await reopen(began)).loss).toContain(`${began} payments`);
     expect(await redis.command('HGET', '{bankql}:meta', `missed:${name}`)).toBe(`9 ${start + 9}`);

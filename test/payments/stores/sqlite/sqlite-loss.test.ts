@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { readMark } from '../../../../src/payments/stores/high-water-mark.ts';
 import { openStore, type StoreEvent } from '../../../../src/payments/stores/open-store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
-import { readMark } from '../../../../src/payments/stores/witness.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-loss-'));

@@ -1,20 +1,20 @@
 import type { PaymentRecord, PaymentStore } from './store.ts';
-import { type PaymentEnd, writeEnd } from './unwritten-end.ts';
+import { type AttemptOutcome, writeOutcome } from './unwritten-outcome.ts';
 
 /** An end that the store has not taken yet, and the record as it will be then. */
-interface UnwrittenEnd {
-  readonly end: PaymentEnd;
+interface UnwrittenOutcome {
+  readonly end: AttemptOutcome;
   readonly record: PaymentRecord;
 }
 
 /** Writes payments' ends, and keeps those that the store cannot take until it can. */
-export interface EndWriter {
+export interface OutcomeWriter {
   /** How many ends are known to this process alone. */
   readonly unwritten: number;
   /** The ends that are known to this process alone. */
-  all(): readonly UnwrittenEnd[];
+  all(): readonly UnwrittenOutcome[];
   /** Writes an end, or keeps it in memory, whatever the store fails with. `record`: what was begun. Never rejects. */
-  write(record: PaymentRecord, end: PaymentEnd): Promise<void>;
+  write(record: PaymentRecord, end: AttemptOutcome): Promise<void>;
   /**
    * The record of a payment whose end this process alone knows; null where it knows no more than the store.
    * Errors: StoreUnavailable where the key is to be free again, and the store cannot be told.
@@ -29,23 +29,25 @@ export interface EndWriter {
 /** How long each further attempt to write waits, in milliseconds; the last one for as long as the process lives. */
 const pausesMs = [250, 1000, 4000];
 
-export function createEndWriter(store: PaymentStore, now: () => number): EndWriter {
-  const unwritten = new Map<string, UnwrittenEnd>();
+export function createOutcomeWriter(store: PaymentStore, now: () => number): OutcomeWriter {
+  const unwritten = new Map<string, UnwrittenOutcome>();
   let retrying = false;
 
   /** By then another payment may have ended under the same key: its end stays. */
-  function forget(kept: UnwrittenEnd): void {
+  function forget(kept: UnwrittenOutcome): void {
     if (unwritten.get(kept.end.id) === kept) unwritten.delete(kept.end.id);
   }
 
   /** Whatever it fails with, the end is kept: it is counted, and the log gets it at last. */
-  async function isWritten(kept: UnwrittenEnd): Promise<boolean> {
+  async function isWritten(kept: UnwrittenOutcome): Promise<boolean> {
     const { end } = kept;
     try {
       // Where the record is no longer this attempt's to end, somebody has settled it: that stands. Where there is none, the
       // store has lost it, and the end that is kept here is all that stops the payment from being sent again.
       const isTold =
-        (await writeEnd(store, end)) || end.outcome === null || (await store.find(end.id, now())) !== null;
+        (await writeOutcome(store, end)) ||
+        end.outcome === null ||
+        (await store.find(end.id, now())) !== null;
       if (isTold) forget(kept);
       return isTold;
     } catch {
@@ -92,7 +94,7 @@ export function createEndWriter(store: PaymentStore, now: () => number): EndWrit
       const kept = unwritten.get(id);
       if (kept === undefined) return null;
       if (kept.end.outcome !== null) return kept.record;
-      await writeEnd(store, kept.end);
+      await writeOutcome(store, kept.end);
       forget(kept);
       return null;
     },

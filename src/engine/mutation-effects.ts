@@ -30,7 +30,7 @@ interface PaymentEffect {
  * What a mutation did at the bank, for an answer that cannot show its data: nobody may conclude from such an answer that
  * nothing was written or paid.
  */
-export class Effects {
+export class MutationEffects {
   #payment: PaymentEffect | null = null;
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();

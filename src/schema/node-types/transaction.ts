@@ -3,8 +3,8 @@ import { validateId } from '../../bank/ids.ts';
 import type { Transaction } from '../../contract/transaction.ts';
 import type { TransactionIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
-import { defineNodeType, type NodeRef } from '../node-ref.ts';
-import { validateView, viewKey } from '../view.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
+import { validateViewIds, viewKey } from '../view-ids.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
@@ -15,7 +15,7 @@ export const transactionNode = defineNodeType({
   toKey: ({ bankId, accountId, viewId, transactionId }: TransactionNode) =>
     [bankId, accountId, viewId, transactionId] as const,
   toIds: ([bankId, accountId, viewId, transactionId]): TransactionIds => ({
-    ...validateView(bankId, accountId, viewId),
+    ...validateViewIds(bankId, accountId, viewId),
     transactionId: validateId('transactionId', transactionId),
   }),
   read: (ids, { session }) => session.loaders.transaction.load(ids),

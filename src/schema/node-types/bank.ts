@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { validateId } from '../../bank/ids.ts';
 import type { BankIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
-import { defineNodeType } from '../node-ref.ts';
+import { defineNodeType } from '../node-type.ts';
 
 /** Banks by their code. There is nothing to read of one. */
 export const bankNode = defineNodeType({

@@ -6,7 +6,7 @@ import type { ViewIds } from '../loaders/loaders.ts';
 export const viewKey = [z.string(), z.string(), z.string()] as const;
 
 /** Errors: BAD_USER_INPUT where one of them is no id. */
-export const validateView = (bankId: string, accountId: string, viewId: string): ViewIds => ({
+export const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
   bankId: validateId('bankId', bankId),
   accountId: validateId('accountId', accountId),
   viewId: validateId('viewId', viewId),

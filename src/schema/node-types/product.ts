@@ -6,7 +6,7 @@ import { builder } from '../builder.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { findListItem, itemNotFound, type ListPosition, listIndex } from '../list-item.ts';
-import { defineNodeType, type NodeRef } from '../node-ref.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
   /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */

@@ -1,5 +1,11 @@
+import {
+  createMarkWriter,
+  type HighWaterMark,
+  higherMark,
+  readMark,
+  unreadableMark,
+} from '../high-water-mark.ts';
 import type { OnStoreEvent } from '../store-event.ts';
-import { createMarkWriter, type HighWaterMark, higherMark, readMark, unreadableMark } from '../witness.ts';
 import { type ConfirmedBegin, createRecentBegins } from './recent-begins.ts';
 
 /** A high-water mark that the store has to fit, and where it was kept. */
@@ -17,7 +23,7 @@ export interface KeptMarks {
   readonly unreadable: string | null;
 }
 
-export interface StoreMarks {
+export interface KnownMarks {
   /** Reads them anew. */
   read(): KeptMarks;
   readonly none: KeptMarks;
@@ -36,7 +42,7 @@ export interface StoreMarks {
  * where there is one. The first make seen what a failover loses, the last what is lost while no bankql runs. A mark alone
  * misses a loss where another process has begun as many payments since: it counts them, and knows none of them.
  */
-export function createStoreMarks(witness: string | undefined, onEvent: OnStoreEvent): StoreMarks {
+export function createKnownMarks(witness: string | undefined, onEvent: OnStoreEvent): KnownMarks {
   let own: HighWaterMark | null = null;
   const recent = createRecentBegins();
   const file = witness ?? '';

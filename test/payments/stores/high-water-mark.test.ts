@@ -18,7 +18,7 @@ import {
   type HighWaterMark,
   readMark,
   successorOf,
-} from '../../../src/payments/stores/witness.ts';
+} from '../../../src/payments/stores/high-water-mark.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-witness-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { describeLoss, type HighWaterMark } from '../witness.ts';
+import { describeLoss, type HighWaterMark } from '../high-water-mark.ts';
 import { ServerRefused } from './connection.ts';
-import type { KeptMarks } from './marks.ts';
+import type { KeptMarks } from './known-marks.ts';
 import type { ConfirmedBegin } from './recent-begins.ts';
 import { runScript, type ScriptServer, script } from './script.ts';
-import type { StoreMeta } from './server.ts';
+import type { StoreMetadata } from './server.ts';
 
 const version = '1';
 const openScript = script(`
@@ -93,10 +93,10 @@ const response = z.tuple([
  * The marks have to be read before: while others begin payments, the store goes ahead of them, never they of it.
  * Errors: those of ReconnectingRedis.send; ServerRefused where a newer bankql made it.
  */
-export async function openMeta(
+export async function openStoreMetadata(
   server: ScriptServer,
   { marks, begins, secret }: Pick<KeptMarks, 'marks' | 'begins'> & { secret: string | null },
-): Promise<StoreMeta> {
+): Promise<StoreMetadata> {
   const proposed = secret ?? randomBytes(32).toString('hex');
   const [flat, [markStore, markBegan, markNewestAt]] = response.parse(
     await runScript(server, openScript, { now: 0, args: [proposed] }),

@@ -6,10 +6,10 @@ import { retryLaterError } from '../engine/request-error.ts';
 import { type GraphQLHttpResponse, type MediaType, toHttpResponse } from './http-response.ts';
 
 /** Makes a result an answer of HTTP; what cannot be one is a failure of that request. It never throws. */
-export type Render = (result: ExecutionResult, mediaType: MediaType) => GraphQLHttpResponse;
+export type SerializeResult = (result: ExecutionResult, mediaType: MediaType) => GraphQLHttpResponse;
 
-export const createRender =
-  (engine: Pick<Engine, 'toErrorResult'>): Render =>
+export const createResultSerializer =
+  (engine: Pick<Engine, 'toErrorResult'>): SerializeResult =>
   (result, mediaType) => {
     try {
       return toHttpResponse(result, mediaType);

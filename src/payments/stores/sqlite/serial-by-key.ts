@@ -1,5 +1,5 @@
 /** Runs work of the same key one after the other, in the order of the calls; that of different keys at once. */
-export function createTurns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+export function createSerialByKey(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const latest = new Map<string, Promise<unknown>>();
   return (key, work) => {
     const done = (latest.get(key) ?? Promise.resolve()).then(work);

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createTurns } from '../../../../src/payments/stores/sqlite/turns.ts';
+import { createSerialByKey } from '../../../../src/payments/stores/sqlite/serial-by-key.ts';
 
 it('runs one piece of work of a key at a time, in order, also after a failure, and other keys beside it', async () => {
-  const inTurn = createTurns();
+  const inTurn = createSerialByKey();
   const log: string[] = [];
   const work = (name: string) => async () => {
     log.push(`${name} begins`);

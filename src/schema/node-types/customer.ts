@@ -3,7 +3,7 @@ import { validateId } from '../../bank/ids.ts';
 import type { Customer } from '../../contract/customer.ts';
 import type { CustomerIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
-import { defineNodeType, type NodeRef } from '../node-ref.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 

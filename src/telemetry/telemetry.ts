@@ -1,34 +1,18 @@
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CallReport } from '../bank/resilience/call-report.ts';
 import type { BreakerReason } from '../bank/resilience/circuit-breaker.ts';
-import type { CallReport } from '../bank/resilience/send-with-retry.ts';
 import type { Drift } from '../bank/response.ts';
 import type { PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { StoreEvent } from '../payments/stores/store-event.ts';
-import type { TokenRefusal } from './auth/token-refusal.ts';
-import type { HttpRefusal } from './http-policy.ts';
-import type { ShedReason } from './load-shedding.ts';
-import type { RateRefusal } from './rate-limit/rate-limiter.ts';
-
-/** What the log says of a store's own news. */
-const storeEvents = {
-  loss: { level: 'error', message: 'the payment store has lost records: payments are refused, reads go on' },
-  'loss-accepted': { level: 'warn', message: 'an operator accepted that the payment store lost records' },
-  purge: { level: 'warn', message: 'more than a tenth of all payment records are over their time' },
-  'clocks-differ': {
-    level: 'error',
-    message:
-      'clocks differ, of those that share the payment store or of one from what it was: no record is taken for outlived',
-  },
-  'clocks-agree': { level: 'info', message: 'the clocks of the payment store agree again' },
-  'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
-  'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
-} as const satisfies Record<
-  StoreEvent['kind'],
-  { readonly level: 'info' | 'warn' | 'error'; readonly message: string }
->;
+import type { TokenRefusal } from '../server/auth/token-refusal.ts';
+import type { HttpRefusal } from '../server/http-policy.ts';
+import type { ShedReason } from '../server/load-shedding.ts';
+import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
+import { logRestCall } from './rest-call-log.ts';
+import { logStoreEvent } from './store-event-log.ts';
 
 /**
  * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
@@ -127,12 +111,9 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
   return {
     registry,
     onCall(call: CallReport) {
-      const { operation, status, failure, reason, milliseconds } = call;
+      const { operation, status, reason, milliseconds } = call;
       calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
-      const isTrouble = failure !== null || (status ?? 0) >= 500;
-      // Those of an open breaker come at the rate of requests; that it opened is one line.
-      const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
-      logger[isNews ? 'warn' : 'debug'](call, 'bank call');
+      logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
       shared.inc({ operation, how });
@@ -176,8 +157,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       logger.warn({ awaySeconds }, 'the payment store is back: payments go on');
     },
     onStoreEvent(event: StoreEvent) {
-      const { level, message } = storeEvents[event.kind];
-      logger[level](event, message);
+      logStoreEvent(logger, event);
     },
     onPaymentRefusal(why: PaymentRefusal) {
       paymentRefusals.inc({ why });

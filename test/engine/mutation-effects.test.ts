@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
-import { Effects } from '../../src/engine/effects.ts';
+import { MutationEffects } from '../../src/engine/mutation-effects.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -19,7 +19,7 @@ async function toldAfter(error: Error) {
   });
   const store = createMemoryStore({ retentionMs: 1000 });
   const service = createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} });
-  const effects = new Effects();
+  const effects = new MutationEffects();
   const payments = effects.payments({ ...service, pay: () => Promise.reject(error) });
   const paying = payments.pay(postMakeTransaction, {
     idempotencyKey: 'key-1',

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { logOptions } from '../../src/server/log.ts';
+import { logOptions } from '../../src/telemetry/log.ts';
 
 it('shows no part of a secret that an error’s message was cut in', () => {
   const secret = 'secret-'.padEnd(255, 'x');

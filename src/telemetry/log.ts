@@ -1,6 +1,6 @@
 import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/redact.ts';
-import { currentRequestId, currentSecrets } from './request-scope.ts';
+import { currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -2,7 +2,7 @@ import type { PaymentEvent, PaymentRecord } from '../../payments/store.ts';
 import { isoTime, printable } from './payment-table.ts';
 
 /** What became of a payment, a line for each change of its state, oldest first. */
-export function paymentStory({ history }: PaymentRecord): string {
+export function paymentHistory({ history }: PaymentRecord): string {
   if (history.length === 0) return 'Its story was not recorded: an earlier version of bankql wrote it.\n';
   return history
     .map((event) => `${isoTime(event.at)}  ${event.state.padEnd(8)}  ${printable(tell(event))}\n`)

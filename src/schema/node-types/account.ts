@@ -6,8 +6,8 @@ import { builder } from '../builder.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { findListItem } from '../list-item.ts';
-import { defineNodeType, type NodeRef } from '../node-ref.ts';
-import { validateView, viewKey } from '../view.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
+import { validateViewIds, viewKey } from '../view-ids.ts';
 
 export type AccountNode = NodeRef<ViewIds, Account>;
 
@@ -16,7 +16,7 @@ export const accountNode = defineNodeType({
   name: 'Account',
   key: z.tuple(viewKey),
   toKey: ({ bankId, accountId, viewId }: AccountNode) => [bankId, accountId, viewId] as const,
-  toIds: (key) => validateView(...key),
+  toIds: (key) => validateViewIds(...key),
   read: readAccount,
 });
 

@@ -3,7 +3,7 @@ import { beginEvent, finishEvent, historyLine, leaseEndEvent, settleEvent } from
 import type { OnStoreEvent } from '../store-event.ts';
 import type { SharedClock } from './clock.ts';
 import type { OpenFile } from './database-file.ts';
-import { acceptedMark, heldMark } from './marks.ts';
+import { acceptedMark, heldMark } from './mark-files.ts';
 import type { Statements } from './statements.ts';
 import type { StoreCall } from './worker-protocol.ts';
 
@@ -34,7 +34,7 @@ export interface Purge {
   readonly records: number;
 }
 
-export function createCalls({ retentionMs, clock, markFiles, onEvent }: CallsOptions) {
+export function createStoreCalls({ retentionMs, clock, markFiles, onEvent }: CallsOptions) {
   let purgedAt = Number.NEGATIVE_INFINITY;
 
   /** Finished records that were last changed before this are forgotten; none while the clocks do not agree. */

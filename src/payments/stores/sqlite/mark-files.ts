@@ -1,4 +1,3 @@
-import type { OnStoreEvent } from '../store-event.ts';
 import {
   createMarkWriter,
   describeLoss,
@@ -6,7 +5,8 @@ import {
   readMark,
   successorOf,
   unreadableMark,
-} from '../witness.ts';
+} from '../high-water-mark.ts';
+import type { OnStoreEvent } from '../store-event.ts';
 import type { Statements } from './statements.ts';
 
 /** Where a SQLite store's high-water mark is kept: beside the file, and in the witness, where there is one. */

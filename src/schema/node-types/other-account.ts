@@ -11,8 +11,8 @@ import { mapOptional, omitNullish } from '../common-types.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from '../list-item.ts';
-import { defineNodeType, type NodeRef } from '../node-ref.ts';
-import { validateView, viewKey } from '../view.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
+import { validateViewIds, viewKey } from '../view-ids.ts';
 
 interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
   /** Null where the bank gave none: then it is the one at `index` of the list. */
@@ -81,7 +81,7 @@ export const otherAccountNode = defineNodeType({
       ? ([bankId, accountId, viewId, otherAccountId, index, query] as const)
       : ([bankId, accountId, viewId, otherAccountId] as const),
   toIds: ([bankId, accountId, viewId, otherAccountId, index = 0, query = null]): OtherAccountIds => ({
-    ...validateView(bankId, accountId, viewId),
+    ...validateViewIds(bankId, accountId, viewId),
     otherAccountId,
     index,
     query,

@@ -24,7 +24,7 @@ export function recordsOf({ envelope }: Operation, value: unknown): readonly unk
  * the record keeps, so that a replay answers as the first call did.
  * Shape: JSON text; null where there is no such part.
  */
-export function readableAnswer(
+export function toStoredResponse(
   operation: Operation,
   value: unknown,
   secrets: readonly string[],
@@ -50,7 +50,7 @@ export function readableAnswer(
 /**
  * A stored answer, read again. Null where nothing of it can be read.
  */
-export function readStoredAnswer<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
+export function readStoredResponse<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
   if (text === null) return null;
   try {
     return validateResponse(operation, parseExactJson(text), { operation: operation.id }).answer;

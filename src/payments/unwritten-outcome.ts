@@ -3,7 +3,7 @@ import { type AuditEntry, auditEntry } from './record.ts';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
 
 /** How a payment ended, as a store is told of it. */
-export interface PaymentEnd {
+export interface AttemptOutcome {
   readonly id: string;
   /** Of the attempt that ended: no other may write it. */
   readonly trackId: string;
@@ -14,13 +14,16 @@ export interface PaymentEnd {
 }
 
 /** Writes a payment's end. Shape: false where the record is no longer this attempt's to end. Errors: StoreUnavailable. */
-export const writeEnd = (store: PaymentStore, { id, trackId, outcome, at }: PaymentEnd): Promise<boolean> =>
+export const writeOutcome = (
+  store: PaymentStore,
+  { id, trackId, outcome, at }: AttemptOutcome,
+): Promise<boolean> =>
   outcome === null
     ? store.release(id, trackId, { afterLease: true })
     : store.finish(id, trackId, outcome, at);
 
 /** The line of the audit log that keeps an end which the store could not take before the process ended. */
-export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: PaymentEnd): AuditEntry => ({
+export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: AttemptOutcome): AuditEntry => ({
   ...auditEntry({ ...record, ...outcome, updatedAt: at }, outcome?.state ?? 'RELEASED'),
   event: 'unwritten-end',
   answer: outcome?.answer ?? null,
@@ -45,7 +48,7 @@ const unwrittenEndLine = z.discriminatedUnion('state', [
  * Shape:  null for a line that is something else, JSON or not.
  * Errors: an Error where it is such a line but not a whole one.
  */
-export function parseUnwrittenEnd(line: string): PaymentEnd | null {
+export function parseUnwrittenOutcome(line: string): AttemptOutcome | null {
   const json = parseJson(line);
   if (typeof json !== 'object' || json === null || Reflect.get(json, 'event') !== 'unwritten-end')
     return null;
