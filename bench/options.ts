@@ -57,7 +57,8 @@ export function readOptions(args: readonly string[]): Options {
     if (number > 0) return number;
     throw new Error(`${text} is no number above 0`);
   };
-  const isWhole = !quick && before === undefined && only === undefined && shapes === undefined && sections === undefined;
+  const isWhole =
+    !quick && before === undefined && only === undefined && shapes === undefined && sections === undefined;
   return {
     before: before === undefined ? null : resolve(before),
     only: names(
