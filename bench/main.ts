@@ -2,6 +2,7 @@ import { openBench } from './bench.ts';
 import { endAll } from './load/process.ts';
 import { readOptions } from './options.ts';
 import { reportOf, writeReport } from './report/write.ts';
+import { compareWithBefore } from './sections/before.ts';
 import { measureAll } from './sections/results.ts';
 
 /** The bench: see README.md. */
@@ -14,6 +15,10 @@ if (process.platform !== 'linux')
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
 await using bench = await openBench(options);
+if (options.before !== null) {
+  process.stdout.write(`${await compareWithBefore(bench, options.before)}\n`);
+  process.exit();
+}
 const results = await measureAll(bench);
 const report = reportOf(bench, results, (performance.now() - started) / 60_000);
 process.stdout.write(`${report}\n`);

@@ -11,7 +11,7 @@ export interface Options {
   /** Names of contenders; null for all. The limit is always there: the others are held against it. */
   readonly only: ReadonlySet<string> | null;
   readonly shapes: ReadonlySet<string> | null;
-  /** A checkout of bankql that takes part as `before`; null: none does. */
+  /** Another checkout of bankql, which this one is compared with and nothing else is done; null: none. */
   readonly before: string | null;
   readonly sections: ReadonlySet<string>;
   /** Of one round. */
@@ -57,8 +57,7 @@ export function readOptions(args: readonly string[]): Options {
     if (number > 0) return number;
     throw new Error(`${text} is no number above 0`);
   };
-  const isWhole =
-    !quick && before === undefined && only === undefined && shapes === undefined && sections === undefined;
+  const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
   return {
     before: before === undefined ? null : resolve(before),
     only: names(

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.ts';
-import { bankql, bankqlOf, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
+import { bankql, type Contender, contenders, limit, raisedLimits } from '../contenders.ts';
 import { accountCounts, branchCounts, q1, q2, shapes } from '../shapes.ts';
 import { interleave, type Measured } from './interleave.ts';
 
@@ -13,10 +13,9 @@ const chosen = (bench: Bench, names: readonly string[]) =>
 /** A: every contender, every shape; no two bodies of the bank are the same bytes. */
 export const measurePeers = (bench: Bench): Promise<Measured[]> =>
   interleave(bench, {
-    contenders: [
-      ...contenders.filter(({ name }) => name === limit.name || (bench.options.only?.has(name) ?? true)),
-      ...(bench.options.before === null ? [] : [bankqlOf(bench.options.before)]),
-    ],
+    contenders: contenders.filter(
+      ({ name }) => name === limit.name || (bench.options.only?.has(name) ?? true),
+    ),
     shapes: chosen(bench, ['q1', 'q2', 'q3', 'q4']),
   });
 

@@ -1,0 +1,71 @@
+import type { Bench } from '../bench.ts';
+import { bankql, bankqlOf } from '../contenders.ts';
+import { askOnce, fire } from '../load/fire.ts';
+import { cpuOf } from '../load/kernel.ts';
+import { requestsOf } from '../load/requests.ts';
+import type { Running } from '../measure.ts';
+import { type Shape, shapes, titleOf } from '../shapes.ts';
+
+/** What a change costs: two checkouts of bankql, asked in turn in bursts so short that the machine's drift meets both. */
+
+const bursts = 60;
+const burstSeconds = 0.3;
+const warmUpSeconds = 2;
+const connections = 32;
+
+const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
+
+/** Processor time of each burst for a request, in microseconds. Errors: an answer that is not the first one's. */
+async function measureBursts(before: Running, after: Running, shape: Shape) {
+  const burstOf = async (running: Running) => {
+    const requests = requestsOf(shape.query, running.port);
+    const [request = Buffer.alloc(0)] = requests;
+    const { body: expected } = await askOnce(running.port, request);
+    const load = { port: running.port, requests, connections, expected };
+    await fire({ ...load, seconds: warmUpSeconds });
+    return async () => {
+      const cpu = cpuOf(running.process.pid);
+      const fired = await fire({ ...load, seconds: burstSeconds });
+      return (cpuOf(running.process.pid) - cpu) / fired.requests;
+    };
+  };
+  const [burstBefore, burstAfter] = [await burstOf(before), await burstOf(after)];
+  const pairs: { readonly before: number; readonly after: number }[] = [];
+  for (let turn = 0; turn < bursts; turn++) {
+    // Each is first as often as the other.
+    if (turn % 2 === 0) pairs.push({ before: await burstBefore(), after: await burstAfter() });
+    else {
+      const after = await burstAfter();
+      pairs.push({ before: await burstBefore(), after });
+    }
+  }
+  return pairs;
+}
+
+/** The table of processor times, this checkout's against the other's. */
+export async function compareWithBefore(bench: Bench, checkout: string): Promise<string> {
+  const { options, bank, say } = bench;
+  bank.set({ bodies: 'fresh' });
+  await using before = await bench.open(bankqlOf(checkout));
+  await using after = await bench.open(bankql);
+  const lines = [
+    '| processor time, µs | before | after | after / before, median (quartiles) |',
+    '| --- | ---: | ---: | ---: |',
+  ];
+  for (const shape of shapes.filter(({ name }) => options.shapes?.has(name) ?? true)) {
+    say(`  ${titleOf(shape)}`);
+    const pairs = await measureBursts(before, after, shape);
+    const ratios = pairs.map((pair) => pair.after / pair.before);
+    const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(3));
+    const micros = (name: 'before' | 'after') =>
+      quantile(
+        pairs.map((pair) => pair[name]),
+        0.5,
+      ).toFixed(1);
+    lines.push(
+      `| ${titleOf(shape)} | ${micros('before')} | ${micros('after')} | ${middle} (${low} to ${high}) |`,
+    );
+  }
+  return lines.join('\n');
+}
