@@ -1,9 +1,42 @@
-// Written so that an old Node can read it: src/ needs one that runs TypeScript.
-const major = Number(process.versions.node.split('.')[0]);
-if (major !== 24) {
-  process.stderr.write(
-    `bankql needs Node 24, and this is Node ${process.versions.node}. \`npm ci\` brings Node 24 along for Linux and Windows: use \`npm start\`; elsewhere install Node 24.\n`,
-  );
-  process.exit(1);
+#!/usr/bin/env node
+// Written so that an old Node can read it: the sources are TypeScript, which needs Node 24; the package has JavaScript,
+// which needs Node 22. Where this Node is older, the one that is installed beside bankql takes its place.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const isSource = existsSync(new URL('../src/main.ts', import.meta.url));
+const oldest = isSource ? [24, 10] : [22, 19];
+const [major, minor] = process.versions.node.split('.').map(Number);
+// Of Node, the odd versions are no releases for production.
+const isFit = major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
+
+/** The Node of bankql's optional dependencies; null where none is for this machine. */
+function bundledNode() {
+  const { platform, arch } = process;
+  const name = platform === 'win32' ? 'win' : platform;
+  for (const id of [`node-${name}-${arch}`, `node-bin-${name}-${arch}`]) {
+    try {
+      return createRequire(import.meta.url).resolve(`${id}/bin/node${platform === 'win32' ? '.exe' : ''}`);
+    } catch {
+      // The next one, if any.
+    }
+  }
+  return null;
 }
-await import('../src/main.ts');
+
+if (isFit) {
+  await import(isSource ? '../src/main.ts' : '../dist/main.js');
+} else {
+  const node = bundledNode();
+  if (node === null) {
+    process.stderr.write(
+      `bankql needs Node ${oldest.join('.')} or newer, and this is Node ${process.versions.node}: install a newer one.\n`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // A terminal sends its signals to both; what is sent to this process alone has to reach the one that works.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGKILL' ? 137 : 1)));
+}

@@ -1,18 +1,18 @@
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import type { CliContext } from './commands/cli-context.ts';
 import { failCurrentRequest, formatFatalError, rejectionOf } from './commands/fatal-error.ts';
+import { readInvocation, takeEnvFiles } from './commands/invocation.ts';
 import type { Service } from './commands/service.ts';
-import { StartError } from './config/start-error.ts';
+import { describeStartFailure } from './commands/start-failure.ts';
+import { version } from './version.ts';
 
 /**
- * The process: `bankql` serves; `bankql sandbox`, `doctor`, `payments` and `persist` do what their names say. It is
- * the one file that knows the process; each command gets what it needs of it, and loads what it needs itself.
+ * The process, which runs one of the commands of commands.ts. It is the one file that knows the process; each command gets
+ * what it needs of it.
  */
-const [, , command = 'serve', ...args] = process.argv;
 
 const terminal = {
-  environment: process.env,
-  args,
   replica: `${hostname()}:${process.pid}`,
   write: (text: string) => void process.stdout.write(text),
   writeError: (text: string) => void process.stderr.write(text),
@@ -39,8 +39,8 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // a quarter less; collecting the old generation more often costs up to 4 % of the processor's time where answers are long.
 setFlagsFromString('--heap-growing-percent=100');
 
-/** Two, for the doctor: one says that a bank does not conform. */
-const exitCode = command === 'doctor' ? 2 : 1;
+/** Where the command fails. */
+let failureCode = 1;
 
 /** What is to be written before the process ends, however it ends. */
 let flush = () => {};
@@ -48,7 +48,7 @@ let flush = () => {};
 function crash(error: unknown): void {
   flush();
   terminal.writeError(`${formatFatalError(error)}\n`);
-  process.exit(exitCode);
+  process.exit(failureCode);
 }
 
 process.on('uncaughtException', crash);
@@ -57,6 +57,9 @@ process.on('unhandledRejection', (reason) => {
   const error = rejectionOf(reason);
   if (!failCurrentRequest(error)) crash(error);
 });
+
+// Node would open its inspector, to whoever may connect to it.
+process.on('SIGUSR1', () => {});
 
 // A reader that has seen enough (`| head`) is no error: what is left to say goes nowhere, and work that was begun ends.
 for (const stream of [process.stdout, process.stderr]) {
@@ -84,34 +87,42 @@ async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
+  if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(end);
 }
 
-/** What stops the start, in one line where it is known. */
-function explain(error: unknown): string {
-  if (error instanceof StartError) return error.message;
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-    return `${error.message}: another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+/**
+ * npm runs a script in a shell, and hands its signals on to that shell alone, which ends without telling anybody. What it
+ * leaves behind would hold the port for ever.
+ */
+function onceShellEnds(end: () => void): void {
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    end();
+  }, 250);
+  timer.unref();
+}
+
+/** Runs what the words of the command line ask for. Errors: StartError. */
+async function run(): Promise<void> {
+  const { envFiles, words } = takeEnvFiles(process.argv.slice(2));
+  const invocation = readInvocation(words);
+  if (invocation.kind === 'version')
+    return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
+  if (invocation.kind === 'help') return terminal.write((await import('./commands/help.ts')).help());
+  if (invocation.kind === 'command-help') return terminal.write(invocation.text);
+  const { command, args } = invocation;
+  failureCode = command.failureCode ?? failureCode;
+  const { resolveEnvironment } = await import('./config/read-environment.ts');
+  const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
+  if (command.kind === 'service') await serveUntilSignal(() => command.start(context));
+  else process.exitCode = await command.run(context);
 }
 
 try {
-  if (command === 'serve')
-    await serveUntilSignal(async () => (await import('./commands/serve.ts')).serveBankql(terminal));
-  else if (command === 'sandbox')
-    await serveUntilSignal(async () => (await import('./commands/sandbox.ts')).serveSandbox(terminal));
-  else if (command === 'doctor')
-    process.exitCode = await (await import('./commands/doctor.ts')).checkBank(terminal);
-  else if (command === 'payments')
-    process.exitCode = await (await import('./commands/payments.ts')).managePayments(terminal);
-  else if (command === 'persist')
-    process.exitCode = await (await import('./commands/persist.ts')).makePersisted(terminal);
-  else if (command === 'help' || command === '--help')
-    (await import('./commands/help.ts')).showHelp(terminal);
-  else
-    throw new StartError(
-      `bankql knows no command "${command}": sandbox, doctor, payments, persist, help, or none to serve.`,
-    );
+  await run();
 } catch (error) {
-  terminal.writeError(`${explain(error)}\n`);
-  process.exit(exitCode);
+  terminal.writeError(`${describeStartFailure(error)}\n`);
+  process.exit(failureCode);
 }

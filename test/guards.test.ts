@@ -43,7 +43,9 @@ const layers: Record<string, readonly string[]> = {
     'doctor',
     'config',
   ],
-  'main.ts': ['commands', 'config'],
+  'version.ts': [],
+  'main.ts': ['commands', 'config', 'version.ts'],
+  'index.ts': ['commands', 'config', 'errors.ts', 'schema', 'version.ts'],
 };
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;

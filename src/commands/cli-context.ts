@@ -1,6 +1,8 @@
 /** What a command is given of the process. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where values come from that a file gave: see resolveEnvironment. */
+  readonly sources: ReadonlyMap<string, string>;
   /** The words behind the command's name. */
   readonly args: readonly string[];
   /** This process as others are told of it: its host and process id. */

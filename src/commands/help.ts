@@ -1,20 +1,21 @@
 import { variablesAsHelp } from '../config/documentation.ts';
-import type { CliContext } from './cli-context.ts';
+import { commands } from './commands.ts';
 
-const usage = `bankql: a GraphQL façade over a bank's REST interface.
+const width = Math.max(...Object.keys(commands).map((name) => name.length));
+const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
 
-usage: bankql [command]
+/** `bankql help`, `bankql --help`. */
+export const help = (): string => `bankql: a GraphQL façade over a bank's REST interface.
 
-  (none)     serve GraphQL, over the bank of BANK_BASE_URL or the embedded sandbox bank
-  sandbox    serve the sandbox bank alone
-  doctor     compare a bank's answers with the contract; doctor --help says more
-  payments   find payments, and settle those of unknown outcome
-  persist    make a manifest of the queries in a folder
-  help       this text
+usage: bankql [command] [--env-file FILE]
+
+${list.join('')}
+  help COMMAND, or COMMAND --help, tells more; --version prints the version.
+  --env-file FILE reads variables from a file; those of the environment come first.
+
+  npx bankql                                     serves the sandbox bank
+  bankql doctor --env-file production.env        compares the bank's answers with the contract
 
 Environment variables, with their defaults:
 
-`;
-
-/** `bankql help`, `bankql --help`. */
-export const showHelp = ({ write }: CliContext): void => write(usage + variablesAsHelp());
+${variablesAsHelp()}`;

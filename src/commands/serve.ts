@@ -29,7 +29,11 @@ import { describeState } from './store-summary.ts';
 const leaseMarginMs = 10_000;
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
-export async function serveBankql({ environment, write, replica }: CliContext): Promise<Service> {
+export async function serveBankql({
+  environment,
+  write,
+  replica,
+}: CliContext): Promise<Service & { readonly url: string }> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   const logger = pino(logOptions(await readLogLevel(config), secrets), openLogOutput(1, false).stream);
@@ -123,6 +127,7 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
   write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, stateLine, config)}\n`);
   return {
+    url: server.url,
     reload: createReload({
       logger,
       logLevel: () => readLogLevel(config),

@@ -1,3 +1,4 @@
+import { fileEnding, type Variable } from './variable.ts';
 import { sections } from './variables.ts';
 
 /** What is made of the table of variables: the documentation, the help of the command, an example of a file. */
@@ -6,6 +7,10 @@ const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
   entries: Object.entries(entries).map(([name, variable]) => ({ name, variable })),
 }));
+
+/** A secret's own file is part of what is said of it. */
+const describe = (name: string, { description, isSecret = false }: Variable): string =>
+  isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that holds it` : description;
 
 const introduction = `# Configuration
 
@@ -28,7 +33,7 @@ export const configurationPage = (): string =>
         '| variable | default | what it is |',
         '| --- | --- | --- |',
         ...entries.map(
-          ({ name, variable }) => `| \`${name}\` | ${variable.shownFallback} | ${variable.description} |`,
+          ({ name, variable }) => `| \`${name}\` | ${variable.shownFallback} | ${describe(name, variable)} |`,
         ),
         '',
       ].join('\n'),
@@ -46,7 +51,7 @@ export const variablesAsHelp = (): string =>
         `${title}:`,
         ...entries.map(
           ({ name, variable }) =>
-            `  ${name} (${plain(variable.shownFallback)})\n      ${plain(variable.description)}`,
+            `  ${name} (${plain(variable.shownFallback)})\n      ${plain(describe(name, variable))}`,
         ),
         '',
       ].join('\n'),
@@ -63,7 +68,7 @@ export const variablesAsEnvExample = (): string =>
         `# ${title}`,
         '',
         ...entries.flatMap(({ name, variable }) => [
-          `# ${plain(variable.description)}`,
+          `# ${plain(describe(name, variable))}`,
           `# default: ${plain(variable.shownFallback)}`,
           `#${name}=`,
           '',

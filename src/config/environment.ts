@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { ConfigProblem } from './start-error.ts';
-import type { Variable } from './variable.ts';
-import { type Values, type VariableName, variableNames, variables } from './variables.ts';
+import { fileEnding, type Variable } from './variable.ts';
+import { secretVariables, type Values, type VariableName, variableNames, variables } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,6 +32,9 @@ export function readVariables(environment: Environment): {
   return { values, problems };
 }
 
+const isKnown = (name: string) =>
+  Object.hasOwn(variables, name) || secretVariables.some((secret) => name === secret + fileEnding);
+
 /** Two letters that changed places are two edits. */
 const maxEdits = 2;
 /** A shorter name is near to too many that are not ours. */
@@ -43,7 +46,7 @@ const minLength = 8;
  */
 export function misspelledVariables(environment: Environment): ConfigProblem[] {
   return Object.keys(environment).flatMap((name) => {
-    if (name.length < minLength || Object.hasOwn(variables, name) || !environment[name]) return [];
+    if (name.length < minLength || isKnown(name) || !environment[name]) return [];
     const meant = variableNames.find(
       (known) => known.length >= minLength && distance(name, known) <= maxEdits,
     );

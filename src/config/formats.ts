@@ -12,7 +12,7 @@ export interface Format<T> {
   readonly fallback: T;
   readonly shownFallback: string;
   readonly schema: z.ZodType<T, string>;
-  /** A refused value as it may be shown. As it is, where this is left out. */
+  /** A value as it may be shown, be it refused or in force. As it is, where this is left out. */
   readonly show?: (text: string) => string;
 }
 
@@ -114,6 +114,12 @@ export const bankAddress: Pick<Format<string>, 'schema' | 'show'> = {
     if (url.username !== '' || url.password !== '') return refuse('leave credentials out of it.');
     if (url.search !== '' || url.hash !== '') return refuse('leave out what follows ? or #.');
   }),
+};
+
+/** Where payments are recorded: any text, of which a password is not shown. */
+export const storeAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string(),
 };
 
 /** An address of public keys: https, or loopback. */

@@ -4,4 +4,9 @@ import type { Format } from './formats.ts';
 export interface Variable<T = unknown> extends Format<T> {
   /** What it is, for the documentation: Markdown in one line. */
   readonly description: string;
+  /** It holds a secret: a file may hold it instead, and nothing shows it whole. */
+  readonly isSecret?: boolean;
 }
+
+/** A secret may be in a file of its own: the variable with this ending names it. */
+export const fileEnding = '_FILE';

@@ -36,6 +36,12 @@ export type VariableName = keyof typeof variables;
 
 export const variableNames = Object.keys(variables) as VariableName[];
 
+/** Those that hold a secret, and may be read from a file (read-environment.ts). */
+export const secretVariables: readonly VariableName[] = variableNames.filter((name) => {
+  const { isSecret = false }: Variable = variables[name];
+  return isSecret;
+});
+
 /** What each variable says. */
 export type Values = {
   readonly [Name in VariableName]: (typeof variables)[Name] extends Variable<infer T> ? T : never;

@@ -58,7 +58,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
   return { expected, reference, first, outcomes, second, isInterpreted: prepared.isInterpreted };
 }
 
-it('5,000 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
+it('2,000 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
   let compiled = 0;
   let failed = 0;
   await fc.assert(
@@ -72,9 +72,9 @@ it('5,000 operations are answered as by graphql: the same data, errors, places a
       if (!answers.isInterpreted) compiled++;
       if (expected.errors !== undefined) failed++;
     }),
-    { numRuns: 5000, endOnFailure: true },
+    { numRuns: 2000, endOnFailure: true },
   );
   // The rest is not valid GraphQL: fields of one name that cannot be merged.
-  expect(compiled).toBeGreaterThan(4000);
+  expect(compiled).toBeGreaterThan(1600);
   expect(failed).toBeGreaterThan(1000);
 }, 120_000);

@@ -9,7 +9,7 @@ test.concurrent.each(sharedStates)(
   'clients, faults and crashes at random leave no payment sent twice and no false answer, in $name',
   async (kind) => {
     const { counts, violations } = judge(
-      await runHistory(makePlan(1, 300, { waitMs: 120, pauseMs: 700 }), kind),
+      await runHistory(makePlan(1, 150, { waitMs: 120, pauseMs: 700 }), kind),
     );
     expect(violations).toEqual([]);
     // Something happened at all.

@@ -11,7 +11,7 @@ const decimal = fc.tuple(fc.boolean(), digits(1), digits(0)).map(([negative, who
   const left = whole.replace(/^0+(?=.)/, '');
   return `${negative ? '-' : ''}${left}${fraction === '' ? '' : `.${fraction}`}`;
 });
-const decimals = fc.sample(decimal, { seed, numRuns: 1000 });
+const decimals = fc.sample(decimal, { seed, numRuns: 250 });
 
 /** Requests with these amounts, written as they are. */
 const listOf = (amounts: readonly string[]) => ({
@@ -25,8 +25,8 @@ const amountsIn = (data: unknown) =>
   );
 
 describe('an amount of the bank', () => {
-  it('is answered with its digits, whatever they are: 1,000 of them', async () => {
-    expect(new Set(decimals).size).toBeGreaterThan(900);
+  it('is answered with its digits, whatever they are: 250 of them', async () => {
+    expect(new Set(decimals).size).toBeGreaterThan(225);
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(listOf(decimals));
     const result = await fixture.ask(amountsQuery);
@@ -106,7 +106,7 @@ describe('an amount of a caller', () => {
     ['a number in the text', (amount: string) => amount],
   ] as const;
 
-  it.each(forms)('arrives with its digits, as %s: 1,000 of them', async (_, write) => {
+  it.each(forms)('arrives with its digits, as %s: 250 of them', async (_, write) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const batch = 20;

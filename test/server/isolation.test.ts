@@ -12,7 +12,7 @@ function random(seed: number) {
   };
 }
 
-test('of 50 callers with 200 requests each, sharing and caching on, none is told of another', async () => {
+test('of 50 callers with 80 requests each, sharing and caching on, none is told of another', async () => {
   const next = random(1);
   await using bank = await startRecordingBank();
   bank.otherwise(async ({ headers, path }) => {
@@ -42,7 +42,7 @@ test('of 50 callers with 200 requests each, sharing and caching on, none is told
   let answers = 0;
   await Promise.all(
     callers.map(async (caller) => {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < 8; round++) {
         const results = await Promise.all(
           Array.from({ length: 10 }, () => bankql.ask(query, undefined, caller)),
         );
@@ -57,7 +57,7 @@ test('of 50 callers with 200 requests each, sharing and caching on, none is told
       }
     }),
   );
-  expect([answers, foreign]).toEqual([10_000, 0]);
+  expect([answers, foreign]).toEqual([4000, 0]);
   // It was shared, or the test would show nothing.
-  expect(bank.calls.length).toBeLessThan(10_000);
+  expect(bank.calls.length).toBeLessThan(4000);
 }, 60_000);

@@ -20,13 +20,13 @@ const print =
   };
 
 export const list: OperatorSubcommand = {
-  help: `usage: npm run payments -- list [options]
+  help: `usage: bankql payments list [options]
 
 Payments as a table, oldest first; those of unknown outcome where --state names no other.
 
 ${searchHelp}  --json               whole records, as JSON
 
-  npm run payments -- list --state unknown,pending --since 3d
+  bankql payments list --state unknown,pending --since 3d
 `,
   read(args, now) {
     const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
@@ -40,14 +40,14 @@ ${searchHelp}  --json               whole records, as JSON
 };
 
 export const find: OperatorSubcommand = {
-  help: `usage: npm run payments -- find [options]
+  help: `usage: bankql payments find [options]
 
 Payments in any state, oldest first. At least one option says which.
 
 ${searchHelp}  --json               whole records, as JSON
 
-  npm run payments -- find --request-id 3f2b6c1e-9a41-4c1c-8f0e-1d6f0a2b7c55
-  npm run payments -- find --caller https://login.example//alice --key 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  bankql payments find --request-id 3f2b6c1e-9a41-4c1c-8f0e-1d6f0a2b7c55
+  bankql payments find --caller https://login.example//alice --key 7c9e6679-7425-40de-944b-e07fc1f90ae7
 `,
   read(args, now) {
     const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
@@ -60,11 +60,11 @@ ${searchHelp}  --json               whole records, as JSON
 };
 
 export const show: OperatorSubcommand = {
-  help: `usage: npm run payments -- show <id, or at least its first six digits> [--json]
+  help: `usage: bankql payments show <id, or at least its first six digits> [--json]
 
 One payment and its story: every change of its state, when, by which process, for which request, and what the bank said.
 
-  npm run payments -- show 4f8c21d09b7e
+  bankql payments show 4f8c21d09b7e
 `,
   read(args) {
     const { values, positionals } = parsed(() =>

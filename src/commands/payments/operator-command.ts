@@ -22,7 +22,7 @@ const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
   Object.entries({ list, find, show, settle, backup, restore, 'accept-loss': acceptLoss }),
 );
 
-const usage = `usage: npm run payments -- <command> [options]
+const usage = `usage: bankql payments <command> [options]
 
   list          payments as a table, those of unknown outcome first of all
   find          payments by key, caller, account, Track-ID, request id, time
@@ -32,7 +32,7 @@ const usage = `usage: npm run payments -- <command> [options]
   restore       puts a backup in the place of the records
   accept-loss   lets payments go on after records were lost
 
-\`npm run payments -- <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are.
+\`bankql payments <command> --help\` tells more. STATE_URL has to be that of the bankql whose payments these are.
 Exit codes: 0 done, 1 not done, or not all of it; the message on standard error says why.
 `;
 

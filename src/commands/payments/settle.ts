@@ -18,9 +18,9 @@ const options = {
 } as const;
 
 export const settle: OperatorSubcommand = {
-  help: `usage: npm run payments -- settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
-       npm run payments -- settle <search> --as done|rejected --by "<name>" --reason "<text>" [--yes]
-       npm run payments -- settle --from-log FILE [--yes]
+  help: `usage: bankql payments settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
+       bankql payments settle <search> --as done|rejected --by "<name>" --reason "<text>" [--yes]
+       bankql payments settle --from-log FILE [--yes]
 
 Says of payments of unknown outcome what the bank did. It changes nothing at the bank and cannot be undone. A search is
 shown first, and settled when you say yes; where nobody can be asked, --yes says it. Each payment that is settled leaves a
@@ -31,8 +31,8 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
   --reason TEXT        how it is known
   --from-log FILE      instead: writes the ends that a bankql left in its log because the store was away when it stopped
 
-  npm run payments -- settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
-  npm run payments -- settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
+  bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
+  bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
 `,
   read(args, now) {
     const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));

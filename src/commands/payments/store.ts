@@ -11,12 +11,12 @@ import { CommandError, type OperatorContext, type OperatorSubcommand } from './c
 import { isoTime, paymentTable } from './payment-table.ts';
 
 export const backup: OperatorSubcommand = {
-  help: `usage: npm run payments -- backup FILE
+  help: `usage: bankql payments backup FILE
 
 Copies the records of a SQLite store to FILE while bankql serves, and verifies the copy. An existing file is not replaced.
 A plain copy of the file misses what is in its write-ahead log.
 
-  npm run payments -- backup /var/backups/bankql-2026-01-15.db
+  bankql payments backup /var/backups/bankql-2026-01-15.db
 `,
   read(args) {
     const { positionals } = parsed(() => parseArgs({ args, options: {}, allowPositionals: true }));
@@ -29,7 +29,7 @@ A plain copy of the file misses what is in its write-ahead log.
 };
 
 export const restore: OperatorSubcommand = {
-  help: `usage: npm run payments -- restore FILE --by "<name>" [--yes]
+  help: `usage: bankql payments restore FILE --by "<name>" [--yes]
 
 Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
 begun after the backup: whoever sends one of them again pays again. The replaced file stays beside it.
@@ -37,7 +37,7 @@ begun after the backup: whoever sends one of them again pays again. The replaced
   --by NAME            who decided it
   --yes                do not ask
 
-  npm run payments -- restore /var/backups/bankql-2026-01-15.db --by "Ada"
+  bankql payments restore /var/backups/bankql-2026-01-15.db --by "Ada"
 `,
   read(args) {
     const { values, positionals } = parsed(() =>
@@ -71,7 +71,7 @@ begun after the backup: whoever sends one of them again pays again. The replaced
 };
 
 export const acceptLoss: OperatorSubcommand = {
-  help: `usage: npm run payments -- accept-loss --by "<name>" --reason "<text>" [--yes]
+  help: `usage: bankql payments accept-loss --by "<name>" --reason "<text>" [--yes]
 
 Lets payments go on in a store that holds fewer records than were written to it. A lost payment whose client sends it again
 is then paid again: restore a backup where there is one, and tell clients.
@@ -80,7 +80,7 @@ is then paid again: restore a backup where there is one, and tell clients.
   --reason TEXT        why it is right
   --yes                do not ask
 
-  npm run payments -- accept-loss --by "Ada" --reason "disk lost, no backup, clients were told"
+  bankql payments accept-loss --by "Ada" --reason "disk lost, no backup, clients were told"
 `,
   read(args) {
     const { values, positionals } = parsed(() =>

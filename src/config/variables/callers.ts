@@ -13,6 +13,7 @@ import type { Variable } from '../variable.ts';
 /** Who may call, and how often. */
 export const callersVariables = {
   BANK_SUBSCRIPTION_KEY: {
+    isSecret: true,
     ...optional(subscriptionKey),
     description: "the operator's subscription key; it stands for every caller's",
   },

@@ -1,11 +1,12 @@
-import { anyText, flag, optional, refusalStatuses, wholeNumber } from '../formats.ts';
+import { anyText, flag, optional, refusalStatuses, storeAddress, wholeNumber } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** Where payments are recorded, and what the bank's answers to them mean. */
 export const paymentsVariables = {
   STATE_URL: {
+    isSecret: true,
     ...optional(
-      anyText,
+      storeAddress,
       '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
     ),
     description:

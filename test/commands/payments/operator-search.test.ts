@@ -137,7 +137,7 @@ describe('find', () => {
     const { code, output, errors } = await run(args);
     expect([code, output]).toEqual([1, '']);
     expect(errors).toMatch(reason);
-    expect(errors).toContain('usage: npm run payments -- find');
+    expect(errors).toContain('usage: bankql payments find');
   });
 });
 
@@ -320,8 +320,8 @@ describe('help', () => {
     for (const command of commands) {
       const { code, output } = await run([command, '--help']);
       expect(code).toBe(0);
-      expect(output).toMatch(new RegExp(`^usage: npm run payments -- ${command}`));
-      expect(output).toMatch(new RegExp(`\\n {2}npm run payments -- ${command} [^\\n]+\\n$`));
+      expect(output).toMatch(new RegExp(`^usage: bankql payments ${command}`));
+      expect(output).toMatch(new RegExp(`\\n {2}bankql payments ${command} [^\\n]+\\n$`));
     }
   });
 

@@ -74,14 +74,14 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     if (report.loss === null && loss !== null) onEvent?.({ kind: 'loss-accepted' });
   }
 
-  const { ask, end: outcomeWriter } = createWorkerThread<StoreCall>({
-    module: new URL('./worker.ts', import.meta.url),
+  const { ask, end: endWriter } = createWorkerThread<StoreCall>({
+    module: 'worker',
     settings,
     timeoutMs,
     onMessage: (message) => ('event' in message ? onEvent?.(message.event) : takeReport(message)),
   });
   const reader = createWorkerThread<ReadCall>({
-    module: new URL('./read-worker.ts', import.meta.url),
+    module: 'read-worker',
     settings,
     timeoutMs,
   });
@@ -101,7 +101,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     const limit = { limitMs: 2 * timeoutMs };
     const readerEnded = reader.end(() => reader.ask(close, z.literal(true), limit));
     // Every call that is queued before this one is done or given up within its own time.
-    await outcomeWriter(async () => {
+    await endWriter(async () => {
       // Who closes a file last empties its log into it.
       await readerEnded;
       await ask(close, z.literal(true), limit);

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { StoreUnavailable } from '../../store.ts';
@@ -13,8 +14,8 @@ import {
 const maxUnanswered = 1_000;
 
 export interface ThreadOptions {
-  /** The module that the thread runs. */
-  readonly module: URL;
+  /** The file beside this one that the thread runs. */
+  readonly module: 'worker' | 'read-worker';
   readonly settings: WorkerSettings;
   /** How long a call may take where it says nothing else, in milliseconds. */
   readonly timeoutMs: number;
@@ -35,6 +36,9 @@ export interface WorkerThread<Call> {
   end(last: () => Promise<unknown>): Promise<void>;
 }
 
+/** TypeScript where the sources run, JavaScript in the package. */
+const fileOf = (module: string) => new URL(`${module}${extname(import.meta.url)}`, import.meta.url);
+
 /** A thread that answers calls about a SQLite store's file. It is started by a call where there is none: also after one died. */
 export function createWorkerThread<Call extends { readonly method: string }>({
   module,
@@ -48,7 +52,7 @@ export function createWorkerThread<Call extends { readonly method: string }>({
   let closing = false;
 
   function startWorker(): Worker {
-    const started = new Worker(module, { workerData: settings });
+    const started = new Worker(fileOf(module), { workerData: settings });
     let reason = 'its worker thread ended';
     started.on('message', (message: unknown) => {
       const { data } = workerMessage.safeParse(message);

@@ -1,0 +1,78 @@
+import type { CliCommand } from './cli-command.ts';
+
+/** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
+export const commands = {
+  serve: {
+    kind: 'service',
+    summary: 'serves GraphQL over the bank of BANK_BASE_URL, or over the embedded sandbox bank; the default',
+    help: `usage: bankql [serve] [--env-file FILE]
+
+Serves GraphQL at http://HOST:PORT/graphql until it gets SIGTERM or SIGINT. Without BANK_BASE_URL it starts the sandbox
+bank beside it. \`bankql help\` lists the environment variables. SIGHUP reads anew what can change while it runs.
+
+  BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
+`,
+    start: async (context) => (await import('./serve.ts')).serveBankql(context),
+  },
+  sandbox: {
+    kind: 'service',
+    summary: 'serves the sandbox bank alone',
+    help: `usage: bankql sandbox [--env-file FILE]
+
+Serves the sandbox bank's REST interface at http://127.0.0.1:SANDBOX_PORT until it gets SIGTERM or SIGINT.
+
+  SANDBOX_PORT=8080 bankql sandbox
+`,
+    start: async (context) => (await import('./sandbox.ts')).serveSandbox(context),
+  },
+  doctor: {
+    kind: 'task',
+    summary: "compares a bank's answers with the contract",
+    help: null,
+    // 1 says that a bank does not conform.
+    failureCode: 2,
+    run: async (context) => (await import('./doctor.ts')).checkBank(context),
+  },
+  payments: {
+    kind: 'task',
+    summary: 'finds payments, settles those of unknown outcome, backs the records up',
+    help: null,
+    run: async (context) => (await import('./payments.ts')).managePayments(context),
+  },
+  persist: {
+    kind: 'task',
+    summary: 'makes a manifest of the queries in a folder',
+    help: `usage: bankql persist --out manifest.json FOLDER
+
+Makes a manifest of the .graphql files in a folder, each checked against the schema and the limits of LIMIT_*.
+PERSISTED_DOCUMENTS names it to the bankql that serves them.
+
+  bankql persist --out manifest.json src/queries
+`,
+    run: async (context) => (await import('./persist.ts')).makePersisted(context),
+  },
+  schema: {
+    kind: 'task',
+    summary: 'prints the GraphQL schema',
+    help: `usage: bankql schema
+
+Prints the schema in GraphQL's schema definition language.
+
+  bankql schema > schema.graphql
+`,
+    run: async (context) => (await import('./schema.ts')).printSchema(context),
+  },
+  config: {
+    kind: 'task',
+    summary: 'checks the configuration, or shows what is in force',
+    help: `usage: bankql config check [--env-file FILE]
+       bankql config show [--env-file FILE]
+
+check   names every value that cannot be used, and exits with 1 where there is one
+show    prints every variable with the value that is in force and where it comes from; secrets are masked
+
+  bankql config show --env-file production.env
+`,
+    run: async (context) => (await import('./config.ts')).manageConfig(context),
+  },
+} as const satisfies Record<string, CliCommand>;

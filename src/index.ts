@@ -1,0 +1,50 @@
+import { serveBankql } from './commands/serve.ts';
+import { resolveEnvironment } from './config/read-environment.ts';
+
+export { ConfigError, StartError } from './config/start-error.ts';
+export { type ErrorCode, errorCodes } from './errors.ts';
+export { schema } from './schema/schema.ts';
+export { version } from './version.ts';
+
+/** bankql, as it serves. */
+export interface Bankql {
+  /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
+  readonly url: string;
+  /** Reads anew what can change while it runs, as SIGHUP does: the manifest, the keys, the log level. Never rejects. */
+  reload(): Promise<void>;
+  /** Lets what is under way end, and closes it. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** Variables by their names, as docs/configuration.md has them: what the process would be started with. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Files with further variables, as `--env-file` names them. */
+  readonly envFiles?: readonly string[];
+  /** Is given the text that the command prints once it listens; nobody where it is left out. */
+  readonly write?: (text: string) => void;
+  /** What the records of payments name this process by; `bankql` where it is left out. */
+  readonly replica?: string;
+}
+
+/**
+ * Serves GraphQL from a process of one's own, as the command `bankql` does. It installs no handlers of signals: call
+ * `stop` before the process ends.
+ * Errors: StartError; it is a ConfigError where variables cannot be used.
+ */
+export async function startBankql({
+  environment,
+  envFiles = [],
+  write = () => {},
+  replica = 'bankql',
+}: StartOptions): Promise<Bankql> {
+  const { url, reload, stop } = await serveBankql({
+    ...resolveEnvironment(environment, envFiles),
+    args: [],
+    replica,
+    write,
+    writeError: () => {},
+    ask: null,
+  });
+  return { url, reload, stop };
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { manageConfig } from '../../src/commands/config.ts';
+import { variableNames } from '../../src/config/variables.ts';
+
+async function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  sources: ReadonlyMap<string, string> = new Map(),
+) {
+  let written = '';
+  const outcome = await manageConfig({
+    environment,
+    sources,
+    args,
+    replica: 'r',
+    write: (text) => void (written += text),
+    writeError: () => {},
+    ask: null,
+  }).catch((error: Error) => error.message);
+  return { outcome, lines: written.split('\n').filter((line) => line !== '') };
+}
+
+test('check is quiet where all can be used, and else names every value and every name that cannot', async () => {
+  expect(await run(['check'], {})).toEqual({ outcome: 0, lines: ['The configuration can be used.'] });
+  const { outcome, lines } = await run(['check'], { PORT: 'x', MAX_IN_FLIGHT: '0', BNAK_BASE_URL: 'u' });
+  expect(lines).toEqual([]);
+  expect(String(outcome).split('\n')).toEqual([
+    expect.stringMatching(/^PORT=x cannot be used/),
+    expect.stringMatching(/^MAX_IN_FLIGHT=0 cannot be used/),
+    expect.stringMatching(
+      /^BNAK_BASE_URL=… cannot be used: no variable has this name: did you mean BANK_BASE_URL/,
+    ),
+  ]);
+});
+
+test('show prints each variable once, with where it comes from, and no secret', async () => {
+  const { outcome, lines } = await run(
+    ['show'],
+    {
+      PORT: '4100',
+      BANK_SUBSCRIPTION_KEY: 'top-secret-key',
+      STATE_URL: 'redis://user:top-secret@127.0.0.1:6379/0',
+      LOG_LEVEL: 'warn',
+    },
+    new Map([['LOG_LEVEL', 'production.env']]),
+  );
+  expect(outcome).toBe(0);
+  expect(lines.map((line) => line.slice(0, line.indexOf('=')))).toEqual(variableNames);
+  const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.replace(/ +/g, ' ');
+  expect(lineOf('PORT')).toBe('PORT=4100 # environment');
+  expect(lineOf('LOG_LEVEL')).toBe('LOG_LEVEL=warn # production.env');
+  expect(lineOf('HOST')).toBe('HOST=127.0.0.1 # default');
+  expect(lineOf('BANK_BASE_URL')).toBe('BANK_BASE_URL= # default: none: the sandbox bank');
+  expect(lineOf('STATE_URL')).toBe('STATE_URL=redis://…@127.0.0.1:6379/0 # environment');
+  expect(lines.join()).not.toContain('top-secret');
+});
+
+test.each([[[]], [['verify']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
+  expect((await run(args, {})).outcome).toBe('Say what: bankql config check, or bankql config show.');
+});

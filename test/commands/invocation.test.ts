@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { commands } from '../../src/commands/commands.ts';
+import { readInvocation, takeEnvFiles } from '../../src/commands/invocation.ts';
+
+describe('the words of the command line', () => {
+  test.each([
+    [[], commands.serve, []],
+    [['serve'], commands.serve, []],
+    [['doctor', '--account', 'a-1'], commands.doctor, ['--account', 'a-1']],
+    [['doctor', '--help'], commands.doctor, ['--help']],
+    [['payments', 'list', '--help'], commands.payments, ['list', '--help']],
+    [['help', 'doctor'], commands.doctor, ['--help']],
+    [['config', 'check'], commands.config, ['check']],
+  ])('%j run a command', (words, command, args) => {
+    expect(readInvocation(words)).toEqual({ kind: 'run', command, args });
+  });
+
+  test.each([
+    [['--version'], { kind: 'version' }],
+    [['-v'], { kind: 'version' }],
+    [['help'], { kind: 'help' }],
+    [['--help'], { kind: 'help' }],
+    [['-h'], { kind: 'help' }],
+    [['serve', '--help'], { kind: 'command-help', text: commands.serve.help }],
+    [['help', 'config'], { kind: 'command-help', text: commands.config.help }],
+  ])('%j ask for words', (words, asked) => {
+    expect(readInvocation(words)).toEqual(asked);
+  });
+
+  test.each([
+    [['servee'], 'bankql knows no command "servee". Did you mean serve? bankql help lists them.'],
+    [['docktor'], 'bankql knows no command "docktor". Did you mean doctor? bankql help lists them.'],
+    [['deploy'], 'bankql knows no command "deploy". bankql help lists them.'],
+    [['constructor'], 'bankql knows no command "constructor". bankql help lists them.'],
+    [['sandbox', '--port', '1'], 'bankql sandbox takes no "--port 1": see bankql sandbox --help.'],
+  ])('%j are refused, with what comes near', (words, message) => {
+    expect(() => readInvocation(words)).toThrow(message);
+  });
+
+  test('each command that takes words of its own says how it is used, with an example', () => {
+    for (const [name, { help }] of Object.entries(commands)) {
+      if (help === null) continue;
+      expect(help).toMatch(new RegExp(`^usage: bankql \\[?${name}`));
+      expect(help).toMatch(/\n {2}\S?.*bankql/);
+    }
+  });
+});
+
+test.each([
+  [['--env-file', 'a.env', 'doctor'], ['a.env'], ['doctor']],
+  [
+    ['doctor', '--env-file=a.env', '--env-file', 'b.env', '--view', 'owner'],
+    ['a.env', 'b.env'],
+    ['doctor', '--view', 'owner'],
+  ],
+])('of %j the files are taken out', (words, envFiles, others) => {
+  expect(takeEnvFiles(words)).toEqual({ envFiles, words: others });
+});
+
+test.each([[['--env-file']], [['--env-file=']]])('%j names no file', (words) => {
+  expect(() => takeEnvFiles(words)).toThrow('--env-file needs the name of a file');
+});
