@@ -95,7 +95,11 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
           return store.isUp && payments.unwrittenEnds() === 0;
         }
       : undefined,
-    defaults: { bankId: config.bankId, viewId: config.defaultView },
+    defaults: {
+      bankId: config.bankId,
+      viewId: config.defaultView,
+      accountScope: config.accountScope,
+    },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
     answerLimits: config.answerLimits,

@@ -240,7 +240,7 @@ describe('any bank', () => {
   });
 
   it.each<[string, string | object, string]>([
-    ['no object', [], "contract The bank's answer to getBranches is not a JSON object."],
+    ['no object', '7', "contract The bank's answer to getBranches is not a JSON object."],
     ['no list', { branches: {} }, 'contract The bank\'s answer to getBranches has no list under "branches".'],
     ['null for a record', { branches: [null] }, 'contract branches[]: expected object, found null'],
     [
