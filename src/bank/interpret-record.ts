@@ -94,7 +94,8 @@ function createBrokenReader(shape: z.core.$ZodType): Read {
     // zod takes longer to find its words than all the rest takes.
     const isOfType = typeof value === 'string' && type === 'string';
     const message = meant === undefined || isOfType ? wordsFor(value) : '';
-    const expected = isOfType ? message : type;
+    // The contract's own words say what a value is not.
+    const expected = isOfType ? message.replace(/^not /, '') : type;
     if (meant === undefined) return observer.onViolation([...path], expected, message);
     observer.onDrift([...path], expected);
     return meant;

@@ -69,10 +69,19 @@ function wrapped({ resource }: Operation, json: unknown): unknown[] {
 const inCamelCase = (name: string) =>
   name.replaceAll(/[-_ ]([a-z])/g, (_separator, letter: string) => letter.toUpperCase());
 
+const names = new WeakMap<object, readonly string[]>();
+
+/** The members of a record. They are asked for with every answer. */
+function namesIn(record: NonNullable<Operation['answer']>): readonly string[] {
+  const known = names.get(record) ?? Object.keys(record.shape);
+  names.set(record, known);
+  return known;
+}
+
 /** Whether an object has a member of the operation's record. Beside an error, an id alone may be that of the error. */
 function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
   if (answer === null) return true;
-  const names = Object.keys(answer.shape);
+  const names = namesIn(answer);
   for (const name of names) if (object[name] != null && name !== 'id') return true;
   return names.some((name) => object[name] !== undefined) && !hasError(object);
 }
