@@ -41,7 +41,7 @@ export class BankSession {
   #calls = 0;
   #hasWritten = false;
   #loaders: Loaders | null = null;
-  readonly #drifted = new Set<object>();
+  #drifted: Set<object> | null = null;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
@@ -72,6 +72,7 @@ export class BankSession {
 
   /** Counts where an answer differs from what was asked for; once for each answer, however many fields look at it. */
   noteDrift(drift: Drift, answer: object): void {
+    this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
     this.#drifted.add(answer);
     this.#options.bank.noteDrift(drift);
