@@ -9,7 +9,8 @@ import type { CallReport } from './resilience/call-report.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetryingSender } from './resilience/send-with-retry.ts';
-import { type Drift, parseResponse, validateResponse } from './response.ts';
+import { type Drift, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
+import { ErrorInSuccess } from './response-content.ts';
 
 export interface BankOptions extends SharedReadsOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
@@ -76,13 +77,15 @@ export interface BankClient {
   ): Promise<BankRead<Answer<T>>>;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
-   * Shape:  the answer as contract/ has it, and the call's Track-ID.
+   * Shape:  the answer as contract/ has it, null where the bank answered with no more than its status; the call's Track-ID.
    * Errors: as `read`; OUTCOME_UNKNOWN where it was sent and the bank's answer is not known.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     input: CallInput<T>,
-  ): Promise<{ readonly answer: Answer<T>; readonly trackId: string | null }>;
+  ): Promise<{ readonly answer: Answer<T> | null; readonly trackId: string | null }>;
+  /** Counts what only shows where an answer is used. */
+  noteDrift(drift: Drift): void;
   close(): Promise<void>;
 }
 
@@ -133,15 +136,17 @@ export function createBankClient(options: BankOptions): BankClient {
     return result;
   }
 
-  /** Errors: BANK_BAD_RESPONSE, where it is not read. */
+  /** Errors: BANK_BAD_RESPONSE, where it is not read; BANK_REJECTED, where it tells of an error. */
   function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
     const details = { ...errorDetailsOf(call), status: response.status };
     const drifts: Drift[] = [];
     const note = (drift: Drift) => void drifts.push(drift);
-    return {
-      ...validateResponse(call.operation, parseResponse(response, details, note), details, note),
-      drifts,
-    };
+    const json = parseResponse(response, details, note);
+    try {
+      return { ...validateResponse(call.operation, json, details, note), drifts };
+    } catch (error) {
+      throw error instanceof ErrorInSuccess ? mapErrorResponse(call, response) : error;
+    }
   }
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
@@ -173,11 +178,17 @@ export function createBankClient(options: BankOptions): BankClient {
       const response = await send(call).catch((error: unknown) => {
         throw error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
       });
-      const { answer, drifts } = parseSuccess(call, successOf(call, response));
+      const { trackId } = call;
+      if (isEmptyResponse(successOf(call, response))) {
+        onDrift?.({ operation: operation.id, field: 'empty-body' });
+        return { answer: null, trackId };
+      }
+      const { answer, drifts } = parseSuccess(call, response);
       for (const drift of drifts) onDrift?.(drift);
-      return { answer, trackId: call.trackId };
+      return { answer, trackId };
     },
 
+    noteDrift: (drift) => onDrift?.(drift),
     close: () => sender.close(),
   };
 }

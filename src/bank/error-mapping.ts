@@ -1,8 +1,9 @@
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
-import { type HttpResponse, isGatewayError, type TransportFailure } from './http/http-message.ts';
+import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http/http-message.ts';
 import { redact } from './redact.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
+import { errorWords } from './response-content.ts';
 import { holdsTooManyValues } from './response-limits.ts';
 
 /** How much of the bank's text an error shows, in characters. */
@@ -25,7 +26,10 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
   return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${id}: ${failure.message}.`);
 }
 
-/** The error for an answer that is no success (status 2xx). The bank's text is shown for 4xx statuses only. */
+/**
+ * The error for an answer that is no success: its status is none (2xx), or it tells of an error all the same. The bank's text
+ * is shown for these and for 4xx statuses only.
+ */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
   const { status } = response;
@@ -34,6 +38,11 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
   const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
     new BankqlError(code, message, { ...errorDetailsOf(call), status, ...more });
 
+  if (status < 300)
+    return error(
+      'BANK_REJECTED',
+      `The bank answers ${operation} with status ${status}, but with an error${kind === 'read' ? '' : '; it may have been executed all the same'}${said}`,
+    );
   if (status >= 300 && status < 400)
     return error(
       'BANK_BAD_RESPONSE',
@@ -71,7 +80,7 @@ const messages = new WeakMap<HttpResponse, string>();
 export function bankText(response: HttpResponse, secrets: readonly string[]): string {
   let message = messages.get(response);
   if (message === undefined) {
-    message = holdsTooManyValues(response.body) ? '' : messageOf(response.body.toString('utf8'));
+    message = holdsTooManyValues(response.body) ? '' : messageOf(textOf(response));
     messages.set(response, message);
   }
   // Much more than could be shown is not looked at.
@@ -92,13 +101,7 @@ function messageOf(text: string): string {
   }
   if (typeof json === 'string') return json;
   if (typeof json !== 'object' || json === null) return text;
-  return Object.entries(json)
-    .filter(
-      ([key, value]) =>
-        /^(message|error|detail|error_description|title)$/i.test(key) && typeof value === 'string',
-    )
-    .map(([, value]) => value)
-    .join(' ');
+  return errorWords(json);
 }
 
 function parseRetryAfter(response: HttpResponse): number {

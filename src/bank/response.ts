@@ -1,44 +1,68 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { jsonNumber, parseExactJson } from '../contract/exact-json.ts';
+import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
-import type { HttpResponse } from './http/http-message.ts';
+import { type HttpResponse, startsWithMark, textOf } from './http/http-message.ts';
+import { interpretRecord, type Path, type RecordObserver } from './interpret-record.ts';
+import { contentOf } from './response-content.ts';
 import { holdsTooManyValues, maxRecords, maxValues } from './response-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
+/** Under which banks send JSON all the same: the defaults of servers that were told nothing. */
+const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
+
 /** A place where the bank's habits differ from the specification, and bankql took what it meant. */
 export interface Drift {
   readonly operation: string;
-  /** The field's path in a record, such as `location.latitude`. */
+  /** The field's path in a record, such as `location.latitude`; of the answer itself, one of `responseDrifts`. */
   readonly field: string;
 }
+
+/** What may drift of an answer as a whole, and how. */
+export const responseDrifts = {
+  'content-type': 'the content type is not that of JSON',
+  'byte-order-mark': 'a byte order mark stands before the JSON',
+  envelope: 'the record or list is not where the contract has it',
+  'empty-record': 'the record has no member',
+  'empty-body': 'a PUT is answered without the record',
+} as const;
+
+/** Is told of each drift; of a value, also where it stands in the content, and what the contract expects there. */
+export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
+export type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact.
  * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
  */
-export function parseResponse(
-  response: HttpResponse,
-  details: ErrorDetails,
-  onDrift?: (drift: Drift) => void,
-): unknown {
+export function parseResponse(response: HttpResponse, details: ErrorDetails, onDrift?: OnDrift): unknown {
+  const drifts = (field: string) => {
+    if (details.operation) onDrift?.({ operation: details.operation, field });
+  };
   const type = response.headers['content-type'];
-  if (type !== undefined && !jsonType.test(String(type)))
+  const isTyped = type === undefined || jsonType.test(String(type));
+  if (!isTyped && !untoldType.test(String(type)))
     throw badResponse('is not JSON by its content type', details);
   if (holdsTooManyValues(response.body))
     throw badResponse(`holds more than ${maxValues} values, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
-    return parseExactJson(response.body.toString(), () => {
-      if (details.operation) onDrift?.({ operation: details.operation, field: 'amount' });
-    });
+    const text = textOf(response);
+    const json = parseExactJson(text, () => drifts('amount'));
+    if (!isTyped) drifts('content-type');
+    if (startsWithMark(response)) drifts('byte-order-mark');
+    return json;
   } catch (cause) {
-    throw badResponse('is not JSON', details, cause);
+    throw badResponse(isTyped ? 'is not JSON' : 'is not JSON, nor is its content type', details, cause);
   }
 }
+
+/** Whether a PUT is answered with nothing but its status, as 204 has it. */
+export const isEmptyResponse = ({ body }: HttpResponse): boolean =>
+  body.length === 0 || /^\s*$/.test(textOf({ body }));
 
 /**
  * An answer held against the operation's shape.
@@ -47,41 +71,60 @@ export function parseResponse(
  *         the contract, a BANK_BAD_RESPONSE error stands in its place: GraphQL reports it at the field that asks for it
  *         and leaves the siblings, and a field that nobody asks for fails nobody. Code that computes with a value calls
  *         `unwrap` first.
- *         Two habits of real banks are taken for what they mean and reported as drift: a number written as a string,
- *         and an object with an `id` where a view's id is expected.
- * Errors: BANK_BAD_RESPONSE where there is no object, where there is no list under the envelope's key or one that is too
- *         long, or where it is broken in so many places that saying so would cost more than the answer is worth.
+ *         What real banks write otherwise is taken for what it means and reported as drift: see response-content.ts for
+ *         answers, contract/interpretations.ts for values.
+ * Errors: ErrorInSuccess; BANK_BAD_RESPONSE where there is no record or no list, where the list is too long, or where it is
+ *         broken in so many places that saying so would cost more than the answer is worth.
  */
 export function validateResponse<T extends Operation>(
   operation: T,
   json: unknown,
   details: ErrorDetails,
-  onDrift?: (drift: Drift) => void,
+  onDrift?: OnDrift,
+  onViolation?: OnViolation,
 ): { readonly answer: Answer<T>; readonly isValid: boolean } {
-  if (!isObject(json)) throw badResponse('is not a JSON object', details);
-  const { envelope } = operation;
-  const value = envelope === null ? json : json[envelope];
-  if (envelope !== null && !Array.isArray(value))
-    throw badResponse(`has no list under "${envelope}"`, details);
+  const content = contentOf(operation, json);
+  if (content === undefined) throw badResponse(nothingIn(operation, json), details);
+  const { value, drift } = content;
+  if (drift !== null) onDrift?.({ operation: operation.id, field: drift });
   if (Array.isArray(value) && value.length > maxRecords)
     throw badResponse(`lists more than ${maxRecords} records, which are not read`, details);
+
   // The one place where JSON becomes the contract's type: what the shape did not find is in no answer's type.
-  const answer = value as Answer<T>;
-  if (isValid(operation, value)) return { answer, isValid: true };
+  const validate = validators[operation.id] ?? (() => false);
+  const isList = operation.envelope !== null && Array.isArray(value);
+  if (isList ? value.every(validate) : validate(value)) return { answer: value as Answer<T>, isValid: true };
+
   let violations = 0;
-  for (const issue of findIssues(operation, value, details)) {
-    const coerced = coerce(issue, valueAt(value, issue.path));
-    if (coerced !== undefined) onDrift?.({ operation: operation.id, field: fieldPath(issue.path) });
-    else if (++violations > maxViolations)
-      throw badResponse('breaks the contract in too many places', details);
-    const where = issue.path.join('.');
-    replaceAt(
-      value,
-      issue.path,
-      coerced ?? badResponse(`breaks the contract at "${where}": ${issue.message}`, details),
-    );
-  }
-  return { answer, isValid: violations === 0 };
+  const observer: RecordObserver = {
+    onDrift(path, expected) {
+      onDrift?.({ operation: operation.id, field: fieldPath(path) }, path, expected);
+    },
+    onViolation(path, expected, message) {
+      if (++violations > maxViolations) throw badResponse('breaks the contract in too many places', details);
+      onViolation?.(path, expected);
+      return badResponse(`breaks the contract at "${path.join('.')}": ${message}`, details);
+    },
+  };
+  const interpret = (record: unknown, place: Path): unknown => {
+    if (validate(record)) return record;
+    if (isObject(record) && Object.values(record).some(isTooLong))
+      throw badResponse(`holds a list of more than ${maxListLength} entries in a record`, details);
+    return interpretRecord(operation.answer ?? z.looseObject({}), record, place, observer);
+  };
+  const answer = isList ? value.map((record, index) => interpret(record, [index])) : interpret(value, []);
+  return { answer: answer as Answer<T>, isValid: violations === 0 };
+}
+
+/** Values that break the contract, and entries of a list within a record, that an answer may have. */
+const maxViolations = 1000;
+const maxListLength = 10_000;
+
+const isTooLong = (field: unknown) => Array.isArray(field) && field.length > maxListLength;
+
+function nothingIn({ envelope }: Operation, json: unknown): string {
+  if (!isObject(json)) return 'is not a JSON object';
+  return envelope === null ? 'holds nothing that the contract knows' : `has no list under "${envelope}"`;
 }
 
 /**
@@ -93,90 +136,8 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
   return value as Exclude<T, Error>;
 }
 
-/** Whether nothing breaks the contract. What is not whole zod looks at: it says where, and why. */
-function isValid(operation: Operation, value: unknown): boolean {
-  const check = validators[operation.id];
-  if (check === undefined) return false;
-  return operation.envelope !== null && Array.isArray(value) ? value.every(check) : check(value);
-}
-
-/** Values that break the contract, and entries of a list within a record, that an answer may have. */
-const maxViolations = 1000;
-const maxListLength = 10_000;
-/** Entries of a list that are checked at a time: an answer that is broken throughout is given up after a few. */
-const batchSize = 100;
-
-/**
- * Where a value breaks the contract, from the first entry of a list to the last.
- * Errors: BANK_BAD_RESPONSE where a record holds a list that no record holds.
- */
-function* findIssues(
-  operation: Operation,
-  value: unknown,
-  details: ErrorDetails,
-): Iterable<z.core.$ZodIssue> {
-  const shape = shapeOf(operation);
-  const list = Array.isArray(value) ? value : [value];
-  for (const record of list) {
-    if (
-      isObject(record) &&
-      Object.values(record).some((field) => Array.isArray(field) && field.length > maxListLength)
-    )
-      throw badResponse(`holds a list of more than ${maxListLength} entries in a record`, details);
-  }
-  if (!Array.isArray(value)) {
-    yield* shape.safeParse(value).error?.issues ?? [];
-    return;
-  }
-  for (let start = 0; start < list.length; start += batchSize) {
-    for (const issue of shape.safeParse(list.slice(start, start + batchSize)).error?.issues ?? []) {
-      const [index, ...rest] = issue.path;
-      yield { ...issue, path: [Number(index) + start, ...rest] };
-    }
-  }
-}
-
-const shapes = new WeakMap<Operation, z.ZodType>();
-
-function shapeOf(operation: Operation): z.ZodType {
-  let shape = shapes.get(operation);
-  if (shape === undefined) {
-    const record = operation.answer ?? z.looseObject({});
-    shape = operation.envelope === null ? record : z.array(record);
-    shapes.set(operation, shape);
-  }
-  return shape;
-}
-
-/** What a value that breaks the contract means all the same; undefined where it means nothing. */
-function coerce(issue: z.core.$ZodIssue, value: unknown): number | string | undefined {
-  if (issue.code !== 'invalid_type') return undefined;
-  if (issue.expected === 'number' && typeof value === 'string' && jsonNumber.test(value))
-    return Number.isFinite(Number(value)) ? Number(value) : undefined;
-  if (issue.expected === 'string' && issue.path.at(-2) === 'views_available' && isObject(value)) {
-    return typeof value.id === 'string' ? value.id : undefined;
-  }
-  return undefined;
-}
-
 /** A field's name without its place in a list, so that it can be counted. */
-const fieldPath = (path: readonly PropertyKey[]) => path.filter((key) => typeof key !== 'number').join('.');
-
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  let current = root;
-  for (const key of path) {
-    if (!isObject(current) && !Array.isArray(current)) return undefined;
-    current = Reflect.get(current, key);
-  }
-  return current;
-}
-
-/** Puts a value where the path leads; the path's names come from the contract, not from the bank. */
-function replaceAt(root: unknown, path: readonly PropertyKey[], value: unknown): void {
-  const parent = valueAt(root, path.slice(0, -1));
-  const last = path.at(-1);
-  if (last !== undefined && (isObject(parent) || Array.isArray(parent))) Reflect.set(parent, last, value);
-}
+const fieldPath = (path: Path) => path.filter((key) => typeof key !== 'number').join('.');
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -22,7 +22,8 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-    return await runDoctor({ ...options, bank: { ...config.bankLimits, baseUrl }, write });
+    const { accountScope } = config;
+    return await runDoctor({ ...options, bank: { ...config.bankLimits, baseUrl }, accountScope, write });
   } finally {
     await sandbox?.close();
   }

@@ -99,7 +99,11 @@ export async function serveBankql({
           return store.isUp && payments.unwrittenEnds() === 0;
         }
       : undefined,
-    defaults: { bankId: config.bankId, viewId: config.defaultView },
+    defaults: {
+      bankId: config.bankId,
+      viewId: config.defaultView,
+      accountScope: config.accountScope,
+    },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
     answerLimits: config.answerLimits,

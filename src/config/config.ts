@@ -31,6 +31,8 @@ export interface Config {
   readonly metricsPort: number | null;
   readonly bankId: string | null;
   readonly defaultView: string;
+  /** `{scope}` of getAccountsScope where a single account is read. */
+  readonly accountScope: string;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
   /** Whose tokens say who calls; null where headers say it. */
@@ -133,6 +135,7 @@ function configOf(values: Values): Config {
     metricsPort: values.METRICS_PORT ?? null,
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
+    accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     identity: identityOf(values),
     rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },

@@ -1,19 +1,28 @@
 import { z } from 'zod';
-import { money, moneyBody, optional, text, texts } from './common-schemas.ts';
+import {
+  money,
+  moneyBody,
+  optional,
+  references,
+  text,
+  textOrArray,
+  texts,
+  textsOrText,
+} from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
 export const account = z.object({
   balance: optional(money),
-  bank_id: optional(text),
+  bank_id: optional(textOrArray),
   IBAN: optional(text),
   id: optional(text),
   label: optional(text),
   number: optional(text),
-  owners: optional(texts),
+  owners: optional(references),
   swift_bic: optional(text),
-  type: optional(texts),
-  views_available: optional(texts),
+  type: optional(textsOrText),
+  views_available: optional(references),
 });
 export type Account = z.infer<typeof account>;
 
@@ -44,6 +53,7 @@ export const getAccountsScope = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'account',
   envelope: 'accounts',
   answer: accountItem,
 });
@@ -57,6 +67,7 @@ export const putAccountID = operation({
   kind: 'write',
   audience: 'caller',
   body: accountBody,
+  resource: 'account',
   envelope: null,
   answer: account,
 });

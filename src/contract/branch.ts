@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { optional, text } from './common-schemas.ts';
+import { number, optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 const address = z.object({
@@ -30,7 +30,7 @@ export const branch = z.object({
   bank: optional(text),
   id: optional(text),
   lobby: optional(z.object({ is24Hours: z.boolean() })),
-  location: optional(z.object({ latitude: z.number(), longitude: optional(z.number()) })),
+  location: optional(z.object({ latitude: number, longitude: optional(number) })),
   meta: optional(z.object({ license: text })),
   name: optional(text),
 });
@@ -61,6 +61,7 @@ export const getBranches = operation({
   kind: 'read',
   audience: 'public',
   body: null,
+  resource: 'branch',
   envelope: 'branches',
   answer: branch,
 });
@@ -74,6 +75,7 @@ export const postBranches = operation({
   kind: 'read',
   audience: 'public',
   body: branchQuery,
+  resource: 'branch',
   envelope: 'branches',
   answer: branch,
 });
@@ -87,6 +89,7 @@ export const putBranchID = operation({
   kind: 'write',
   audience: 'public',
   body: branchBody,
+  resource: 'branch',
   envelope: null,
   answer: branch,
 });

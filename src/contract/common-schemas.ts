@@ -1,5 +1,16 @@
 import { z } from 'zod';
 import { jsonNumber } from './exact-json.ts';
+import {
+  isIdList,
+  toId,
+  toIdList,
+  toIds,
+  toJsonNumber,
+  tolerant,
+  toNumber,
+  toOnlyText,
+  toTexts,
+} from './interpretations.ts';
 
 /**
  * The vocabulary of the bank's JSON: what several resources share.
@@ -14,10 +25,16 @@ import { jsonNumber } from './exact-json.ts';
  * A JSON number kept as the text of its digits, such as "1234.50" (see exact-json.ts, which turns every
  * `amount` of an answer into one, and every one of a request body back into a JSON number).
  */
-export const decimal = z
-  .string()
-  .regex(jsonNumber, 'not a decimal number')
-  .refine(isWritable, 'a number of more than a thousand digits');
+export const decimal = tolerant(
+  z
+    .string()
+    .regex(jsonNumber, 'not a decimal number')
+    .refine(isWritable, 'a number of more than a thousand digits'),
+  (value) => {
+    const number = toJsonNumber(value);
+    return number === null || isDecimal(number) ? number : undefined;
+  },
+);
 
 /** Whether a value is a decimal, without the words why not. */
 export const isDecimal = (value: unknown): boolean =>
@@ -33,6 +50,17 @@ function isWritable(number: string): boolean {
 
 export const text = z.string();
 export const texts = z.array(z.string());
+export const number = tolerant(z.number(), toNumber);
+
+/** A text that some banks write as an array of one. */
+export const textOrArray = tolerant(z.string(), toOnlyText);
+/** Texts, of which some banks write a single one without its array. */
+export const textsOrText = tolerant(z.array(z.string()), toTexts);
+/** An id, in whose place some banks write the object that has it. */
+export const reference = tolerant(z.string(), toId);
+export const references = tolerant(z.array(reference), toIds);
+/** Ids separated by commas or white space, which some banks write as an array, or as the text of one. */
+export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), toIdList);
 
 /** A field of an answer that the bank may leave out; it may write null instead. */
 export const optional = <T extends z.ZodType>(shape: T) => shape.nullish();

@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { keyValue, keyValueBody, nameBox, nameBoxBody, optional, text, texts } from './common-schemas.ts';
+import {
+  keyValue,
+  keyValueBody,
+  nameBox,
+  nameBoxBody,
+  optional,
+  text,
+  texts,
+  textsOrText,
+} from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 /** A customer as the bank answers it; `metadata` appears in answers only. */
 export const customer = z.object({
-  bank_id: optional(texts),
+  bank_id: optional(textsOrText),
   customer_number: optional(text),
   date_values: optional(z.array(keyValue)),
   email: optional(text),
@@ -39,6 +48,7 @@ export const getCustomer = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'customer',
   envelope: null,
   answer: customer,
 });
@@ -52,6 +62,7 @@ export const putCustomerID = operation({
   kind: 'write',
   audience: 'caller',
   body: customerBody,
+  resource: 'customer',
   envelope: null,
   answer: customer,
 });

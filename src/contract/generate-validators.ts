@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decimal } from './common-schemas.ts';
+import { decimal, idList } from './common-schemas.ts';
 import type { Operation } from './operation.ts';
 
 /**
@@ -24,6 +24,7 @@ export function generateValidators(operations: readonly Operation[]): string {
 
 const head = `// Printed by \`npm run contract\` from the shapes beside it: change those.
 import { isDecimal } from './common-schemas.ts';
+import { isIdList } from './interpretations.ts';
 
 const isObject = (v: unknown): v is Readonly<Record<string, unknown>> =>
   typeof v === 'object' && v !== null && !Array.isArray(v);
@@ -35,6 +36,7 @@ export const validators: Readonly<Record<string, (record: unknown) => boolean>> 
 /** What is true of a value that keeps the shape. \`place\` is the code that names the value. */
 function conditionFor(shape: z.core.$ZodType, place: string, depth: number): string {
   if (shape === decimal) return `isDecimal(${place})`;
+  if (shape === idList) return `isIdList(${place})`;
   if (shape instanceof z.ZodOptional && shape.def.innerType instanceof z.ZodNullable)
     return `(${place} == null || ${conditionFor(shape.def.innerType.def.innerType, place, depth)})`;
   if (shape instanceof z.ZodOptional)

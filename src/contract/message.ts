@@ -22,6 +22,7 @@ export const getMessagesOwner = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'message',
   envelope: 'messages',
   answer: message,
 });
@@ -36,6 +37,7 @@ export const putCustomerMessage = operation({
   kind: 'write',
   audience: 'caller',
   body: messageBody,
+  resource: 'message',
   envelope: null,
   answer: message,
 });

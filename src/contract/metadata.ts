@@ -24,6 +24,7 @@ export const postMetadata = operation({
   kind: 'read',
   audience: 'caller',
   body: metadataQuery,
+  resource: 'metadata',
   envelope: 'metadata',
   answer: metadataEntry,
 });

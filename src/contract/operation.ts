@@ -29,6 +29,8 @@ export interface Operation {
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null where the operation has none. */
   readonly body: z.ZodObject | null;
+  /** What it answers, in the singular: banks that wrap a record, or name a list otherwise, do it under this name. */
+  readonly resource: string;
   /** The key under which an answer holds its list; null where the answer is the record itself. */
   readonly envelope: string | null;
   /** The shape of the answer's record, or of each entry of the list; null where no answer is specified. */

@@ -27,6 +27,7 @@ export const getOtherAccounts = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'other account',
   envelope: 'otherAccounts',
   answer: otherAccount,
 });
@@ -40,6 +41,7 @@ export const postOtherAccounts = operation({
   kind: 'read',
   audience: 'caller',
   body: otherAccountQuery,
+  resource: 'other account',
   envelope: 'otherAccounts',
   answer: otherAccount,
 });

@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { optional, text, texts } from './common-schemas.ts';
+import { optional, text, textOrArray, texts, textsOrText } from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
 export const product = z.object({
-  bank_id: optional(texts),
+  bank_id: optional(textsOrText),
   category: optional(text),
   family: optional(text),
   id: optional(text),
-  meta: optional(texts),
+  meta: optional(textsOrText),
   more_info_url: optional(text),
   name: optional(text),
   super_family: optional(text),
 });
 
 /** An entry of postProducts' list: `bank_id` is one string there. */
-export const productItem = product.extend({ bank_id: optional(text) });
+export const productItem = product.extend({ bank_id: optional(textOrArray) });
 
 /** A product as either of the two shapes. */
 export type Product = z.infer<typeof product> | z.infer<typeof productItem>;
@@ -45,6 +45,7 @@ export const getProduct = operation({
   kind: 'read',
   audience: 'public',
   body: null,
+  resource: 'product',
   envelope: null,
   answer: product,
 });
@@ -58,6 +59,7 @@ export const postProducts = operation({
   kind: 'read',
   audience: 'public',
   body: productQuery,
+  resource: 'product',
   envelope: 'product',
   answer: productItem,
 });
@@ -71,6 +73,7 @@ export const putProduct = operation({
   kind: 'write',
   audience: 'public',
   body: productBody,
+  resource: 'product',
   envelope: null,
   answer: product,
 });

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { accountRef, accountRefBody, money, moneyBody, optional, text } from './common-schemas.ts';
+import {
+  accountRef,
+  accountRefBody,
+  idList,
+  money,
+  moneyBody,
+  optional,
+  reference,
+  text,
+} from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 /** One item of `transaction-requests`. */
@@ -7,10 +16,10 @@ export const transactionRequest = z.object({
   description: optional(text),
   resource_url: optional(text),
   status: optional(text),
-  transaction_ids: optional(text),
+  transaction_ids: optional(idList),
   start_date: optional(text),
   end_date: optional(text),
-  challenge: optional(text),
+  challenge: optional(reference),
   from: optional(accountRef),
   body: optional(z.object({ to: optional(accountRef), value: optional(money) })),
 });
@@ -32,6 +41,7 @@ export const getTransactionsRequest = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'transaction request',
   envelope: 'transaction-requests',
   answer: transactionRequest,
 });
@@ -46,6 +56,7 @@ export const putTransactionsRequestAccount = operation({
   kind: 'payment',
   audience: 'caller',
   body: transactionRequestBody,
+  resource: 'transaction request',
   envelope: 'transaction-requests',
   answer: transactionRequest,
 });

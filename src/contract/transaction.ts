@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { accountRefBody, amount, amountBody, moneyBody, optional, text } from './common-schemas.ts';
+import {
+  accountRefBody,
+  amount,
+  amountBody,
+  moneyBody,
+  optional,
+  reference,
+  text,
+  textOrArray,
+} from './common-schemas.ts';
 import { operation } from './operation.ts';
 
 const details = z.object({
@@ -16,16 +25,16 @@ const details = z.object({
   posted_by_ip_address: optional(text),
   posted_by_user_id: optional(text),
   status: optional(text),
-  type: optional(text),
+  type: optional(textOrArray),
   value: optional(amount),
 });
 export type TransactionDetails = z.infer<typeof details>;
 
 const metadata = z.object({
-  comments: optional(text),
+  comments: optional(textOrArray),
   narrative: optional(text),
-  tags: optional(text),
-  where: optional(text),
+  tags: optional(textOrArray),
+  where: optional(reference),
 });
 export type TransactionMetadata = z.infer<typeof metadata>;
 
@@ -34,8 +43,8 @@ export const transaction = z.object({
   details: optional(details),
   id: optional(text),
   metadata: optional(metadata),
-  other_account: optional(text),
-  this_account: optional(text),
+  other_account: optional(reference),
+  this_account: optional(reference),
   uuid: optional(text),
 });
 export type Transaction = z.infer<typeof transaction>;
@@ -91,6 +100,7 @@ export const getTransaction = operation({
   kind: 'read',
   audience: 'caller',
   body: null,
+  resource: 'transaction',
   envelope: null,
   answer: transaction,
 });
@@ -105,6 +115,7 @@ export const putTransactions = operation({
   kind: 'write',
   audience: 'caller',
   body: transactionBody,
+  resource: 'transaction',
   envelope: null,
   answer: transaction,
 });
@@ -119,6 +130,7 @@ export const postMakeTransaction = operation({
   kind: 'payment',
   audience: 'caller',
   body: makeTransactionBody,
+  resource: 'transaction',
   envelope: null,
   answer: null,
 });

@@ -1,5 +1,6 @@
 // Printed by `npm run contract` from the shapes beside it: change those.
 import { isDecimal } from './common-schemas.ts';
+import { isIdList } from './interpretations.ts';
 
 const isObject = (v: unknown): v is Readonly<Record<string, unknown>> =>
   typeof v === 'object' && v !== null && !Array.isArray(v);
@@ -51,7 +52,7 @@ const putTransactionsRequestAccount = (v: unknown): boolean =>
   && (v.description == null || typeof v.description === 'string')
   && (v.resource_url == null || typeof v.resource_url === 'string')
   && (v.status == null || typeof v.status === 'string')
-  && (v.transaction_ids == null || typeof v.transaction_ids === 'string')
+  && (v.transaction_ids == null || isIdList(v.transaction_ids))
   && (v.start_date == null || typeof v.start_date === 'string')
   && (v.end_date == null || typeof v.end_date === 'string')
   && (v.challenge == null || typeof v.challenge === 'string')

@@ -12,6 +12,8 @@ export interface Check {
   readonly operation: ReadOperation;
   /** The request line, with the names of its ids. */
   readonly request: string;
+  /** The id that the record should bear where it is the only one of a list. */
+  readonly only?: IdOption;
   /**
    * The call, ready to leave; or the options without which it cannot be made.
    * Errors: BankqlError BAD_USER_INPUT (an id).
@@ -48,8 +50,14 @@ type Id = (option: IdOption) => string;
 const inBank = (id: Id) => ({ BANK_ID: id('bank-id') });
 const inView = (id: Id) => ({ ...inBank(id), ACCOUNT_ID: id('account'), VIEW_ID: id('view') });
 
-/** A call of each read operation, the POST queries included; of the account list, one for each scope. */
-export const checks: readonly Check[] = [
+const accountList = (scope: string): Check =>
+  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope } }));
+
+/**
+ * A call of each read operation, the POST queries included; of the account list, one for each scope of the specification, and
+ * for the one by which a single account is read (BANK_ACCOUNT_SCOPE).
+ */
+export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
   check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
   check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
@@ -57,8 +65,9 @@ export const checks: readonly Check[] = [
   check(operations.postMetadata, (id) => ({ ids: {}, body: { id: id('metadata') } })),
   check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), CUSTOMER_ID: id('customer') } })),
   check(operations.getMessagesOwner, (id) => ({ ids: inBank(id) })),
-  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope: 'views' } })),
-  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope: 'permissions' } })),
+  ...[...new Set([accountScope, 'views', 'permissions'])].map((scope) =>
+    scope === accountScope ? { ...accountList(scope), only: 'account' as const } : accountList(scope),
+  ),
   check(operations.getOtherAccounts, (id) => ({ ids: inView(id) })),
   check(operations.postOtherAccounts, (id) => ({ ids: inView(id), body: { IBAN: id('iban') } })),
   check(operations.getTransaction, (id) => ({
@@ -66,3 +75,6 @@ export const checks: readonly Check[] = [
   })),
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
+
+/** The checks where nothing is configured. */
+export const checks = checksOf('views');

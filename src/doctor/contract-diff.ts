@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import type { HttpResponse } from '../bank/http/http-message.ts';
+import { type HttpResponse, textOf } from '../bank/http/http-message.ts';
+import type { Path } from '../bank/interpret-record.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
-import { parseResponse, validateResponse } from '../bank/response.ts';
+import { type OnDrift, parseResponse, responseDrifts, validateResponse } from '../bank/response.ts';
+import { contentOf } from '../bank/response-content.ts';
+import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 
 /** How an answer differs from the contract: fields, what was expected and found; never a value. */
@@ -14,46 +17,67 @@ export interface ContractDiff {
   readonly unknown: readonly string[];
 }
 
-type Path = readonly PropertyKey[];
-
-/** Compares a success (status 2xx) with its operation's row of the contract. */
-export function diffWithContract(call: PreparedCall, response: HttpResponse): ContractDiff {
+/**
+ * Compares a success (status 2xx) with its operation's row of the contract; `only` is the id that an only entry of a list
+ * should bear.
+ * Errors: ErrorInSuccess, where the bank answers with an error all the same.
+ */
+export function diffWithContract(call: PreparedCall, response: HttpResponse, only?: string): ContractDiff {
   const { operation } = call;
-  const { envelope } = operation;
-  const root: Path = envelope === null ? [] : [envelope];
+  const root: Path = operation.envelope === null ? [] : [operation.envelope];
   const contract: string[] = [];
   const drift: string[] = [];
   const unknown: string[] = [];
+  const noteResponse: OnDrift = ({ field }) => {
+    if (isResponseDrift(field)) drift.push(responseDrifts[field]);
+  };
   try {
     const details = errorDetailsOf(call);
-    const json = parseResponse(response, details);
-    // As it was sent: bankql's own reading makes texts of all amounts.
-    const sent = valueAt(JSON.parse(response.body.toString('utf8')), root);
-    const content = valueAt(json, root);
-    const record = operation.answer ?? z.looseObject({});
-    const shape = envelope === null ? record : z.array(record);
-    const differs = (path: Path, expected: string) =>
-      `${nameOf([...root, ...path])}: expected ${expected}, found ${kindOf(valueAt(sent, path))}`;
+    const json = parseResponse(response, details, noteResponse);
+    // As it was sent: bankql's own reading makes texts of all amounts, and puts what was meant in the place of what was found.
+    const sent = contentOf(operation, JSON.parse(textOf(response)))?.value;
+    const differs = (path: Path, expected: string) => {
+      // The contract keeps the digits of an amount as text; for the bank it is a number.
+      const type = path.at(-1) === 'amount' ? 'number' : expected;
+      return `${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`;
+    };
+    unknown.push(...unknownFields(shapeOf(operation), sent, []).map((path) => nameOf([...root, ...path])));
 
-    const issues = new Map<string, z.core.$ZodIssue>();
-    for (const issue of (shape.safeParse(content).error?.issues ?? []).toReversed()) {
-      issues.set(issue.path.join('.'), issue);
-    }
-    unknown.push(...unknownFields(shape, content, []).map((path) => nameOf([...root, ...path])));
-    for (const path of amountsAsText(sent, [])) {
-      if (!issues.has(path.join('.'))) drift.push(differs(path, 'number'));
-    }
-    // Puts what was meant, or an error, in the place of what was found.
-    validateResponse(operation, json, details);
-    for (const issue of [...issues.values()].toReversed()) {
-      const found = valueAt(content, issue.path) instanceof Error ? contract : drift;
-      found.push(differs(issue.path, expectedBy(issue)));
-    }
+    const found = new Set<string>();
+    const note = (list: string[], path: Path, expected: string) => {
+      found.add(path.join('.'));
+      list.push(differs(path, expected));
+    };
+    validateResponse(
+      operation,
+      json,
+      details,
+      (one, path, expected = '') => (path === undefined ? noteResponse(one) : note(drift, path, expected)),
+      (path, expected) => note(contract, path, expected),
+    );
+    const amounts = amountsAsText(sent, []).filter((path) => !found.has(path.join('.')));
+    drift.unshift(...amounts.map((path) => differs(path, 'number')));
+    if (only !== undefined && bearsAnother(sent, only))
+      drift.push(`${nameOf([...root, 0, 'id'])}: expected the id of the path, found another`);
   } catch (error) {
     if (!(error instanceof BankqlError)) throw error;
     contract.push(error.message);
   }
   return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
+}
+
+/** Whether a list has one entry, whose id is another. */
+function bearsAnother(list: unknown, id: string): boolean {
+  const found = Array.isArray(list) && list.length === 1 ? valueAt(list, [0, 'id']) : undefined;
+  return typeof found === 'string' && found !== '' && found !== id;
+}
+
+const isResponseDrift = (field: string): field is keyof typeof responseDrifts =>
+  Object.hasOwn(responseDrifts, field);
+
+function shapeOf({ answer, envelope }: Operation): z.ZodType {
+  const record = answer ?? z.looseObject({});
+  return envelope === null ? record : z.array(record);
 }
 
 /** Each text once, with how often it was there. */
@@ -69,12 +93,6 @@ const nameOf = (path: Path): string =>
     (name, key) => (typeof key === 'number' ? `${name}[]` : [name, String(key)].filter(Boolean).join('.')),
     '',
   );
-
-function expectedBy(issue: z.core.$ZodIssue): string {
-  // The contract keeps the digits of an amount as text; for the bank it is a number.
-  if (issue.path.at(-1) === 'amount') return 'number';
-  return issue.code === 'invalid_type' ? issue.expected : issue.message;
-}
 
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';

@@ -1,28 +1,40 @@
 import type { BankOptions } from '../bank/client.ts';
 import { createTransport } from '../bank/http/transport.ts';
-import { checks } from './checks.ts';
+import { type Check, checksOf } from './checks.ts';
 import type { DoctorOptions } from './options.ts';
 import { type CheckResult, runCheck } from './run-check.ts';
 
 /** What the doctor is given to work with. */
 export interface DoctorContext extends DoctorOptions {
   readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes'>;
+  /** BANK_ACCOUNT_SCOPE. */
+  readonly accountScope?: string;
   /** Takes what is printed, a line at a time. */
   readonly write: (text: string) => void;
 }
 
 const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
-const operationWidth = widthOf(checks.map(({ operation }) => operation.id));
-const requestWidth = widthOf(checks.map(({ request }) => request));
 
-const row = (operation: string, request: string, status: string, milliseconds: string, verdict: string) =>
-  [
-    operation.padEnd(operationWidth),
-    request.padEnd(requestWidth),
-    status.padStart(6),
-    milliseconds.padStart(6),
-    verdict,
-  ].join('  ');
+type Row = (
+  operation: string,
+  request: string,
+  status: string,
+  milliseconds: string,
+  verdict: string,
+) => string;
+
+function rowsFor(checks: readonly Check[]): Row {
+  const operationWidth = widthOf(checks.map(({ operation }) => operation.id));
+  const requestWidth = widthOf(checks.map(({ request }) => request));
+  return (operation, request, status, milliseconds, verdict) =>
+    [
+      operation.padEnd(operationWidth),
+      request.padEnd(requestWidth),
+      status.padStart(6),
+      milliseconds.padStart(6),
+      verdict,
+    ].join('  ');
+}
 
 /**
  * Calls every read operation of a bank whose ids are given, once and one after the other, and prints how the
@@ -31,7 +43,15 @@ const row = (operation: string, request: string, status: string, milliseconds: s
  * Shape:  the exit code: 0 where every call conforms, 1 where one does not, 2 where none could be made.
  * Errors: BankqlError BAD_USER_INPUT where an id cannot be sent.
  */
-export async function runDoctor({ bank, ids, credentials, write }: DoctorContext): Promise<number> {
+export async function runDoctor({
+  bank,
+  ids,
+  credentials,
+  write,
+  accountScope = 'views',
+}: DoctorContext): Promise<number> {
+  const checks = checksOf(accountScope);
+  const row = rowsFor(checks);
   const { origin, pathname } = new URL(bank.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
   const transport = createTransport({
@@ -47,14 +67,14 @@ export async function runDoctor({ bank, ids, credentials, write }: DoctorContext
   let skipped = 0;
   write(`${row('operation', 'request', 'status', 'ms', 'verdict')}\n`);
   try {
-    for (const { operation, request, prepare } of checks) {
+    for (const { operation, request, only, prepare } of checks) {
       const call = prepare(prefix, ids, credentials);
       if (!('request' in call)) {
         skipped += 1;
         write(`${row(operation.id, request, '-', '-', `skipped: give ${call.join(', ')}`)}\n`);
         continue;
       }
-      const result = await runCheck(transport, call, bank.timeoutMs);
+      const result = await runCheck(transport, call, bank.timeoutMs, only && ids[only]);
       results.push(result);
       const { status, milliseconds, verdict, differences } = result;
       write(`${row(operation.id, request, String(status ?? '-'), String(milliseconds), verdict)}\n`);

@@ -2,7 +2,8 @@ import { bankText } from '../bank/error-mapping.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
 import type { Transport } from '../bank/http/transport.ts';
 import { type PreparedCall, toHttpRequest } from '../bank/request.ts';
-import { diffWithContract } from './contract-diff.ts';
+import { ErrorInSuccess } from '../bank/response-content.ts';
+import { type ContractDiff, diffWithContract } from './contract-diff.ts';
 
 /** What the doctor found out about one call. */
 export interface CheckResult {
@@ -19,11 +20,15 @@ export interface CheckResult {
 /** The most differences of one sort that are shown: unknown fields have no end. */
 const maxListLength = 20;
 
-/** Makes one call, once, and judges what comes of it. Nothing that it says holds a credential. */
+/**
+ * Makes one call, once, and judges what comes of it. Nothing that it says holds a credential. `only` is the id that an only
+ * entry of a list should bear.
+ */
 export async function runCheck(
   transport: Transport,
   call: PreparedCall,
   timeoutMs: number,
+  only?: string,
 ): Promise<CheckResult> {
   const started = performance.now();
   const response = await transport.send(toHttpRequest(call), {
@@ -34,7 +39,7 @@ export async function runCheck(
   });
   const milliseconds = Math.round(performance.now() - started);
   const finding =
-    response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response);
+    response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response, only);
   const secrets = secretsOf(call);
   return {
     status: response instanceof TransportFailure ? null : response.status,
@@ -53,13 +58,19 @@ function evaluateFailure({ message, cause }: TransportFailure): Finding {
   return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
 }
 
-function evaluateResponse(call: PreparedCall, response: HttpResponse): Finding {
+function evaluateResponse(call: PreparedCall, response: HttpResponse, only: string | undefined): Finding {
   if (response.status < 200 || response.status > 299) {
-    const said = bankText(response, secretsOf(call)) || 'it does not say why';
-    const why = response.status < 400 ? 'a redirect, which is not followed' : said;
-    return { outcome: 'refused', verdict: `refused by the bank: ${why}`, differences: [] };
+    const isRedirect = response.status >= 300 && response.status < 400;
+    return refused(isRedirect ? 'a redirect, which is not followed' : whyRefused(call, response));
   }
-  const { contract, drift, unknown } = diffWithContract(call, response);
+  let diff: ContractDiff;
+  try {
+    diff = diffWithContract(call, response, only);
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) return refused(whyRefused(call, response));
+    throw error;
+  }
+  const { contract, drift, unknown } = diff;
   const differences = [
     ...listDifferences('contract', contract),
     ...listDifferences('drift', drift),
@@ -69,6 +80,15 @@ function evaluateResponse(call: PreparedCall, response: HttpResponse): Finding {
   if (contract.length > 0) return { outcome: 'contract', verdict, differences };
   return { outcome: drift.length > 0 ? 'drift' : 'ok', verdict, differences };
 }
+
+const refused = (why: string): Finding => ({
+  outcome: 'refused',
+  verdict: `refused by the bank: ${why}`,
+  differences: [],
+});
+
+const whyRefused = (call: PreparedCall, response: HttpResponse): string =>
+  bankText(response, secretsOf(call)) || 'it does not say why';
 
 const summarise = (sort: string, found: readonly string[]): string[] =>
   found.length === 0 ? [] : [`${sort}: ${found.length} ${found.length === 1 ? 'place' : 'places'}`];

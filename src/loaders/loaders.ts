@@ -22,7 +22,7 @@ import {
 
 export type { BankIds, CustomerIds, ProductIds, TransactionIds, ViewIds } from './rest-ids.ts';
 
-/** `{scope}` of getAccountsScope. */
+/** `{scope}` of getAccountsScope, where accounts are listed. */
 export type Scope = 'permissions' | 'views';
 
 type ReadableOperation = Operation & { readonly kind: 'read' };
@@ -88,7 +88,7 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
 
   return {
     customer: loader(getCustomer, inCustomer),
-    accountsScope: loader(getAccountsScope, (key: ViewIds & { readonly scope: Scope }) => ({
+    accountsScope: loader(getAccountsScope, (key: ViewIds & { readonly scope: string }) => ({
       ...inView(key),
       scope: key.scope,
     })),

@@ -2,6 +2,7 @@ import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
 import { OperationDeadline } from '../bank/resilience/operation-deadline.ts';
+import type { Drift } from '../bank/response.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
@@ -40,6 +41,7 @@ export class BankSession {
   #calls = 0;
   #hasWritten = false;
   #loaders: Loaders | null = null;
+  #drifted: Set<object> | null = null;
 
   constructor(options: BankSessionOptions) {
     this.#options = options;
@@ -68,6 +70,14 @@ export class BankSession {
     this.#deadline.cancel();
   }
 
+  /** Counts where an answer differs from what was asked for; once for each answer, however many fields look at it. */
+  noteDrift(drift: Drift, answer: object): void {
+    this.#drifted ??= new Set();
+    if (this.#drifted.has(answer)) return;
+    this.#drifted.add(answer);
+    this.#options.bank.noteDrift(drift);
+  }
+
   /** What was read before may have changed: from here on all is read again, and shared with nobody. */
   invalidate(): void {
     this.#hasWritten = true;
@@ -82,7 +92,7 @@ export class BankSession {
     operation: T,
     ids: CallInput<T>['ids'],
     body: Body<T>,
-  ): Promise<{ answer: Answer<T>; trackId: string }> {
+  ): Promise<{ answer: Answer<T> | null; trackId: string }> {
     const { bank, credentials } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) throw refusal;

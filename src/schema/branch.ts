@@ -5,11 +5,10 @@ import { inBranch } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
-import { knownObject } from './field-extensions.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type BranchNode, BranchObject, branchNode } from './node-types/branch.ts';
-import { writeField } from './write-field.ts';
+import { writeField, writtenNode } from './write-field.ts';
 
 const AddressObject = builder.objectRef<Address>('Address').implement({
   description: 'A postal address.',
@@ -177,11 +176,15 @@ const PutBranchPayload = builder
   .implement({
     description: "The bank's answer to putBranchID.",
     fields: (t) => ({
-      branch: t.expose('branch', {
+      branch: t.field({
         type: BranchObject,
         nullable: true,
-        description: 'The branch as the bank answered it.',
-        extensions: knownObject(({ branch }: { branch: BranchNode }) => branch),
+        description:
+          'The branch as the bank answered it; read anew where the bank answered without it. REST then: getBranches.',
+        ...writtenNode(
+          () => branchNode,
+          ({ branch }: { branch: BranchNode }) => branch,
+        ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -84,6 +84,7 @@ export function estimateCalls({
       get loaders() {
         return loaders;
       },
+      noteDrift() {},
     },
     send(called, { ids, body }) {
       flush();

@@ -13,7 +13,7 @@ export interface Context extends ReadContext {
 
 /** What reads ask of a context. */
 export interface ReadContext {
-  readonly session: Pick<BankSession, 'loaders'>;
+  readonly session: Pick<BankSession, 'loaders' | 'noteDrift'>;
   readonly defaults: Defaults;
 }
 
@@ -22,6 +22,8 @@ export interface Defaults {
   /** The configured bank; null where none is configured. */
   readonly bankId: string | null;
   readonly viewId: string;
+  /** `{scope}` of getAccountsScope where a single account is read; `views` where it is left out. */
+  readonly accountScope?: string;
 }
 
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT where there is neither. */

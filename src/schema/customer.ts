@@ -13,11 +13,10 @@ import {
   omitNullish,
 } from './common-types.ts';
 import { bankIdOr } from './context.ts';
-import { knownObject } from './field-extensions.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
-import { writeField } from './write-field.ts';
+import { writeField, writtenNode } from './write-field.ts';
 
 CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',
@@ -144,11 +143,15 @@ const PutCustomerPayload = builder
   .implement({
     description: "The bank's answer to putCustomerID.",
     fields: (t) => ({
-      customer: t.expose('customer', {
+      customer: t.field({
         type: CustomerObject,
         nullable: true,
-        description: 'The customer as the bank answered it.',
-        extensions: knownObject(({ customer }: { customer: CustomerNode }) => customer),
+        description:
+          'The customer as the bank answered it; read anew where the bank answered without it. REST then: getCustomer.',
+        ...writtenNode(
+          () => customerNode,
+          ({ customer }: { customer: CustomerNode }) => customer,
+        ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -44,7 +44,8 @@ const PutCustomerMessagePayload = builder
       message: t.expose('message', {
         type: MessageObject,
         nullable: true,
-        description: 'The message as the bank answered it.',
+        description:
+          'The message as the bank answered it; null where the bank answered without it, since no operation reads one.',
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -5,12 +5,11 @@ import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
-import { knownObject } from './field-extensions.ts';
 import { itemId } from './list-item.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type ProductNode, ProductObject, productNode } from './node-types/product.ts';
-import { writeField } from './write-field.ts';
+import { writeField, writtenNode } from './write-field.ts';
 
 ProductObject.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
@@ -115,11 +114,16 @@ const PutProductPayload = builder
   .implement({
     description: "The bank's answer to putProduct.",
     fields: (t) => ({
-      product: t.expose('product', {
+      product: t.field({
         type: ProductObject,
         nullable: true,
-        description: 'The product as the bank answered it.',
-        extensions: knownObject(({ product }: { product: ProductNode }) => product),
+        description:
+          'The product as the bank answered it; read anew where the bank answered without it, and null where it has no id to be read by. REST then: getProduct.',
+        ...writtenNode(
+          () => productNode,
+          ({ product }: { product: ProductNode }) => product,
+          ({ productId }) => productId !== null,
+        ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

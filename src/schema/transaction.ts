@@ -1,11 +1,11 @@
 import { validateBankId, validateId } from '../bank/ids.ts';
+import { namedObject } from '../bank/interpret-record.ts';
 import { unwrap } from '../bank/response.ts';
 import { putTransactions, type TransactionBody } from '../contract/transaction.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
-import { knownObject } from './field-extensions.ts';
 import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
 import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
@@ -18,7 +18,7 @@ import {
   TransactionMetadataInput,
   TransactionMetadataObject,
 } from './transaction-details.ts';
-import { writeField } from './write-field.ts';
+import { writeField, writtenNode } from './write-field.ts';
 
 TransactionObject.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
@@ -64,14 +64,16 @@ TransactionObject.implement({
       type: AccountObject,
       nullable: true,
       description:
-        'The account that `thisAccountId` names, at the same bank and through the same view. REST: getAccountsScope.',
+        'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. REST: getAccountsScope.',
       ...nodeFromRecord(
         () => accountNode,
         (transaction: TransactionNode) => {
-          const accountId = unwrap(recordOf(transaction).this_account);
+          const record = recordOf(transaction);
+          const accountId = unwrap(record.this_account);
           if (!accountId) return null;
+          const bankId = namedObject(record, 'this_account')?.bank_id;
           return {
-            bankId: transaction.bankId,
+            bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : transaction.bankId,
             accountId: validateBankId('an account', accountId),
             viewId: transaction.viewId,
           };
@@ -140,11 +142,15 @@ const PutTransactionMetadataPayload = builder
   .implement({
     description: "The bank's answer to putTransactions.",
     fields: (t) => ({
-      transaction: t.expose('transaction', {
+      transaction: t.field({
         type: TransactionObject,
         nullable: true,
-        description: 'The transaction as the bank answered it.',
-        extensions: knownObject(({ transaction }: { transaction: TransactionNode }) => transaction),
+        description:
+          'The transaction as the bank answered it; read anew where the bank answered without it. REST then: getTransaction.',
+        ...writtenNode(
+          () => transactionNode,
+          ({ transaction }: { transaction: TransactionNode }) => transaction,
+        ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

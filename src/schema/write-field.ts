@@ -1,7 +1,9 @@
 import type { CallInput } from '../bank/request.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
+import type { Selection } from '../executor/selection.ts';
 import type { Context, Defaults } from './context.ts';
-import { type EstimateContext, fieldExtensions, type KnownObject } from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions, type KnownObject, knownObject } from './field-extensions.ts';
+import type { NodeRef, NodeType } from './node-type.ts';
 
 interface WriteCall<T extends Operation> {
   readonly ids: CallInput<T>['ids'];
@@ -12,7 +14,7 @@ interface WriteCall<T extends Operation> {
  * A mutation field that is one write. Spread it into a Pothos field: it brings `resolve`, and the facts that plans
  * look at.
  * `callOf` makes the call of the arguments; its errors are the field's. `payloadOf` makes the payload of the call and
- * of the bank's answer, which is undefined while it is not known.
+ * of the bank's answer, which is undefined while it is not known, and where the bank answered with no more than a status.
  */
 export function writeField<
   T extends Operation & { readonly kind: 'write' },
@@ -27,7 +29,7 @@ export function writeField<
   const resolve = async (_root: object, args: Args, { session, defaults }: Context) => {
     const call = callOf(args, defaults);
     const { answer, trackId } = await session.write(operation, call.ids, call.body);
-    return { ...payloadOf(call, answer), trackId };
+    return { ...payloadOf(call, answer ?? undefined), trackId };
   };
   const estimate = (_root: object, args: Args, context: EstimateContext): KnownObject => {
     const call = callOf(args, context.defaults);
@@ -35,4 +37,23 @@ export function writeField<
     return { parent: payloadOf(call, undefined) };
   };
   return { resolve, extensions: fieldExtensions({ estimate }) };
+}
+
+/**
+ * A payload's field that leads to the record that was written: as the bank answered it, else read anew where a selected field
+ * needs it, and null where it has no id to be read by. Spread it into a Pothos field.
+ *
+ * Whether it is read, only the bank's answer tells: plans count no call for it, and it is counted while the operation runs.
+ */
+export function writtenNode<Payload, Ids extends object, Item>(
+  nodeType: () => NodeType<Ids, Item>,
+  nodeOf: (payload: Payload) => NodeRef<Ids, Item>,
+  canRead: (ids: Ids) => boolean = () => true,
+) {
+  const resolve = (payload: Payload, _args: object, context: Context, info: Selection) => {
+    const node = nodeOf(payload);
+    if (node.record !== undefined) return node;
+    return canRead(node) ? nodeType().load(node, context, info) : null;
+  };
+  return { resolve, extensions: knownObject(nodeOf) };
 }

@@ -83,6 +83,7 @@ test.each<[string, Record<string, string>, string]>([
   ['STATE_URL', { BANK_BASE_URL: 'https://bank.example' }, 'sqlite:'],
   ['BANK_ID', { BANK_ID: '..' }, 'a dot segment'],
   ['BANK_DEFAULT_VIEW', { BANK_DEFAULT_VIEW: 'a/b' }, 'BANK_DEFAULT_VIEW=a/b '],
+  ['BANK_ACCOUNT_SCOPE', { BANK_ACCOUNT_SCOPE: 'a/b' }, 'BANK_ACCOUNT_SCOPE=a/b '],
   ['BANK_SUBSCRIPTION_KEY', { ...real, BANK_SUBSCRIPTION_KEY: 'sécret' }, 'BANK_SUBSCRIPTION_KEY=… '],
   ['STATE_ALLOW_VOLATILE', { STATE_ALLOW_VOLATILE: 'perhaps' }, 'give on or off'],
   ['STATE_WAIT_REPLICAS', { STATE_WAIT_REPLICAS: '11' }, 'from 0 to 10'],

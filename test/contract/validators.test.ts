@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decimal } from '../../src/contract/common-schemas.ts';
+import { decimal, idList } from '../../src/contract/common-schemas.ts';
 import { generateValidators } from '../../src/contract/generate-validators.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -27,6 +27,7 @@ it('a shape that nothing says how to check is not printed', () => {
 function valuesOf(shape: z.core.$ZodType): fc.Arbitrary<unknown> {
   if (shape === decimal)
     return fc.constantFrom('0', '-1.10', '1e3', '12345678901234567890.00', `1${'0'.repeat(999)}`);
+  if (shape === idList) return fc.string().filter((text) => !text.trimStart().startsWith('['));
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable)
     return fc.oneof(
       { weight: 3, arbitrary: valuesOf(shape.def.innerType) },
@@ -50,6 +51,7 @@ const oddValue = fc.oneof(
     '',
     '1',
     'NaN',
+    '["T1","T2"]',
     '1e1001',
     '9'.repeat(1001),
     0,

@@ -10,7 +10,10 @@ import { type RecordingBank, startRecordingBank } from '../support/recording-ban
 import { canaries } from '../support/sample-calls.ts';
 
 /** What the doctor prints of the bank at this address, and its exit code. */
-async function examine(baseUrl: string, given: { ids?: DoctorIds; credentials?: Credentials } = {}) {
+async function examine(
+  baseUrl: string,
+  given: { ids?: DoctorIds; credentials?: Credentials; accountScope?: string } = {},
+) {
   let text = '';
   const code = await runDoctor({
     ...example,
@@ -239,8 +242,55 @@ describe('any bank', () => {
     expect(code).toBe(0);
   });
 
+  it('what is taken for what it means is drift, with how often', async () => {
+    const account = { balance: { amount: '05.00' }, owners: [{ id: 'o' }, { id: 'p' }], type: 't' };
+    bank.otherwise({
+      body: `\uFEFF${JSON.stringify([account, { ...account, id: 'a' }])}`,
+      headers: { 'Content-Type': 'text/plain' },
+    });
+    const { code, of } = await examine(bank.url);
+    expect(of('getAccountsScope').slice(1, 8)).toEqual([
+      'drift the content type is not that of JSON',
+      'drift a byte order mark stands before the JSON',
+      'drift the record or list is not where the contract has it',
+      'drift accounts[].balance.amount: expected number, found string (2 times)',
+      'drift accounts[].owners[]: expected string, found object (4 times)',
+      'drift accounts[].type: expected array, found string (2 times)',
+      expect.stringMatching(/\/permissions /),
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('an error with a success status is a refusal, and a record of which nothing is known no record', async () => {
+    bank.otherwise({ body: { error: { message: 'not you' } } });
+    const refused = await examine(bank.url);
+    expect(refused.of('getCustomer')).toEqual([
+      expect.stringMatching(/ \| 200 \| \d+ \| refused by the bank: not you$/),
+    ]);
+    bank.otherwise({ body: { routing_number: '7' } });
+    const unknown = await examine(bank.url);
+    expect([unknown.code, unknown.of('getCustomer').slice(1)]).toEqual([
+      1,
+      ["contract The bank's answer to getCustomer holds nothing that the contract knows."],
+    ]);
+    bank.otherwise({ body: {} });
+    expect((await examine(bank.url)).of('getCustomer').slice(1)).toEqual(['drift the record has no member']);
+  });
+
+  it('the scope of a single account is examined, and whether it answers with the account of the path', async () => {
+    bank.otherwise({ body: { balance: {}, id: 'another' } });
+    const { of } = await examine(bank.url, { accountScope: 'account' });
+    const [row, ...differences] = of('getAccountsScope');
+    expect(row).toMatch(/\/account /);
+    expect(differences.slice(0, 2)).toEqual([
+      'drift the record or list is not where the contract has it',
+      'drift accounts[].id: expected the id of the path, found another',
+    ]);
+    expect(bank.lines().filter((line) => line.endsWith('/account'))).toHaveLength(1);
+  });
+
   it.each<[string, string | object, string]>([
-    ['no object', [], "contract The bank's answer to getBranches is not a JSON object."],
+    ['no object', '7', "contract The bank's answer to getBranches is not a JSON object."],
     ['no list', { branches: {} }, 'contract The bank\'s answer to getBranches has no list under "branches".'],
     ['null for a record', { branches: [null] }, 'contract branches[]: expected object, found null'],
     [

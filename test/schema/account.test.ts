@@ -121,7 +121,6 @@ describe('account', () => {
   });
 
   it.each([
-    ['the only entry has another id', [{ balance: {}, id: 'OTHER' }]],
     [
       'several entries have other ids',
       [

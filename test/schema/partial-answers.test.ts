@@ -42,7 +42,8 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
   ['no JSON', { body: '{"accounts": [' }, 'BANK_BAD_RESPONSE', 200],
   ['a page', { body: '<p>', headers: { 'Content-Type': 'text/html' } }, 'BANK_BAD_RESPONSE', 200],
   ['no list', { body: {} }, 'BANK_BAD_RESPONSE', 200],
-  ['a list in place of the object', { body: [] }, 'BANK_BAD_RESPONSE', 200],
+  ['a list of nothing in place of the object', { body: [] }, 'NOT_FOUND', undefined],
+  ['an error with a success status', { body: { error: 'no' } }, 'BANK_REJECTED', 200],
   ['an object in place of the list', { body: { accounts: {} } }, 'BANK_BAD_RESPONSE', 200],
   ['a reset', 'reset', 'BANK_UNAVAILABLE', undefined],
   ['silence', 'hang', 'BANK_TIMEOUT', undefined],
@@ -126,7 +127,7 @@ describe('a list of links', () => {
   it('is null as a whole where it is no list', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
-      body: { accounts: [{ balance: {}, owners: 'O1', label: 'l' }] },
+      body: { accounts: [{ balance: {}, owners: 7, label: 'l' }] },
     });
     const result = await fixture.ask(OwnersOfAccount);
     expect(result.data).toEqual({ bank: { account: { label: 'l', owners: null } } });

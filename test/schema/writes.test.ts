@@ -83,7 +83,7 @@ describe('a write', () => {
     fixture.bank
       .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: 7, email: 'e' } })
       .on('PUT /v1/api/banks/BANK/branches/B', { body: { name: 'n' } })
-      .on('PUT /v1/api/banks/BANK/products', { body: { id: 7, name: 'n', bank_id: 'no list' } })
+      .on('PUT /v1/api/banks/BANK/products', { body: { id: 7, name: 'n', bank_id: 8 } })
       .on('PUT /v1/api/banks/BANK/customer/C/messages', { body: { message: 7, date: 'd' } })
       .on('PUT /v1/api/banks/BANK/accounts/A/owner/transactions/T/metadata/M', {
         body: { uuid: 'u', details: { value: { amount: 'x' } }, other_account: 7 },

@@ -114,12 +114,11 @@ const unreadFaults: readonly Fault[] = [
 const contentFaults: readonly Fault[] = [
   ...(
     [
-      ['nothing', ''],
       ['a cut-off body', `{"branches":[{"name":"${hidden}`],
       ['no JSON', `${hidden} {`],
       ['single quotes', `{'branches':[]}`],
       ['two values', '{"branches":[]}{"branches":[]}'],
-      ['a byte order mark', '\ufeff{"branches":[]}'],
+      ['a byte order mark within', '{\ufeff"branches":[]}'],
       ['invalid UTF-8', Buffer.from([...Buffer.from('{"branches":[],"x":"'), 0xff, 0x22, 0x7d])],
       ['a list', `["${hidden}"]`],
       ['a string', `"${hidden}"`],
@@ -140,15 +139,12 @@ const contentFaults: readonly Fault[] = [
     codes: bad,
     status: 200,
   },
-  { what: 'answers with 204', act: reply(204, '', { 'Content-Length': '' }), codes: bad, status: 204 },
-  ...['text/html', 'text/plain; charset=utf-8', 'application/jsonp', 'application/octet-stream'].map(
-    (type) => ({
-      what: `answers in ${type}`,
-      act: reply(200, '{"branches":[]}', { 'Content-Type': type }),
-      codes: bad,
-      status: 200,
-    }),
-  ),
+  ...['application/xml', 'application/jsonp', 'image/png'].map((type) => ({
+    what: `answers in ${type}`,
+    act: reply(200, '{"branches":[]}', { 'Content-Type': type }),
+    codes: bad,
+    status: 200,
+  })),
   {
     what: 'answers with a page',
     act: reply(200, `<html>${hidden}</html>`, { 'Content-Type': 'text/html' }),

@@ -15,7 +15,7 @@ const answerOf = (target: string) => {
   const id = target.slice(target.lastIndexOf('/') + 1);
   const [status, body] = id.startsWith('gone')
     ? ['404 Not Found', '{"message":"gone"}']
-    : ['200 OK', `{"id":"${id}"}`];
+    : ['200 OK', `{"id":"${id}","bank_id":null}`];
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
 

@@ -16,6 +16,16 @@ export interface HttpResponse {
   readonly milliseconds: number;
 }
 
+const markLength = 3;
+
+/** Whether a body begins with a byte order mark, which JSON allows nobody to send and everybody to skip. */
+export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+
+/** A body's text, without a byte order mark. */
+export const textOf = (response: Pick<HttpResponse, 'body'>): string =>
+  response.body.toString('utf8', startsWithMark(response) ? markLength : 0);
+
 /** Answers with which a proxy in front of the bank says that the bank is away. */
 const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 

@@ -19,4 +19,9 @@ export const bankVariables = {
     ...optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
     description: 'the view where a query names none',
   },
+  BANK_ACCOUNT_SCOPE: {
+    ...optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),
+    description:
+      'the last segment of the path by which a single account is read, such as `account` at banks that answer one account there',
+  },
 } as const satisfies Record<string, Variable>;

@@ -11,7 +11,7 @@ import { validateViewIds, viewKey } from '../view-ids.ts';
 
 export type AccountNode = NodeRef<ViewIds, Account>;
 
-/** Accounts by bank, account id and view. Read through getAccountsScope, scope `views`. */
+/** Accounts by bank, account id and view. Read through getAccountsScope, in the scope that is configured for it. */
 export const accountNode = defineNodeType({
   name: 'Account',
   key: z.tuple(viewKey),
@@ -20,16 +20,26 @@ export const accountNode = defineNodeType({
   read: readAccount,
 });
 
-function readAccount(ids: ViewIds, { session }: ReadContext): Promise<Account> {
-  const reading = session.loaders.accountsScope.load({ ...ids, scope: 'views' });
-  return reading.then((accounts) => accountIn(accounts, ids));
+function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<Account> {
+  const reading = session.loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
+  return reading.then((accounts) => accountIn(accounts, ids, session));
 }
 
-/** The entry with the account's id, or the only entry where it has none. */
-function accountIn(accounts: readonly Account[], { accountId }: ViewIds): Account {
+/**
+ * The entry with the account's id, or the only entry. Banks have ids for paths alone (aliases, numbers in another form): an
+ * only entry with another id is the account that was asked for, and counts as drift.
+ */
+function accountIn(
+  accounts: readonly Account[],
+  { accountId }: ViewIds,
+  session: ReadContext['session'],
+): Account {
   const [only] = accounts;
-  if (accounts.length === 1 && only !== undefined && !unwrap(unwrap(only).id)) return only;
-  return findListItem(accounts, accountId, getAccountsScope);
+  if (only === undefined || accounts.length > 1) return findListItem(accounts, accountId, getAccountsScope);
+  const account = unwrap(only) as Account;
+  const id = unwrap(account.id);
+  if (id && id !== accountId) session.noteDrift({ operation: getAccountsScope.id, field: 'id' }, accounts);
+  return account;
 }
 
 /**

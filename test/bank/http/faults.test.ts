@@ -73,11 +73,14 @@ describe('a list that is none', () => {
     expectFault({ what, act: reply(200, body), codes: bad, status: 200 }, read),
   );
 
-  it('a record cannot be told from an error that is sent with 200, but a list can', async () => {
+  it('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
     await using bank = await startFaultyBank(reply(200, '{"message":"no"}'));
     await using client = createTestClient(bank.url, limits);
-    expect((await readOfCustomer.run(client)).answer).toEqual({ message: 'no' });
-    expect((await failedCall(read, client)).error.code).toBe('BANK_BAD_RESPONSE');
+    for (const sample of [readOfCustomer, read]) {
+      const { error } = await failedCall(sample, client);
+      expect(error.extensions).toMatchObject({ code: 'BANK_REJECTED', status: 200 });
+      expect(error.message).toMatch(/ with status 200, but with an error: no$/);
+    }
   });
 });
 

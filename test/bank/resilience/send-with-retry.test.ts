@@ -97,7 +97,7 @@ const words: readonly (readonly [string, Act])[] = [
   ),
   ['answers with what is no JSON', reply(200, 'no')],
   ['answers with nothing', reply(200, '')],
-  ['answers in another type', reply(200, '{}', { 'Content-Type': 'text/html' })],
+  ['answers in another type', reply(200, '{}', { 'Content-Type': 'text/xml' })],
   ['answers in an encoding', reply(200, '{}', { 'Content-Encoding': 'br' })],
   ['answers with more than the limit', reply(200, ' '.repeat(retrying.maxBodyBytes + 1))],
 ];

@@ -1,0 +1,375 @@
+import { describe, expect, test } from 'vitest';
+import type { Drift } from '../../src/bank/response.ts';
+import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+import {
+  accountRecord,
+  customerRecord,
+  productRecord,
+  transactionRecord,
+  transactionRequestRecord,
+} from '../support/full-records.ts';
+import type { Reply } from '../support/recording-bank.ts';
+
+/** bankql before a bank that answers everything with this, and where its answers drift. */
+async function fixtureWith(reply: Reply, options: Parameters<typeof startBankqlFixture>[0] = {}) {
+  const drifts: string[] = [];
+  const onDrift = ({ operation, field }: Drift) => void drifts.push(`${operation} ${field}`);
+  const fixture = await startBankqlFixture({ ...options, bankOptions: { onDrift } });
+  fixture.bank.otherwise(reply);
+  return { ...fixture, drifts };
+}
+
+const account = `{ bank { account(accountId: "ACC") {
+  bankIds label iban types balance { currency amount } viewsAvailable ownerIds owners { customerId }
+} } }`;
+const customer = '{ bank { customer(customerId: "C") { legalName bankIds banks { bankId } metadata } } }';
+const product = '{ bank { product(productId: "P") { name bankIds meta } } }';
+const products = '{ bank { products(filter: { id: "Q" }) { nodes { productId name bankIds meta } } } }';
+const branches = '{ bank { branches { nodes { branchId name acceptsDeposits } } } }';
+const others =
+  '{ bank { account(accountId: "ACC") { otherAccounts { nodes { otherAccountId bankName } } } } }';
+const messages = '{ bank { messages { nodes { message date } } } }';
+const transaction = `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
+  details { type value { amount } newBalance { amount } } metadata { comments tags where narrative }
+  thisAccountId thisAccount { bankId accountId } otherAccountId
+} } } }`;
+const requests = `{ bank { account(accountId: "ACC") { transactionRequests { nodes {
+  challenge transactionIds transactions { transactionId } value { amount } from { accountId }
+} } } } }`;
+
+const accounts = (record: object) => ({ accounts: [record] });
+const requestList = (record: object) => ({ 'transaction-requests': [record] });
+const branch = { acceptsDeposits: true, id: 'b-1', name: 'n' };
+const other = { id: 'o-1', bank: 'b' };
+const message = { message: 'm', date: 'd' };
+const oneBankId = { ...productRecord, bank_id: ['B'] };
+
+/** What is asked for, an answer as the specification has it, the same in a bank's own way, and what is counted. */
+const habits: readonly (readonly [string, string, Reply, Reply, readonly string[]])[] = [
+  ...['text/plain', 'text/html; charset=utf-8', 'application/octet-stream'].map(
+    (type) =>
+      [
+        `JSON under ${type}`,
+        customer,
+        { body: customerRecord },
+        { body: customerRecord, headers: { 'Content-Type': type } },
+        ['getCustomer content-type'],
+      ] as const,
+  ),
+  [
+    'a byte order mark',
+    account,
+    { body: accounts(accountRecord) },
+    { body: `\uFEFF${JSON.stringify(accounts(accountRecord))}` },
+    ['getAccountsScope byte-order-mark'],
+  ],
+  [
+    'one text for an array, in a customer',
+    customer,
+    { body: { ...customerRecord, bank_id: ['B'] } },
+    { body: { ...customerRecord, bank_id: 'B' } },
+    ['getCustomer bank_id'],
+  ],
+  [
+    'one text for an array, in a product',
+    product,
+    { body: { ...oneBankId, meta: ['m'] } },
+    { body: { ...oneBankId, bank_id: 'B', meta: 'm' } },
+    ['getProduct bank_id', 'getProduct meta'],
+  ],
+  [
+    'an array of one for a text, in a product of a list',
+    products,
+    { body: { product: [{ ...productRecord, bank_id: 'B' }] } },
+    { body: { product: [oneBankId] } },
+    ['postProducts bank_id'],
+  ],
+  [
+    'texts and arrays of one, in an account',
+    account,
+    {
+      body: accounts({ ...accountRecord, bank_id: 'B', type: ['t'], owners: ['o'], views_available: ['v'] }),
+    },
+    { body: accounts({ ...accountRecord, bank_id: ['B'], type: 't', owners: 'o', views_available: 'v' }) },
+    ['bank_id', 'owners', 'type', 'views_available'].map((field) => `getAccountsScope ${field}`),
+  ],
+  [
+    'objects for ids, in an account',
+    account,
+    { body: accounts({ ...accountRecord, owners: ['o-1', 'o-2'], views_available: ['v'] }) },
+    {
+      body: accounts({
+        ...accountRecord,
+        owners: [{ id: 'o-1', display_name: 'n' }, { id: 'o-2' }],
+        views_available: { id: 'v', is_public: false },
+      }),
+    },
+    ['owners', 'owners', 'views_available'].map((field) => `getAccountsScope ${field}`),
+  ],
+  [
+    'arrays of one and of none for texts, in a transaction',
+    transaction,
+    {
+      body: {
+        ...transactionRecord,
+        details: { ...transactionRecord.details, type: 't' },
+        metadata: { comments: 'c', tags: null, where: 'w', narrative: 'n' },
+      },
+    },
+    {
+      body: {
+        ...transactionRecord,
+        details: { ...transactionRecord.details, type: ['t'] },
+        metadata: { comments: ['c'], tags: [], where: { id: 'w', latitude: 1 }, narrative: 'n' },
+      },
+    },
+    ['details.type', 'metadata.comments', 'metadata.tags', 'metadata.where'].map(
+      (field) => `getTransaction ${field}`,
+    ),
+  ],
+  [
+    'objects for the accounts of a transaction',
+    transaction,
+    { body: { ...transactionRecord, this_account: 'a-1', other_account: 'o-1' } },
+    {
+      body: {
+        ...transactionRecord,
+        this_account: { account_id: 'a-1' },
+        other_account: { id: 'o-1', holder: {} },
+      },
+    },
+    ['getTransaction other_account', 'getTransaction this_account'],
+  ],
+  ...[
+    ['an array', ['T-1', 'T-2']],
+    ['objects', [{ id: 'T-1' }, { id: 'T-2' }]],
+    ['the text of an array', ' ["T-1", "T-2"]'],
+  ].map(
+    ([what, ids]) =>
+      [
+        `${what} for transaction ids, and an object for a challenge`,
+        requests,
+        { body: requestList({ ...transactionRequestRecord, transaction_ids: 'T-1,T-2', challenge: 'c' }) },
+        { body: requestList({ ...transactionRequestRecord, transaction_ids: ids, challenge: { id: 'c' } }) },
+        ['getTransactionsRequest challenge', 'getTransactionsRequest transaction_ids'],
+      ] as const,
+  ),
+  [
+    'no transaction ids',
+    requests,
+    { body: requestList({ ...transactionRequestRecord, transaction_ids: null }) },
+    { body: requestList({ ...transactionRequestRecord, transaction_ids: [] }) },
+    ['getTransactionsRequest transaction_ids'],
+  ],
+  ...(
+    [
+      ['05.00', exact('5.00')],
+      ['+5', exact('5')],
+      ['-0012345678901234567890.10', exact('-12345678901234567890.10')],
+      ['', null],
+    ] as const
+  ).map(
+    ([written, amount]) =>
+      [
+        `an amount written as ${JSON.stringify(written)}`,
+        account,
+        { body: accounts({ ...accountRecord, balance: { currency: 'EUR', amount } }) },
+        { body: accounts({ ...accountRecord, balance: { currency: 'EUR', amount: written } }) },
+        ['getAccountsScope amount', 'getAccountsScope balance.amount'],
+      ] as const,
+  ),
+  [
+    'a bare list of branches',
+    branches,
+    { body: { branches: [branch] } },
+    { body: [branch] },
+    ['getBranches envelope'],
+  ],
+  [
+    'one branch for a list',
+    branches,
+    { body: { branches: [branch] } },
+    { body: branch },
+    ['getBranches envelope'],
+  ],
+  [
+    'products under their plural',
+    products,
+    { body: { product: [branch] } },
+    { body: { products: [branch] } },
+    ['postProducts envelope'],
+  ],
+  [
+    'other_accounts',
+    others,
+    { body: { otherAccounts: [other] } },
+    { body: { other_accounts: [other] } },
+    ['getOtherAccounts envelope'],
+  ],
+  [
+    'transaction_requests',
+    requests,
+    { body: requestList(transactionRequestRecord) },
+    { body: { transaction_requests: [transactionRequestRecord], status: 'ok' } },
+    ['getTransactionsRequest envelope'],
+  ],
+  [
+    'transactionRequests',
+    requests,
+    { body: requestList(transactionRequestRecord) },
+    { body: { transactionRequests: [transactionRequestRecord] } },
+    ['getTransactionsRequest envelope'],
+  ],
+  [
+    'one message for a list',
+    messages,
+    { body: { messages: [message] } },
+    { body: message },
+    ['getMessagesOwner envelope'],
+  ],
+  [
+    'one wrapped account for a list',
+    account,
+    { body: accounts(accountRecord) },
+    { body: { account: accountRecord } },
+    ['getAccountsScope envelope'],
+  ],
+  [
+    'a list of one for a customer',
+    customer,
+    { body: customerRecord },
+    { body: { customers: [customerRecord] } },
+    ['getCustomer envelope'],
+  ],
+  [
+    'a wrapped customer',
+    customer,
+    { body: customerRecord },
+    { body: { customer: customerRecord } },
+    ['getCustomer envelope'],
+  ],
+  [
+    'a bare list of one for a product',
+    product,
+    { body: productRecord },
+    { body: [productRecord] },
+    ['getProduct envelope'],
+  ],
+];
+
+test.each(habits)(
+  '%s is read as what it means, and counted',
+  async (_, query, specified, drifting, counted) => {
+    await using strict = await fixtureWith(specified);
+    const expected = await strict.ask(query);
+    expect(expected.errors).toBeUndefined();
+    expect(strict.drifts).toEqual([]);
+
+    await using fixture = await fixtureWith(drifting);
+    expect(await fixture.ask(query)).toEqual(expected);
+    expect(fixture.drifts.toSorted()).toEqual(counted.toSorted());
+    expect(fixture.bank.lines()).toEqual(strict.bank.lines());
+  },
+);
+
+test.each([
+  ['a number with separators', { ...accountRecord, balance: { amount: '1,234.50' } }, 'balance.amount'],
+  ['an owner without an id', { ...accountRecord, owners: [{ name: 'n' }] }, 'ownerIds.0'],
+  ['several types where one belongs', { ...accountRecord, bank_id: ['A', 'B'] }, 'bankIds'],
+])('%s means nothing: null, and an error there alone', async (_, record, place) => {
+  await using fixture = await fixtureWith({ body: accounts(record) });
+  const result = await fixture.ask(
+    '{ bank { account(accountId: "ACC") { label bankIds balance { amount } ownerIds } } }',
+  );
+  expect(failuresOf(result)).toEqual([`bank.account.${place} BANK_BAD_RESPONSE`]);
+  expect(result.data).toMatchObject({ bank: { account: { label: 'label' } } });
+});
+
+test('the bank that an object in an id’s place names is the one whose account is read', async () => {
+  await using fixture = await fixtureWith({
+    body: { ...transactionRecord, this_account: { id: 'a-1', bank_id: 'B2' } },
+  });
+  const result = await fixture.ask(transaction);
+  expect(result.data).toMatchObject({
+    bank: { account: { transaction: { thisAccount: { bankId: 'B2', accountId: 'a-1' } } } },
+  });
+});
+
+describe('status 200', () => {
+  test.each([
+    ['a text', { error: 'no such customer' }, 'no such customer'],
+    ['an object', { error: { code: 7, message: 'not you' } }, 'not you'],
+    ['several', { errors: [{ detail: 'one' }, 'two'] }, 'one two'],
+    ['a message alone', { code: 401, message: 'log in' }, 'log in'],
+    ['an error with an id of its own', { id: 'e-1', error: 'no' }, 'no'],
+  ])('with an error (%s) is BANK_REJECTED with its words', async (_, body, words) => {
+    await using fixture = await fixtureWith({ body });
+    for (const query of [customer, branches]) {
+      const result = await fixture.ask(query);
+      expect(result.errors).toMatchObject([{ extensions: { code: 'BANK_REJECTED', status: 200 } }]);
+      expect(result.errors?.[0]?.message).toMatch(
+        new RegExp(`with status 200, but with an error: ${words}$`),
+      );
+    }
+  });
+
+  test.each([
+    ['another kind of record', { routing_number: '7' }],
+    ['several customers', { customers: [customerRecord, customerRecord] }],
+    ['a list of another kind', { orders: [{}] }],
+  ])('with %s, where nothing is known, is BANK_BAD_RESPONSE', async (_, body) => {
+    await using fixture = await fixtureWith({ body });
+    const result = await fixture.ask(customer);
+    expect(failuresOf(result)).toEqual(['bank.customer BANK_BAD_RESPONSE']);
+    expect(fixture.drifts).toEqual([]);
+  });
+
+  test('with an error, to a write: its words, and no word that it was not executed', async () => {
+    await using fixture = await fixtureWith({ body: { error: 'half done' } });
+    const result = await fixture.ask(
+      'mutation { putCustomer(input: { customerId: "C", customer: {} }) { trackId } }',
+    );
+    expect(result.errors).toMatchObject([
+      {
+        message:
+          'The bank answers putCustomerID with status 200, but with an error; it may have been executed all the same: half done',
+        extensions: { code: 'BANK_REJECTED', trackId: fixture.bank.calls[0]?.headers['track-id'] },
+      },
+    ]);
+  });
+});
+
+describe('a single account', () => {
+  const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
+
+  test('is the only entry of its answer, whatever its own id; counted once', async () => {
+    await using fixture = await fixtureWith({ body: accounts({ ...accountRecord, id: 'another' }) });
+    const result = await fixture.ask(`{ bank {
+      account(accountId: "ACC") { accountId label }
+      again: account(accountId: "ACC") { label }
+    } }`);
+    expect(result).toEqual({
+      data: { bank: { account: { accountId: 'ACC', label: 'label' }, again: { label: 'label' } } },
+    });
+    expect(fixture.bank.lines()).toEqual([views]);
+    expect(fixture.drifts).toEqual(['getAccountsScope id']);
+  });
+
+  test('is read in the scope that is configured, as one bare account too; lists keep theirs', async () => {
+    const defaults = { bankId: 'BANK', viewId: 'owner', accountScope: 'account' };
+    await using fixture = await fixtureWith({ body: accountRecord }, { defaults });
+    const result = await fixture.ask(`{ bank {
+      account(accountId: "ACC") { label balance { amount } }
+      accounts(accountId: "ACC") { totalCount }
+    } }`);
+    expect(result).toEqual({
+      data: {
+        bank: {
+          account: { label: 'label', balance: { amount: '9007199254740993.250' } },
+          accounts: { totalCount: 1 },
+        },
+      },
+    });
+    expect(fixture.bank.lines().toSorted()).toEqual([views.replace(/views$/, 'account'), views]);
+  });
+});
