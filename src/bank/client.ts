@@ -9,6 +9,7 @@ import type { CallReport } from './resilience/call-report.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetryingSender } from './resilience/send-with-retry.ts';
+import { createUpdateQueue, type UpdateQueue } from './resilience/update-queue.ts';
 import { type Drift, parseResponse, validateResponse } from './response.ts';
 
 export interface BankOptions extends SharedReadsOptions {
@@ -83,9 +84,16 @@ export interface BankClient {
     operation: T,
     input: CallInput<T>,
   ): Promise<{ readonly answer: Answer<T>; readonly trackId: string | null }>;
+  /**
+   * Runs updates of one record one after the other, those of different records at once (resilience/update-queue.ts).
+   * Errors: those of `update`; OVERLOADED and BANK_TIMEOUT, where its turn did not come and it was not run.
+   */
+  readonly inTurn: UpdateQueue;
   close(): Promise<void>;
 }
 
+/** How many updates of one record may wait for the one that is under way. */
+const maxWaitingUpdates = 32;
 /** For answers that may come again. */
 const parsedCacheBytes = 32 * 1024 * 1024;
 
@@ -105,6 +113,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
   });
 
+  const inTurn = createUpdateQueue(maxWaitingUpdates);
   const sharedReads = createSharedReads(options, sendRead);
   const parsedResponses = createParsedResponseCache(parsedCacheBytes);
 
@@ -118,9 +127,9 @@ export function createBankClient(options: BankOptions): BankClient {
 
   function toReadResult(call: PreparedCall, result: HttpResult): ReadResult {
     const response = successOf(call, result);
-    const kept = parsedResponses.find(call.key, response);
+    const kept = call.keepDigits ? null : parsedResponses.find(call.key, response);
     const read = kept ?? parseSuccess(call, response);
-    if (kept === null) parsedResponses.note(call.key, response, read);
+    if (kept === null && !call.keepDigits) parsedResponses.note(call.key, response, read);
     const { answer, isValid, drifts } = read;
     for (const drift of drifts) onDrift?.(drift);
     return { answer, isValid, trackId: call.trackId, bytes: response.body.length };
@@ -139,7 +148,12 @@ export function createBankClient(options: BankOptions): BankClient {
     const drifts: Drift[] = [];
     const note = (drift: Drift) => void drifts.push(drift);
     return {
-      ...validateResponse(call.operation, parseResponse(response, details, note), details, note),
+      ...validateResponse(
+        call.operation,
+        parseResponse(response, details, note, call.keepDigits),
+        details,
+        note,
+      ),
       drifts,
     };
   }
@@ -178,6 +192,7 @@ export function createBankClient(options: BankOptions): BankClient {
       return { answer, trackId: call.trackId };
     },
 
+    inTurn,
     close: () => sender.close(),
   };
 }

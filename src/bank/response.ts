@@ -17,13 +17,14 @@ export interface Drift {
 }
 
 /**
- * The JSON of an answer, its amounts exact.
+ * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
  * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
   details: ErrorDetails,
   onDrift?: (drift: Drift) => void,
+  keepDigits = false,
 ): unknown {
   const type = response.headers['content-type'];
   if (type !== undefined && !jsonType.test(String(type)))
@@ -32,9 +33,10 @@ export function parseResponse(
     throw badResponse(`holds more than ${maxValues} values, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
-    return parseExactJson(response.body.toString(), () => {
+    const onQuotedAmount = () => {
       if (details.operation) onDrift?.({ operation: details.operation, field: 'amount' });
-    });
+    };
+    return parseExactJson(response.body.toString(), onQuotedAmount, keepDigits);
   } catch (cause) {
     throw badResponse('is not JSON', details, cause);
   }

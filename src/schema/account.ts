@@ -1,9 +1,11 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
+import { type Account, account as accountShape } from '../contract/account.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
+import { notGlobalId, restId } from './global-id.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { type AccountNode, AccountObject, accountNode } from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
@@ -18,11 +20,15 @@ import {
   toOtherAccountNode,
 } from './node-types/other-account.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import {
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestItem,
 } from './transaction-request.ts';
+
+/** The version of an account as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const accountVersion = (record: Account): string => recordVersion(accountShape, record);
 
 AccountObject.implement({
   description:
@@ -41,6 +47,11 @@ AccountObject.implement({
         () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
+    }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (account) => accountVersion(recordOf(account)),
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
@@ -131,7 +142,7 @@ AccountObject.implement({
           bankId,
           accountId,
           viewId,
-          otherAccountId,
+          otherAccountId: notGlobalId('otherAccountId', otherAccountId),
           index: 0,
           query: null,
         }),
@@ -148,7 +159,7 @@ AccountObject.implement({
           bankId,
           accountId,
           viewId,
-          transactionId: validateId('transactionId', transactionId),
+          transactionId: restId('transactionId', transactionId),
         }),
       ),
     }),

@@ -1,9 +1,9 @@
-import { validateId } from '../bank/ids.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { idFromPath, nodeFromIds } from './node-type.ts';
@@ -50,11 +50,11 @@ const viewOf = (
   { defaults }: ReadContext,
 ): ViewIds => ({
   bankId,
-  accountId: validateId('accountId', accountId),
+  accountId: restId('accountId', accountId),
   viewId: viewIdOr(defaults, viewId),
 });
 
-const queryOf = ({ id, name }: Filter) => omitNullish({ id, name });
+const queryOf = ({ id, name }: Filter) => omitNullish({ id: notGlobalId('filter.id', id), name });
 BankObject.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
   interfaces: [builder.nodeInterfaceRef()],
@@ -70,7 +70,7 @@ BankObject.implement({
         () => customerNode,
         ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
           bankId,
-          customerId: validateId('customerId', customerId),
+          customerId: restId('customerId', customerId),
         }),
       ),
     }),
@@ -138,7 +138,7 @@ BankObject.implement({
         () => branchNode,
         ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
           bankId,
-          branchId,
+          branchId: notGlobalId('branchId', branchId),
           index: 0,
           query: null,
         }),
@@ -153,7 +153,7 @@ BankObject.implement({
         () => productNode,
         ({ bankId }: BankIds, { productId }: { productId: string }) => ({
           bankId,
-          productId: validateId('productId', productId),
+          productId: restId('productId', productId),
           index: 0,
           query: null,
         }),

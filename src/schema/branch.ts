@@ -1,14 +1,22 @@
-import { validateId } from '../bank/ids.ts';
-import { type Address, type Branch, type BranchBody, putBranchID } from '../contract/branch.ts';
+import {
+  type Address,
+  type Branch,
+  type BranchBody,
+  branch as branchShape,
+  putBranchID,
+} from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBranch } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { restId } from './global-id.ts';
+import { idUnderEitherName, renamedTo, underEitherName } from './input-names.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type BranchNode, BranchObject, branchNode } from './node-types/branch.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField } from './write-field.ts';
 
 const AddressObject = builder.objectRef<Address>('Address').implement({
@@ -45,6 +53,9 @@ const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta
     license: t.exposeString('license', { nullable: true, description: 'REST `license`.' }),
   }),
 });
+/** The version of a branch as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const branchVersion = (record: Branch): string => recordVersion(branchShape, record);
+
 BranchObject.implement({
   description: 'A branch of a bank. REST: getBranches, or postBranches.',
   interfaces: [builder.nodeInterfaceRef()],
@@ -66,6 +77,11 @@ BranchObject.implement({
         () => bankNode,
         ({ bankId }: BankIds) => ({ bankId }),
       ),
+    }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (branch) => branchVersion(recordOf(branch)),
     }),
     bankName: t.string({
       nullable: true,
@@ -122,7 +138,7 @@ const AddressInput = builder.inputType('AddressInput', {
   }),
 });
 
-const LobbyInput = builder.inputType('LobbyInput', {
+export const LobbyInput = builder.inputType('LobbyInput', {
   description: "A branch's lobby.",
   fields: (t) => ({ is24Hours: t.boolean({ required: true, description: 'REST `is24Hours`.' }) }),
 });
@@ -135,7 +151,7 @@ const LocationInput = builder.inputType('LocationInput', {
   }),
 });
 
-const BranchMetaInput = builder.inputType('BranchMetaInput', {
+export const BranchMetaInput = builder.inputType('BranchMetaInput', {
   description: "A branch's metadata.",
   fields: (t) => ({ license: t.string({ required: true, description: 'REST `license`.' }) }),
 });
@@ -145,8 +161,10 @@ const BranchInput = builder.inputType('BranchInput', {
   fields: (t) => ({
     acceptsDeposits: t.boolean({ required: true, description: 'REST `acceptsDeposits`.' }),
     address: t.field({ type: AddressInput, description: 'REST `address`.' }),
-    bank: t.string({ description: 'REST `bank`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    bankName: t.string({ description: 'REST `bank`.' }),
+    bank: t.string({ description: 'REST `bank`.', deprecationReason: renamedTo('bankName') }),
+    branchId: t.id({ description: 'REST `id`.' }),
+    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('branchId') }),
     lobby: t.field({ type: LobbyInput, description: 'REST `lobby`.' }),
     location: t.field({ type: LocationInput, description: 'REST `location`.' }),
     meta: t.field({ type: BranchMetaInput, description: 'REST `meta`.' }),
@@ -154,9 +172,11 @@ const BranchInput = builder.inputType('BranchInput', {
   }),
 });
 
-const branchBody = (input: typeof BranchInput.$inferInput): BranchBody =>
+const branchBody = ({ bankName, branchId, ...input }: typeof BranchInput.$inferInput): BranchBody =>
   omitNullish({
     ...input,
+    bank: underEitherName(['bankName', bankName], ['bank', input.bank]),
+    id: idUnderEitherName('branchId', branchId, 'id', input.id),
     address: mapOptional(input.address, ({ line1, line2, line3, ...rest }) =>
       omitNullish({ ...rest, line_1: line1, line_2: line2, line_3: line3 }),
     ),
@@ -198,7 +218,7 @@ builder.mutationField('putBranch', (t) =>
       ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => {
         const branch = {
           bankId: bankIdOr(defaults, input.bankId),
-          branchId: validateId('branchId', input.branchId),
+          branchId: restId('branchId', input.branchId),
         };
         return { branch, ids: inBranch(branch), body: branchBody(input.branch) };
       },

@@ -83,6 +83,12 @@ export const mapOptional = <Input, Result>(
   toBody: (input: Input) => Result,
 ): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
 
+/** A change of an update's input as a body's: undefined keeps a member, null clears it. */
+export const mapChange = <Input, Result>(
+  change: Input | null | undefined,
+  toBody: (change: Input) => Result,
+): Result | null | undefined => (change === undefined ? undefined : change === null ? null : toBody(change));
+
 export const moneyBody = ({ currency, amount }: typeof MoneyInput.$inferInput): MoneyBody =>
   omitNullish({ currency, amount });
 

@@ -1,5 +1,10 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
-import { type CustomerBody, putCustomerID } from '../contract/customer.ts';
+import { validateBankId } from '../bank/ids.ts';
+import {
+  type Customer,
+  type CustomerBody,
+  customer as customerShape,
+  putCustomerID,
+} from '../contract/customer.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
@@ -14,10 +19,16 @@ import {
 } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { restId } from './global-id.ts';
+import { restIds } from './input-names.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField } from './write-field.ts';
+
+/** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const customerVersion = (record: Customer): string => recordVersion(customerShape, record);
 
 CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',
@@ -84,6 +95,11 @@ CustomerObject.implement({
       description: 'REST `metadata`.',
       resolve: (customer) => recordOf(customer).metadata,
     }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (customer) => customerVersion(recordOf(customer)),
+    }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
       description: 'REST `bank_id`.',
@@ -119,7 +135,7 @@ const CustomerInput = builder.inputType('CustomerInput', {
 
 const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
   omitNullish({
-    bank_id: input.bankIds,
+    bank_id: restIds('bankIds', input.bankIds),
     customer_number: input.customerNumber,
     legal_name: input.legalName,
     email: input.email,
@@ -167,7 +183,7 @@ builder.mutationField('putCustomer', (t) =>
       ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => {
         const customer = {
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: validateId('customerId', input.customerId),
+          customerId: restId('customerId', input.customerId),
         };
         return { customer, ids: inCustomer(customer), body: customerBody(input.customer) };
       },

@@ -1,4 +1,3 @@
-import { validateId } from '../bank/ids.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { validateIdempotencyKey } from '../payments/service.ts';
 import {
@@ -11,6 +10,7 @@ import { builder } from './builder.ts';
 import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { restId } from './global-id.ts';
 import { idempotencyKeyDescription, paymentExtensions, receiptOf, validatePaymentAmount } from './payment.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
@@ -44,7 +44,7 @@ type TransferInput = typeof MakeTransactionInput.$inferInput;
 /** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
 function transferOf(input: TransferInput, defaults: Defaults) {
   const bankId = bankIdOr(defaults, input.bankId);
-  const accountId = validateId('accountId', input.accountId);
+  const accountId = restId('accountId', input.accountId);
   const { viewId } = defaults;
   validatePaymentAmount(input.value.amount);
   const body = omitNullish({

@@ -1,9 +1,9 @@
-import { validateId } from '../bank/ids.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
+import { restId } from './global-id.ts';
 import { writeField } from './write-field.ts';
 
 export const MessageObject = builder.objectRef<Message>('Message');
@@ -67,7 +67,7 @@ builder.mutationField('putCustomerMessage', (t) =>
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
         ids: inCustomer({
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: validateId('customerId', input.customerId),
+          customerId: restId('customerId', input.customerId),
         }),
         body: {
           message: input.message,

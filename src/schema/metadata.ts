@@ -4,6 +4,7 @@ import { builder } from './builder.ts';
 import { NameBoxObject } from './common-types.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
+import { notGlobalId } from './global-id.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
 import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-type.ts';
 
@@ -69,7 +70,8 @@ builder.queryField('metadata', (t) =>
       description: 'Metadata entries with this id. REST: postMetadata.',
       args: { id: t.arg.id({ required: true, description: "The query body's `id`." }) },
       ...connectionFromIds(
-        (_root: object, { id }: { id: string }, context) => loadMetadata({ id }, context),
+        (_root: object, { id }: { id: string }, context) =>
+          loadMetadata({ id: notGlobalId('id', id) }, context),
         (_root, record, index, { id }): MetadataNode => ({
           query: { id },
           metadataId: itemId(record),

@@ -1,16 +1,28 @@
 import { unwrap } from '../bank/response.ts';
-import { type ProductBody, putProduct } from '../contract/product.ts';
+import { type Product, type ProductBody, product as productShape, putProduct } from '../contract/product.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { idUnderEitherName, onlyBankId, renamedTo, underEitherName } from './input-names.ts';
 import { itemId } from './list-item.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type ProductNode, ProductObject, productNode } from './node-types/product.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField } from './write-field.ts';
+
+/** REST `bank_id` as a list, whichever of its two shapes it came in. Errors: BANK_BAD_RESPONSE where it is broken. */
+export function bankIdsOf(record: Product): readonly string[] | null | undefined {
+  const bankId = unwrap(record.bank_id);
+  return typeof bankId === 'string' ? [bankId] : bankId;
+}
+
+/** The version of a product as it was read, from a list or alone. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const productVersion = (record: Product): string =>
+  recordVersion(productShape, { ...record, bank_id: bankIdsOf(record) });
 
 ProductObject.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
@@ -34,13 +46,15 @@ ProductObject.implement({
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (product) => productVersion(recordOf(product)),
+    }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
       description: 'REST `bank_id`, a string in lists and an array in single answers.',
-      resolve: (product) => {
-        const bankId = unwrap(recordOf(product).bank_id);
-        return typeof bankId === 'string' ? [bankId] : bankId;
-      },
+      resolve: (product) => bankIdsOf(recordOf(product)),
     }),
     name: t.string({
       nullable: true,
@@ -77,12 +91,17 @@ ProductObject.implement({
 
 const ProductInput = builder.inputType('ProductInput', {
   description:
-    'What putProduct sends. `bankId` defaults to the bank in the path; else, what is left out is not sent.',
+    'What putProduct sends. `bankIds` defaults to the bank in the path; else, what is left out is not sent.',
   fields: (t) => ({
-    bankId: t.string({ description: "REST `bank_id`; the path's bank where left out." }),
+    bankIds: t.stringList({ description: "REST `bank_id`: one entry; the path's bank where left out." }),
+    bankId: t.string({
+      description: "REST `bank_id`; the path's bank where left out.",
+      deprecationReason: renamedTo('bankIds'),
+    }),
     category: t.string({ description: 'REST `category`.' }),
     family: t.string({ description: 'REST `family`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    productId: t.id({ description: 'REST `id`.' }),
+    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('productId') }),
     meta: t.stringList({ description: 'REST `meta`.' }),
     moreInfoUrl: t.string({ description: 'REST `more_info_url`.' }),
     name: t.string({ description: 'REST `name`.' }),
@@ -92,10 +111,10 @@ const ProductInput = builder.inputType('ProductInput', {
 
 const productBody = (input: typeof ProductInput.$inferInput, bankId: string): ProductBody =>
   omitNullish({
-    bank_id: input.bankId ?? bankId,
+    bank_id: underEitherName(['bankIds', onlyBankId(input.bankIds)], ['bankId', input.bankId]) ?? bankId,
     category: input.category,
     family: input.family,
-    id: input.id,
+    id: idUnderEitherName('productId', input.productId, 'id', input.id),
     meta: input.meta,
     more_info_url: input.moreInfoUrl,
     name: input.name,

@@ -1,10 +1,11 @@
-import { validateId } from '../bank/ids.ts';
 import { type AccountBody, putAccountID } from '../contract/account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { MoneyInput, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
+import { restId } from './global-id.ts';
+import { idUnderEitherName, onlyBankId, renamedTo, restIds, underEitherName } from './input-names.ts';
 import { nodeFromIds } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
 import { writeField } from './write-field.ts';
@@ -13,9 +14,11 @@ const AccountInput = builder.inputType('AccountInput', {
   description: 'What putAccountID sends. What is left out is not sent.',
   fields: (t) => ({
     balance: t.field({ type: MoneyInput, required: true, description: 'REST `balance`.' }),
-    bankId: t.string({ description: 'REST `bank_id`.' }),
+    bankIds: t.stringList({ description: 'REST `bank_id`: one entry.' }),
+    bankId: t.string({ description: 'REST `bank_id`.', deprecationReason: renamedTo('bankIds') }),
     iban: t.string({ description: 'REST `IBAN`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    accountId: t.id({ description: 'REST `id`.' }),
+    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('accountId') }),
     label: t.string({ description: 'REST `label`.' }),
     number: t.string({ description: 'REST `number`.' }),
     ownerIds: t.stringList({ description: 'REST `owners`.' }),
@@ -28,12 +31,12 @@ const AccountInput = builder.inputType('AccountInput', {
 const accountBody = (input: typeof AccountInput.$inferInput): AccountBody =>
   omitNullish({
     balance: moneyBody(input.balance),
-    bank_id: input.bankId,
+    bank_id: underEitherName(['bankIds', onlyBankId(input.bankIds)], ['bankId', input.bankId]),
     IBAN: input.iban,
-    id: input.id,
+    id: idUnderEitherName('accountId', input.accountId, 'id', input.id),
     label: input.label,
     number: input.number,
-    owners: input.ownerIds,
+    owners: restIds('ownerIds', input.ownerIds),
     swift_bic: input.swiftBic,
     type: input.types,
     views_available: input.viewsAvailable,
@@ -82,7 +85,7 @@ builder.mutationField('putAccount', (t) =>
       ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => {
         const account = {
           bankId: bankIdOr(defaults, input.bankId),
-          accountId: validateId('accountId', input.accountId),
+          accountId: restId('accountId', input.accountId),
         };
         return {
           ids: inAccount(account),

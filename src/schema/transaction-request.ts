@@ -1,4 +1,4 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/common-schemas.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
@@ -9,6 +9,7 @@ import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
+import { restId } from './global-id.ts';
 import { nodesFromRecord } from './node-type.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
@@ -141,7 +142,7 @@ type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 function requestOf(input: RequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
-    accountId: validateId('accountId', input.accountId),
+    accountId: restId('accountId', input.accountId),
     viewId: viewIdOr(defaults, input.viewId),
   };
   const value = mapOptional(input.value, moneyBody);
@@ -151,12 +152,12 @@ function requestOf(input: RequestInput, defaults: Defaults) {
       BANK_ID: ids.bankId,
       ACCOUNT_ID: ids.accountId,
       VIEW_ID: ids.viewId,
-      TYPE: validateId('transactionRequestType', input.transactionRequestType),
+      TYPE: restId('transactionRequestType', input.transactionRequestType),
     },
     body: omitNullish({
       description: input.description,
       challenge_type: input.challengeType,
-      to: accountRefBody(input.to),
+      to: accountRefBody('to', input.to),
       value,
     }),
   };

@@ -1,15 +1,23 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import { putTransactions, type TransactionBody } from '../contract/transaction.ts';
+import {
+  putTransactions,
+  type Transaction,
+  type TransactionBody,
+  transaction as transactionShape,
+} from '../contract/transaction.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { notGlobalId, restId } from './global-id.ts';
+import { idUnderEitherName, renamedTo } from './input-names.ts';
 import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
 import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 import { type TransactionNode, TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import {
   detailsBody,
   metadataBody,
@@ -19,6 +27,9 @@ import {
   TransactionMetadataObject,
 } from './transaction-details.ts';
 import { writeField } from './write-field.ts';
+
+/** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const transactionVersion = (record: Transaction): string => recordVersion(transactionShape, record);
 
 TransactionObject.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
@@ -37,6 +48,11 @@ TransactionObject.implement({
         () => accountNode,
         ({ bankId, accountId, viewId }: TransactionNode) => ({ bankId, accountId, viewId }),
       ),
+    }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (transaction) => transactionVersion(recordOf(transaction)),
     }),
     uuid: t.string({
       nullable: true,
@@ -105,7 +121,8 @@ const TransactionInput = builder.inputType('TransactionInput', {
   description: 'What putTransactions sends. What is left out is not sent.',
   fields: (t) => ({
     details: t.field({ type: TransactionDetailsInput, required: true, description: 'REST `details`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    transactionId: t.id({ description: 'REST `id`.' }),
+    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('transactionId') }),
     metadata: t.field({ type: TransactionMetadataInput, description: 'REST `metadata`.' }),
     otherAccountId: t.string({ description: 'REST `other_account`.' }),
     thisAccountId: t.string({ description: 'REST `this_account`.' }),
@@ -116,10 +133,10 @@ const TransactionInput = builder.inputType('TransactionInput', {
 const transactionBody = (input: typeof TransactionInput.$inferInput): TransactionBody =>
   omitNullish({
     details: detailsBody(input.details),
-    id: input.id,
+    id: idUnderEitherName('transactionId', input.transactionId, 'id', input.id),
     metadata: mapOptional(input.metadata, metadataBody),
-    other_account: input.otherAccountId,
-    this_account: input.thisAccountId,
+    other_account: mapOptional(input.otherAccountId, (id) => notGlobalId('otherAccountId', id)),
+    this_account: mapOptional(input.thisAccountId, (id) => notGlobalId('thisAccountId', id)),
     uuid: input.uuid,
   });
 
@@ -167,13 +184,13 @@ builder.mutationField('putTransactionMetadata', (t) =>
       ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
         const transaction = {
           bankId: bankIdOr(defaults, input.bankId),
-          accountId: validateId('accountId', input.accountId),
+          accountId: restId('accountId', input.accountId),
           viewId: viewIdOr(defaults, input.viewId),
-          transactionId: validateId('transactionId', input.transactionId),
+          transactionId: restId('transactionId', input.transactionId),
         };
         return {
           transaction,
-          ids: { ...inTransaction(transaction), TYPE: validateId('metadataType', input.metadataType) },
+          ids: { ...inTransaction(transaction), TYPE: restId('metadataType', input.metadataType) },
           body: transactionBody(input.transaction),
         };
       },
