@@ -44,7 +44,7 @@ export function notGlobalId(name: string, id: string): string {
   if (typename === null) return id;
   const field = `${typename.charAt(0).toLowerCase()}${typename.slice(1)}Id`;
   throw badUserInput(
-    `${name} takes an id of the bank's, and this is the global \`id\` of a ${typename}, which only \`node\` and \`nodes\` take. The bank's id is in its field \`${field}\`.`,
+    `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take. The bank's id is in its field \`${field}\`.`,
   );
 }
 
