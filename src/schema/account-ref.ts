@@ -22,12 +22,12 @@ AccountRefObject.implement({
   fields: (t) => ({
     bankId: t.id({
       nullable: true,
-      description: 'REST `bank_id`, as the record has it.',
+      description: "The bank's code. REST `bank_id`, as the record has it.",
       resolve: ({ named }) => named.bank_id,
     }),
     accountId: t.id({
       nullable: true,
-      description: 'REST `account_id`, as the record has it.',
+      description: "The account's id at its bank. REST `account_id`, as the record has it.",
       resolve: ({ named }) => named.account_id,
     }),
     account: t.field({
@@ -63,8 +63,8 @@ function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string 
 export const AccountRefInput = builder.inputType('AccountRefInput', {
   description: 'An account, named.',
   fields: (t) => ({
-    bankId: t.id({ description: 'REST `bank_id`.' }),
-    accountId: t.id({ description: 'REST `account_id`.' }),
+    bankId: t.id({ description: "The bank's code. REST `bank_id`." }),
+    accountId: t.id({ description: "The account's id at its bank. REST `account_id`." }),
   }),
 });
 

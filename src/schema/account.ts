@@ -37,7 +37,10 @@ AccountObject.implement({
   fields: (t) => ({
     id: t.id(accountNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
-    accountId: t.exposeID('accountId', idFromPath("REST `id`; the path's where the bank gave none.")),
+    accountId: t.exposeID(
+      'accountId',
+      idFromPath("The account's id at the bank. REST `id`; the path's where the bank gave none."),
+    ),
     viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
       type: BankObject,
@@ -55,7 +58,8 @@ AccountObject.implement({
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`, as a list as for customers and products.',
+      description:
+        'The banks that the account belongs to. REST `bank_id`, as a list as for customers and products.',
       resolve: (account) => {
         const bankId = unwrap(recordOf(account).bank_id);
         return typeof bankId === 'string' ? [bankId] : null;
@@ -63,43 +67,45 @@ AccountObject.implement({
     }),
     label: t.string({
       nullable: true,
-      description: 'REST `label`.',
+      description: 'A name for the account, such as "Everyday". REST `label`.',
       resolve: (account) => recordOf(account).label,
     }),
     number: t.string({
       nullable: true,
-      description: 'REST `number`.',
+      description: "The account's number at the bank. REST `number`.",
       resolve: (account) => recordOf(account).number,
     }),
     iban: t.string({
       nullable: true,
-      description: 'REST `IBAN`.',
+      description: 'The international account number. REST `IBAN`.',
       resolve: (account) => recordOf(account).IBAN,
     }),
     swiftBic: t.string({
       nullable: true,
-      description: 'REST `swift_bic`.',
+      description: "The bank's BIC. REST `swift_bic`.",
       resolve: (account) => recordOf(account).swift_bic,
     }),
     types: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `type`.',
+      description:
+        'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`. REST `type`.',
       resolve: (account) => recordOf(account).type,
     }),
     balance: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'REST `balance`.',
+      description: 'What is on the account. REST `balance`.',
       resolve: (account) => recordOf(account).balance,
     }),
     viewsAvailable: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `views_available`.',
+      description:
+        'The views through which the account can be seen; the sandbox has `owner` and `public`. REST `views_available`.',
       resolve: (account) => recordOf(account).views_available,
     }),
     ownerIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `owners`, as the bank wrote them.',
+      description: 'The customers who own the account, by their ids. REST `owners`, as the bank wrote them.',
       resolve: (account) => recordOf(account).owners,
     }),
     owners: t.field({
@@ -152,7 +158,7 @@ AccountObject.implement({
       type: TransactionObject,
       nullable: true,
       description: 'One transaction of the account. REST: getTransaction.',
-      args: { transactionId: t.arg.id({ required: true, description: "The path's transaction." }) },
+      args: { transactionId: t.arg.id({ required: true, description: 'The transaction.' }) },
       ...nodeFromIds(
         () => transactionNode,
         ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({

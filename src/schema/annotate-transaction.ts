@@ -13,11 +13,11 @@ const TransactionMetadataChanges = builder.inputType('TransactionMetadataChanges
   fields: (t) => ({
     comments: t.string({
       description:
-        'REST `comments`. The bank requires it beside other metadata: where there is none, an empty text is sent with those.',
+        'What the customer notes about it. REST `comments`. The bank requires it beside other metadata: where there is none, an empty text is sent with those.',
     }),
-    narrative: t.string({ description: 'REST `narrative`.' }),
-    tags: t.string({ description: 'REST `tags`.' }),
-    where: t.string({ description: 'REST `where`.' }),
+    narrative: t.string({ description: 'A longer text about it. REST `narrative`.' }),
+    tags: t.string({ description: 'Words to find it by. REST `tags`.' }),
+    where: t.string({ description: 'Where it took place. REST `where`.' }),
   }),
 });
 
@@ -57,7 +57,7 @@ const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
     }),
     approvedByIpAddress: t.string({
       description:
-        'REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+        'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
     }),
     changes: t.field({
       type: TransactionMetadataChanges,

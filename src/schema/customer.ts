@@ -48,51 +48,51 @@ CustomerObject.implement({
     }),
     customerNumber: t.string({
       nullable: true,
-      description: 'REST `customer_number`.',
+      description: "The customer's number at the bank. REST `customer_number`.",
       resolve: (customer) => recordOf(customer).customer_number,
     }),
     legalName: t.string({
       nullable: true,
-      description: 'REST `legal_name`.',
+      description: "The customer's name in law. REST `legal_name`.",
       resolve: (customer) => recordOf(customer).legal_name,
     }),
     email: t.string({
       nullable: true,
-      description: 'REST `email`.',
+      description: 'The e-mail address. REST `email`.',
       resolve: (customer) => recordOf(customer).email,
     }),
     mobilePhoneNumber: t.string({
       nullable: true,
-      description: 'REST `mobile_phone_number`.',
+      description: 'The mobile telephone number. REST `mobile_phone_number`.',
       resolve: (customer) => recordOf(customer).mobile_phone_number,
     }),
     faceImage: t.field({
       type: NameBoxObject,
       nullable: true,
-      description: 'REST `face_image`.',
+      description: "The name of the customer's picture. REST `face_image`.",
       resolve: (customer) => recordOf(customer).face_image,
     }),
     dateValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `date_values`.',
+      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
       resolve: (customer) => recordOf(customer).date_values,
     }),
     numericValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `numeric_values`.',
+      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
       resolve: (customer) => recordOf(customer).numeric_values,
     }),
     stringValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `string_values`.',
+      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
       resolve: (customer) => recordOf(customer).string_values,
     }),
     metadata: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `metadata`.',
+      description: 'What else the bank notes, such as `verified`; no write takes it. REST `metadata`.',
       resolve: (customer) => recordOf(customer).metadata,
     }),
     version: t.string({
@@ -102,7 +102,7 @@ CustomerObject.implement({
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`.',
+      description: 'The banks whose customer it is. REST `bank_id`.',
       resolve: (customer) => recordOf(customer).bank_id,
     }),
     banks: t.field({
@@ -119,17 +119,29 @@ CustomerObject.implement({
 });
 
 const CustomerInput = builder.inputType('CustomerInput', {
-  description: 'What putCustomerID sends. What is left out is not sent.',
+  description: 'A whole customer, as putCustomerID sends it. What is left out is not sent, and lost.',
   fields: (t) => ({
-    bankIds: t.stringList({ description: 'REST `bank_id`.' }),
-    customerNumber: t.string({ description: 'REST `customer_number`.' }),
-    legalName: t.string({ description: 'REST `legal_name`.' }),
-    email: t.string({ description: 'REST `email`.' }),
-    mobilePhoneNumber: t.string({ description: 'REST `mobile_phone_number`.' }),
-    faceImage: t.field({ type: NameBoxInput, description: 'REST `face_image`.' }),
-    dateValues: t.field({ type: [KeyValueInput], description: 'REST `date_values`.' }),
-    numericValues: t.field({ type: [KeyValueInput], description: 'REST `numeric_values`.' }),
-    stringValues: t.field({ type: [KeyValueInput], description: 'REST `string_values`.' }),
+    bankIds: t.stringList({ description: 'The banks whose customer it is. REST `bank_id`.' }),
+    customerNumber: t.string({ description: "The customer's number at the bank. REST `customer_number`." }),
+    legalName: t.string({ description: "The customer's name in law. REST `legal_name`." }),
+    email: t.string({ description: 'The e-mail address. REST `email`.' }),
+    mobilePhoneNumber: t.string({ description: 'The mobile telephone number. REST `mobile_phone_number`.' }),
+    faceImage: t.field({
+      type: NameBoxInput,
+      description: "The name of the customer's picture. REST `face_image`.",
+    }),
+    dateValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
+    }),
+    numericValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
+    }),
+    stringValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
+    }),
   }),
 });
 
@@ -149,8 +161,8 @@ const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
 const PutCustomerInput = builder.inputType('PutCustomerInput', {
   description: 'The customer to put, and where.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    customerId: t.id({ required: true, description: "The path's customer." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    customerId: t.id({ required: true, description: 'The customer.' }),
     customer: t.field({ type: CustomerInput, required: true, description: 'The request body.' }),
   }),
 });
@@ -174,7 +186,8 @@ builder.mutationField('putCustomer', (t) =>
   t.field({
     type: PutCustomerPayload,
     nullable: true,
-    description: 'REST: putCustomerID.',
+    description:
+      'Writes a customer. Replaces the whole record: what is left out is lost. To change a part of it use `updateCustomer`. REST: putCustomerID.',
     args: {
       input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
     },

@@ -17,24 +17,30 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   description:
     "The transfer to make. `accountId` is the path's account; `from` defaults to it and to the path's bank.",
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account, which pays." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account, which pays.' }),
     from: t.field({
       type: AccountRefInput,
-      description: "REST `from`; what it leaves out is the path's account and bank.",
+      description: "The account that pays. REST `from`; what it leaves out is the path's account and bank.",
     }),
     to: t.field({
       type: AccountRefInput,
       required: true,
-      description: 'REST `to`, sent as given; its ids have to be ones that can be asked for.',
+      description:
+        'The account that is paid. REST `to`, sent as given; its ids have to be ones that can be asked for.',
     }),
     value: t.field({
       type: AmountInput,
       required: true,
-      description: 'REST `value`; its amount is more than zero, its currency has up to 16 characters.',
+      description:
+        'How much is moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
-    description: t.string({ description: 'REST `description`, of up to 512 characters.' }),
-    challengeType: t.string({ description: 'REST `challenge_type`.' }),
+    description: t.string({
+      description: 'What the transfer is for. REST `description`, of up to 512 characters.',
+    }),
+    challengeType: t.string({
+      description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
+    }),
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
 });

@@ -10,13 +10,19 @@ export const MessageObject = builder.objectRef<Message>('Message');
 MessageObject.implement({
   description: 'A message to a customer. REST: getMessagesOwner.',
   fields: (t) => ({
-    message: t.exposeString('message', { nullable: true, description: 'REST `message`.' }),
+    message: t.exposeString('message', { nullable: true, description: 'The text. REST `message`.' }),
     fromDepartment: t.exposeString('from_department', {
       nullable: true,
-      description: 'REST `from_department`.',
+      description: 'The department that wrote it. REST `from_department`.',
     }),
-    fromPerson: t.exposeString('from_person', { nullable: true, description: 'REST `from_person`.' }),
-    date: t.exposeString('date', { nullable: true, description: 'REST `date`, as the bank wrote it.' }),
+    fromPerson: t.exposeString('from_person', {
+      nullable: true,
+      description: 'Who wrote it. REST `from_person`.',
+    }),
+    date: t.exposeString('date', {
+      nullable: true,
+      description: 'When it was written. REST `date`, as the bank wrote it.',
+    }),
   }),
 });
 
@@ -28,11 +34,14 @@ export const MessageConnection = connectionTo(MessageObject, {
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    customerId: t.id({ required: true, description: "The path's customer." }),
-    message: t.string({ required: true, description: 'REST `message`.' }),
-    fromDepartment: t.string({ required: true, description: 'REST `from_department`.' }),
-    fromPerson: t.string({ required: true, description: 'REST `from_person`.' }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    customerId: t.id({ required: true, description: 'The customer.' }),
+    message: t.string({ required: true, description: 'The text. REST `message`.' }),
+    fromDepartment: t.string({
+      required: true,
+      description: 'The department that wrote it. REST `from_department`.',
+    }),
+    fromPerson: t.string({ required: true, description: 'Who wrote it. REST `from_person`.' }),
   }),
 });
 
@@ -54,7 +63,7 @@ builder.mutationField('putCustomerMessage', (t) =>
   t.field({
     type: PutCustomerMessagePayload,
     nullable: true,
-    description: 'REST: the customer message PUT.',
+    description: 'Leaves a message for a customer. REST: the customer message PUT.',
     args: {
       input: t.arg({
         type: PutCustomerMessageInput,

@@ -32,7 +32,8 @@ ProductObject.implement({
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
-      description: 'REST `id`, which the bank may leave out; `id` is then positional.',
+      description:
+        "The product's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ productId, record }) => productId ?? record?.id,
@@ -53,37 +54,41 @@ ProductObject.implement({
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`, a string in lists and an array in single answers.',
+      description:
+        'The banks that offer the product. REST `bank_id`, a string in lists and an array in single answers.',
       resolve: (product) => bankIdsOf(recordOf(product)),
     }),
     name: t.string({
       nullable: true,
-      description: 'REST `name`.',
+      description: "The product's name. REST `name`.",
       resolve: (product) => recordOf(product).name,
     }),
     category: t.string({
       nullable: true,
-      description: 'REST `category`.',
+      description:
+        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
       resolve: (product) => recordOf(product).category,
     }),
     family: t.string({
       nullable: true,
-      description: 'REST `family`.',
+      description:
+        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
       resolve: (product) => recordOf(product).family,
     }),
     superFamily: t.string({
       nullable: true,
-      description: 'REST `super_family`.',
+      description:
+        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
       resolve: (product) => recordOf(product).super_family,
     }),
     moreInfoUrl: t.string({
       nullable: true,
-      description: 'REST `more_info_url`.',
+      description: 'The address of a page about it. REST `more_info_url`.',
       resolve: (product) => recordOf(product).more_info_url,
     }),
     meta: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `meta`.',
+      description: 'What there is to say about it, such as `no fee`. REST `meta`.',
       resolve: (product) => recordOf(product).meta,
     }),
   }),
@@ -91,21 +96,36 @@ ProductObject.implement({
 
 const ProductInput = builder.inputType('ProductInput', {
   description:
-    'What putProduct sends. `bankIds` defaults to the bank in the path; else, what is left out is not sent.',
+    'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
   fields: (t) => ({
-    bankIds: t.stringList({ description: "REST `bank_id`: one entry; the path's bank where left out." }),
+    bankIds: t.stringList({
+      description:
+        "The banks that offer the product. REST `bank_id`: one entry; the path's bank where left out.",
+    }),
     bankId: t.string({
-      description: "REST `bank_id`; the path's bank where left out.",
+      description: "The banks that offer the product. REST `bank_id`; the path's bank where left out.",
       deprecationReason: renamedTo('bankIds'),
     }),
-    category: t.string({ description: 'REST `category`.' }),
-    family: t.string({ description: 'REST `family`.' }),
-    productId: t.id({ description: 'REST `id`.' }),
-    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('productId') }),
-    meta: t.stringList({ description: 'REST `meta`.' }),
-    moreInfoUrl: t.string({ description: 'REST `more_info_url`.' }),
-    name: t.string({ description: 'REST `name`.' }),
-    superFamily: t.string({ description: 'REST `super_family`.' }),
+    category: t.string({
+      description:
+        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
+    }),
+    family: t.string({
+      description:
+        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
+    }),
+    productId: t.id({ description: "The product's id at the bank. REST `id`." }),
+    id: t.id({
+      description: "The product's id at the bank. REST `id`.",
+      deprecationReason: renamedTo('productId'),
+    }),
+    meta: t.stringList({ description: 'What there is to say about it, such as `no fee`. REST `meta`.' }),
+    moreInfoUrl: t.string({ description: 'The address of a page about it. REST `more_info_url`.' }),
+    name: t.string({ description: "The product's name. REST `name`." }),
+    superFamily: t.string({
+      description:
+        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
+    }),
   }),
 });
 
@@ -124,7 +144,7 @@ const productBody = (input: typeof ProductInput.$inferInput, bankId: string): Pr
 const PutProductInput = builder.inputType('PutProductInput', {
   description: 'The product to put, and where.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
     product: t.field({ type: ProductInput, required: true, description: 'The request body.' }),
   }),
 });
@@ -148,7 +168,8 @@ builder.mutationField('putProduct', (t) =>
   t.field({
     type: PutProductPayload,
     nullable: true,
-    description: 'REST: putProduct.',
+    description:
+      'Writes a product. Replaces the whole record: what is left out is lost. To change a part of it use `updateProduct`. REST: putProduct.',
     args: { input: t.arg({ type: PutProductInput, required: true, description: 'What to put, and where.' }) },
     ...writeField(
       putProduct,

@@ -56,24 +56,24 @@ TransactionObject.implement({
     }),
     uuid: t.string({
       nullable: true,
-      description: 'REST `uuid`.',
+      description: 'The UUID of the transaction. REST `uuid`.',
       resolve: (transaction) => recordOf(transaction).uuid,
     }),
     details: t.field({
       type: TransactionDetailsObject,
       nullable: true,
-      description: 'REST `details`.',
+      description: 'What was moved, when, and by whom. REST `details`.',
       resolve: (transaction) => recordOf(transaction).details,
     }),
     metadata: t.field({
       type: TransactionMetadataObject,
       nullable: true,
-      description: 'REST `metadata`.',
+      description: 'What people note about it. REST `metadata`.',
       resolve: (transaction) => recordOf(transaction).metadata,
     }),
     thisAccountId: t.string({
       nullable: true,
-      description: 'REST `this_account`.',
+      description: 'The id of the account whose transaction it is. REST `this_account`.',
       resolve: (transaction) => recordOf(transaction).this_account,
     }),
     thisAccount: t.field({
@@ -96,7 +96,7 @@ TransactionObject.implement({
     }),
     otherAccountId: t.string({
       nullable: true,
-      description: 'REST `other_account`.',
+      description: "The counterparty's id among those of the account. REST `other_account`.",
       resolve: (transaction) => recordOf(transaction).other_account,
     }),
     otherAccount: t.field({
@@ -118,15 +118,29 @@ TransactionObject.implement({
 });
 
 const TransactionInput = builder.inputType('TransactionInput', {
-  description: 'What putTransactions sends. What is left out is not sent.',
+  description: 'A whole transaction, as putTransactions sends it. What is left out is not sent, and lost.',
   fields: (t) => ({
-    details: t.field({ type: TransactionDetailsInput, required: true, description: 'REST `details`.' }),
-    transactionId: t.id({ description: 'REST `id`.' }),
-    id: t.id({ description: 'REST `id`.', deprecationReason: renamedTo('transactionId') }),
-    metadata: t.field({ type: TransactionMetadataInput, description: 'REST `metadata`.' }),
-    otherAccountId: t.string({ description: 'REST `other_account`.' }),
-    thisAccountId: t.string({ description: 'REST `this_account`.' }),
-    uuid: t.string({ description: 'REST `uuid`.' }),
+    details: t.field({
+      type: TransactionDetailsInput,
+      required: true,
+      description: 'What was moved, when, and by whom. REST `details`.',
+    }),
+    transactionId: t.id({ description: "The transaction's id at the bank. REST `id`." }),
+    id: t.id({
+      description: "The transaction's id at the bank. REST `id`.",
+      deprecationReason: renamedTo('transactionId'),
+    }),
+    metadata: t.field({
+      type: TransactionMetadataInput,
+      description: 'What people note about it. REST `metadata`.',
+    }),
+    otherAccountId: t.string({
+      description: "The counterparty's id among those of the account. REST `other_account`.",
+    }),
+    thisAccountId: t.string({
+      description: 'The id of the account whose transaction it is. REST `this_account`.',
+    }),
+    uuid: t.string({ description: 'The UUID of the transaction. REST `uuid`.' }),
   }),
 });
 
@@ -143,10 +157,10 @@ const transactionBody = (input: typeof TransactionInput.$inferInput): Transactio
 const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
   description: "The transaction to put, and where. `metadataType` is the path's {TYPE}.",
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account." }),
-    viewId: t.id({ description: "The path's view; the configured default view where left out." }),
-    transactionId: t.id({ required: true, description: "The path's transaction." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account.' }),
+    viewId: t.id({ description: 'The view; the configured default view where left out.' }),
+    transactionId: t.id({ required: true, description: 'The transaction.' }),
     metadataType: t.string({ required: true, description: "The path's {TYPE}." }),
     transaction: t.field({ type: TransactionInput, required: true, description: 'The request body.' }),
   }),
@@ -171,7 +185,8 @@ builder.mutationField('putTransactionMetadata', (t) =>
   t.field({
     type: PutTransactionMetadataPayload,
     nullable: true,
-    description: 'REST: putTransactions.',
+    description:
+      'Writes a transaction with its metadata. Replaces the whole record: what is left out is lost. To change a part of it use `annotateTransaction`. REST: putTransactions.',
     args: {
       input: t.arg({
         type: PutTransactionMetadataInput,

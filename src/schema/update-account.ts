@@ -12,8 +12,11 @@ import { updateDescriptions, updateField, updatePayload } from './update-field.t
 const BalanceChanges = builder.inputType('BalanceChanges', {
   description: 'Changes of a balance: what is left out keeps its value.',
   fields: (t) => ({
-    currency: t.string({ description: 'REST `currency`.' }),
-    amount: t.field({ type: 'Decimal', description: 'REST `amount`; sent with exactly these digits.' }),
+    currency: t.string({ description: 'The currency. REST `currency`.' }),
+    amount: t.field({
+      type: 'Decimal',
+      description: 'How much it is. REST `amount`; sent with exactly these digits.',
+    }),
   }),
 });
 
@@ -23,16 +26,27 @@ const AccountChanges = builder.inputType('AccountChanges', {
   fields: (t) => ({
     balance: t.field({
       type: BalanceChanges,
-      description: 'REST `balance`, which the bank requires: it can be changed, and not cleared.',
+      description:
+        'What is on the account. REST `balance`, which the bank requires: it can be changed, and not cleared.',
     }),
-    bankIds: t.stringList({ description: 'REST `bank_id`: one entry.' }),
-    iban: t.string({ description: 'REST `IBAN`.' }),
-    label: t.string({ description: 'REST `label`.' }),
-    number: t.string({ description: 'REST `number`.' }),
-    ownerIds: t.stringList({ description: 'REST `owners`.' }),
-    swiftBic: t.string({ description: 'REST `swift_bic`.' }),
-    types: t.stringList({ description: 'REST `type`.' }),
-    viewsAvailable: t.stringList({ description: 'REST `views_available`.' }),
+    bankIds: t.stringList({
+      description: 'The banks that the account belongs to. REST `bank_id`: one entry.',
+    }),
+    iban: t.string({ description: 'The international account number. REST `IBAN`.' }),
+    label: t.string({ description: 'A name for the account, such as "Everyday". REST `label`.' }),
+    number: t.string({ description: "The account's number at the bank. REST `number`." }),
+    ownerIds: t.stringList({
+      description: 'The customers who own the account, by their ids. REST `owners`.',
+    }),
+    swiftBic: t.string({ description: "The bank's BIC. REST `swift_bic`." }),
+    types: t.stringList({
+      description:
+        'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`. REST `type`.',
+    }),
+    viewsAvailable: t.stringList({
+      description:
+        'The views through which the account can be seen; the sandbox has `owner` and `public`. REST `views_available`.',
+    }),
   }),
 });
 

@@ -11,13 +11,13 @@ import { updateDescriptions, updateField, updatePayload } from './update-field.t
 const AddressChanges = builder.inputType('AddressChanges', {
   description: 'Changes of an address: what is left out keeps its value, null clears it.',
   fields: (t) => ({
-    line1: t.string({ description: 'REST `line_1`.' }),
-    line2: t.string({ description: 'REST `line_2`.' }),
-    line3: t.string({ description: 'REST `line_3`.' }),
-    city: t.string({ description: 'REST `city`, which every address has: it cannot be cleared.' }),
-    state: t.string({ description: 'REST `state`.' }),
-    postcode: t.string({ description: 'REST `postcode`.' }),
-    country: t.string({ description: 'REST `country`.' }),
+    line1: t.string({ description: 'The first line, such as street and number. REST `line_1`.' }),
+    line2: t.string({ description: 'The second line. REST `line_2`.' }),
+    line3: t.string({ description: 'The third line. REST `line_3`.' }),
+    city: t.string({ description: 'The town. REST `city`, which every address has: it cannot be cleared.' }),
+    state: t.string({ description: 'The state or province. REST `state`.' }),
+    postcode: t.string({ description: 'The postal code. REST `postcode`.' }),
+    country: t.string({ description: 'The country. REST `country`.' }),
   }),
 });
 
@@ -25,21 +25,23 @@ const LocationChanges = builder.inputType('LocationChanges', {
   description:
     'Changes of a place on the earth, in degrees: what is left out keeps its value, null clears it.',
   fields: (t) => ({
-    latitude: t.float({ description: 'REST `latitude`, in degrees: it cannot be cleared.' }),
-    longitude: t.float({ description: 'REST `longitude`, in degrees.' }),
+    latitude: t.float({ description: 'How far north. REST `latitude`, in degrees: it cannot be cleared.' }),
+    longitude: t.float({ description: 'How far east. REST `longitude`, in degrees.' }),
   }),
 });
 
 const BranchChanges = builder.inputType('BranchChanges', {
   description: 'Changes of a branch: what is left out keeps its value, null clears it.',
   fields: (t) => ({
-    acceptsDeposits: t.boolean({ description: 'REST `acceptsDeposits`: it cannot be cleared.' }),
-    address: t.field({ type: AddressChanges, description: 'REST `address`.' }),
-    bankName: t.string({ description: 'REST `bank`.' }),
-    lobby: t.field({ type: LobbyInput, description: 'REST `lobby`.' }),
-    location: t.field({ type: LocationChanges, description: 'REST `location`.' }),
-    meta: t.field({ type: BranchMetaInput, description: 'REST `meta`.' }),
-    name: t.string({ description: 'REST `name`.' }),
+    acceptsDeposits: t.boolean({
+      description: 'Whether money can be paid in there. REST `acceptsDeposits`: it cannot be cleared.',
+    }),
+    address: t.field({ type: AddressChanges, description: 'Where the branch is. REST `address`.' }),
+    bankName: t.string({ description: "The name or code of the branch's bank. REST `bank`." }),
+    lobby: t.field({ type: LobbyInput, description: 'When the lobby is open. REST `lobby`.' }),
+    location: t.field({ type: LocationChanges, description: 'Where on the earth it is. REST `location`.' }),
+    meta: t.field({ type: BranchMetaInput, description: 'What is said about the data. REST `meta`.' }),
+    name: t.string({ description: "The branch's name. REST `name`." }),
   }),
 });
 

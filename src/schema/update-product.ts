@@ -14,14 +14,24 @@ const ProductChanges = builder.inputType('ProductChanges', {
     'Changes of a product: what is left out keeps its value, null clears it. Lists are replaced whole.',
   fields: (t) => ({
     bankIds: t.stringList({
-      description: 'REST `bank_id`: one entry, for the bank takes one; needed where the product has several.',
+      description:
+        'The banks that offer the product. REST `bank_id`: one entry, for the bank takes one; needed where the product has several.',
     }),
-    category: t.string({ description: 'REST `category`.' }),
-    family: t.string({ description: 'REST `family`.' }),
-    meta: t.stringList({ description: 'REST `meta`.' }),
-    moreInfoUrl: t.string({ description: 'REST `more_info_url`.' }),
-    name: t.string({ description: 'REST `name`.' }),
-    superFamily: t.string({ description: 'REST `super_family`.' }),
+    category: t.string({
+      description:
+        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
+    }),
+    family: t.string({
+      description:
+        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
+    }),
+    meta: t.stringList({ description: 'What there is to say about it, such as `no fee`. REST `meta`.' }),
+    moreInfoUrl: t.string({ description: 'The address of a page about it. REST `more_info_url`.' }),
+    name: t.string({ description: "The product's name. REST `name`." }),
+    superFamily: t.string({
+      description:
+        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
+    }),
   }),
 });
 

@@ -25,8 +25,11 @@ export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description: 'The query body of postOtherAccounts.',
   fields: (t) => ({
-    iban: t.string({ required: true, description: 'REST `IBAN`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    iban: t.string({
+      required: true,
+      description: 'The international account number to look for. REST `IBAN`.',
+    }),
+    id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
 });
 
