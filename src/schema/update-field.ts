@@ -93,10 +93,17 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
     });
     if (written === null) return shown({ written, conflict }, payload, info);
     const { answer, trackId } = written as { answer: Answer<T> & Item; trackId: string };
-    return { written: { node: { ...node, record: answer }, trackId }, conflict };
+    return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
   };
 
   const versionOfWhole = (record: Item): string => {
+    // Answers whose members are all optional may be no record at all, such as an error with status 200.
+    if (!Object.keys(operation.body.shape).some((name) => Reflect.get(record, name) != null))
+      throw new BankqlError(
+        'BANK_BAD_RESPONSE',
+        `What the bank answered before ${operation.id} holds nothing of a record. Nothing was written.`,
+        { operation: operation.id },
+      );
     try {
       requireWhole(record);
     } catch (error) {
