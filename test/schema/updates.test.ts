@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { credentials } from '../support/bankql.ts';
 import { exact, failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { asAnswered, numbered, serve, update, updateCases, versionIn } from '../support/update-cases.ts';
 
@@ -171,4 +172,38 @@ test('is refused where what was read is no record at all', async () => {
   );
   expect(failuresOf(result)).toEqual(['updateCustomer BANK_BAD_RESPONSE']);
   expect(fixture.bank.calls).toHaveLength(1);
+});
+
+test('a client that leaves while its update waits is not written for, and holds up nobody', async () => {
+  const [it] = updateCases;
+  if (it === undefined) throw new Error('there is no update');
+  await using fixture = await startBankqlFixture();
+  serve(fixture.bank, it);
+  const held = Promise.withResolvers<void>();
+  fixture.bank.on(it.put, async ({ body }) => {
+    await held.promise;
+    return { body };
+  });
+  const first = fixture.ask(`mutation { ${update(it, 'email: "first"')} }`);
+  while (fixture.bank.calls.length < 2) await delay(2);
+  const leaving = new AbortController();
+  const gone = fixture.bankql.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials },
+      body: JSON.stringify({ query: `mutation { ${update(it, 'email: "gone"')} }` }),
+      signal: leaving.signal,
+    }),
+  );
+  await delay(20);
+  const last = fixture.ask(`mutation { ${update(it, 'email: "last"')} }`);
+  leaving.abort();
+  await gone.catch(() => {});
+  await delay(20);
+  held.resolve();
+  for (const { errors } of await Promise.all([first, last])) expect(errors).toBeUndefined();
+  const written = fixture.bank.calls
+    .filter(({ method }) => method === 'PUT')
+    .map(({ body }) => JSON.parse(body));
+  expect(written.map(({ email }) => email)).toEqual(['first', 'last']);
 });
