@@ -6,6 +6,7 @@ export const errorCodes = {
   FORBIDDEN: { retryable: false },
   NOT_FOUND: { retryable: false },
   BANK_REJECTED: { retryable: false },
+  CONFLICT: { retryable: false },
   RATE_LIMITED: { retryable: true },
   BANK_ERROR: { retryable: false },
   BANK_UNAVAILABLE: { retryable: true },
@@ -40,6 +41,8 @@ export interface ErrorDetails {
   /** Seconds after which it may be tried again. */
   readonly retryAfter?: number;
   readonly idempotencyKey?: string;
+  /** The version of the record that the bank has, where an update was meant for another one. */
+  readonly version?: string;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { CallReport } from './resilience/call-report.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetryingSender } from './resilience/send-with-retry.ts';
+import { createUpdateQueue, type UpdateQueue } from './resilience/update-queue.ts';
 import { type Drift, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
 import { ErrorInSuccess } from './response-content.ts';
 
@@ -86,9 +87,16 @@ export interface BankClient {
   ): Promise<{ readonly answer: Answer<T> | null; readonly trackId: string | null }>;
   /** Counts what only shows where an answer is used. */
   noteDrift(drift: Drift): void;
+  /**
+   * Runs updates of one record one after the other, those of different records at once (resilience/update-queue.ts).
+   * Errors: those of `update`; OVERLOADED and BANK_TIMEOUT, where its turn did not come and it was not run.
+   */
+  readonly inTurn: UpdateQueue;
   close(): Promise<void>;
 }
 
+/** How many updates of one record may wait for the one that is under way. */
+const maxWaitingUpdates = 32;
 /** For answers that may come again. */
 const parsedCacheBytes = 32 * 1024 * 1024;
 
@@ -108,6 +116,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
   });
 
+  const inTurn = createUpdateQueue(maxWaitingUpdates);
   const sharedReads = createSharedReads(options, sendRead);
   const parsedResponses = createParsedResponseCache(parsedCacheBytes);
 
@@ -121,9 +130,9 @@ export function createBankClient(options: BankOptions): BankClient {
 
   function toReadResult(call: PreparedCall, result: HttpResult): ReadResult {
     const response = successOf(call, result);
-    const kept = parsedResponses.find(call.key, response);
+    const kept = call.keepDigits ? null : parsedResponses.find(call.key, response);
     const read = kept ?? parseSuccess(call, response);
-    if (kept === null) parsedResponses.note(call.key, response, read);
+    if (kept === null && !call.keepDigits) parsedResponses.note(call.key, response, read);
     const { answer, isValid, drifts } = read;
     for (const drift of drifts) onDrift?.(drift);
     return { answer, isValid, trackId: call.trackId, bytes: response.body.length };
@@ -141,7 +150,7 @@ export function createBankClient(options: BankOptions): BankClient {
     const details = { ...errorDetailsOf(call), status: response.status };
     const drifts: Drift[] = [];
     const note = (drift: Drift) => void drifts.push(drift);
-    const json = parseResponse(response, details, note);
+    const json = parseResponse(response, details, note, call.keepDigits);
     try {
       return { ...validateResponse(call.operation, json, details, note), drifts };
     } catch (error) {
@@ -189,6 +198,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     noteDrift: (drift) => onDrift?.(drift),
+    inTurn,
     close: () => sender.close(),
   };
 }

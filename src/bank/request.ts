@@ -14,6 +14,8 @@ export interface CallInput<T extends Operation> {
   readonly credentials: Credentials;
   /** That of `requestKey`, where it is known already. */
   readonly key?: string | undefined;
+  /** Numbers of the answer keep digits that a double does not hold: exactNumber (contract/exact-json.ts). */
+  readonly keepDigits?: boolean;
 }
 
 /**
@@ -36,6 +38,8 @@ export interface PreparedCall<T extends Operation = Operation> {
   readonly request: HttpRequest;
   /** Null where the operation takes none. */
   readonly trackId: string | null;
+  /** As in CallInput. */
+  readonly keepDigits: boolean;
 }
 
 /**
@@ -45,7 +49,7 @@ export interface PreparedCall<T extends Operation = Operation> {
 export function prepareCall<T extends Operation>(
   prefix: string,
   operation: T,
-  { ids, body, credentials, key = requestKey(operation, ids, body) }: CallInput<T>,
+  { ids, body, credentials, key = requestKey(operation, ids, body), keepDigits = false }: CallInput<T>,
 ): PreparedCall<T> {
   const path = prefix + expandPath(operation.path, ids);
   const written = operation.body === null ? null : writeExactJson(body);
@@ -53,6 +57,7 @@ export function prepareCall<T extends Operation>(
     operation,
     credentials,
     key,
+    keepDigits,
     trackId: operation.tracked ? randomUUID() : null,
     request: {
       method: operation.method,

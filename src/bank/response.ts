@@ -35,10 +35,15 @@ export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 export type OnViolation = (path: Path, expected: string) => void;
 
 /**
- * The JSON of an answer, its amounts exact.
+ * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
  * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
  */
-export function parseResponse(response: HttpResponse, details: ErrorDetails, onDrift?: OnDrift): unknown {
+export function parseResponse(
+  response: HttpResponse,
+  details: ErrorDetails,
+  onDrift?: OnDrift,
+  keepDigits = false,
+): unknown {
   const drifts = (field: string) => {
     if (details.operation) onDrift?.({ operation: details.operation, field });
   };
@@ -51,7 +56,7 @@ export function parseResponse(response: HttpResponse, details: ErrorDetails, onD
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
     const text = textOf(response);
-    const json = parseExactJson(text, () => drifts('amount'));
+    const json = parseExactJson(text, () => drifts('amount'), keepDigits);
     if (!isTyped) drifts('content-type');
     if (startsWithMark(response)) drifts('byte-order-mark');
     return json;

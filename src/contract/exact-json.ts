@@ -26,19 +26,45 @@ const quotedAmount = /"amount"\s*:\s*"/;
 
 /**
  * Parses JSON text; every number that is an `amount` member arrives as the text of its digits. So does an amount that is
- * written as a string, which `onQuotedAmount` is told of, once.
+ * written as a string, which `onQuotedAmount` is told of, once. With `keepDigits` other numbers arrive as numbers too, and
+ * `exactNumber` knows the digits of those that a double does not hold.
  * Errors: SyntaxError, as JSON.parse.
  */
-export function parseExactJson(text: string, onQuotedAmount?: () => void): unknown {
+export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
   // Most texts hold no amount and no escape, and to know that takes no pattern. `mount"` rather than `"amount"`: the
   // search jumps from one first letter to the next, and quotes are everywhere.
   const mayHoldAmount = text.includes('mount"');
   if (mayHoldAmount && quotedAmount.test(text)) onQuotedAmount?.();
+  if (keepDigits) return JSON.parse(text, keepDigitsOf);
   if (text.includes('\\u00') && escapedLetter.test(text))
     return JSON.parse(text, (key, value, { source }) =>
       key === 'amount' && typeof value === 'number' ? source : value,
     );
   return JSON.parse(mayHoldAmount ? text.replace(amountNumber, '"amount"$1:$2"$3"') : text);
+}
+
+/** The digits of numbers that a double does not hold, by the object that has them and their key. */
+const digitsByHolder = new WeakMap<object, Map<string, string>>();
+
+/** A reviver: as above for amounts, and notes the digits of all other numbers, also of those that stand in a string. */
+function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { source?: string }): unknown {
+  if (key === 'amount') return typeof value === 'number' ? source : value;
+  const digits = typeof value === 'number' ? source : value;
+  if (typeof digits === 'string' && jsonNumber.test(digits) && String(Number(digits)) !== digits) {
+    const holder = Object(this);
+    digitsByHolder.set(holder, (digitsByHolder.get(holder) ?? new Map()).set(key, digits));
+  }
+  return value;
+}
+
+/**
+ * A number of an object that was parsed with `keepDigits`, as JSON that has all its digits; the number itself where it
+ * has no others, or is not the one that was parsed.
+ */
+export function exactNumber(holder: object, key: string): unknown {
+  const number: unknown = Reflect.get(holder, key);
+  const digits = digitsByHolder.get(holder)?.get(key);
+  return digits !== undefined && Number(digits) === number ? JSON.rawJSON(digits) : number;
 }
 
 /**

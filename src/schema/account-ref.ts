@@ -1,9 +1,10 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName, AccountRefBody } from '../contract/common-schemas.ts';
 import { builder } from './builder.ts';
-import { omitNullish } from './common-types.ts';
+import { mapOptional, omitNullish } from './common-types.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { notGlobalId, restId } from './global-id.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
 
 /** An account as another record names it, with what stands for the parts that it leaves out. */
@@ -21,12 +22,12 @@ AccountRefObject.implement({
   fields: (t) => ({
     bankId: t.id({
       nullable: true,
-      description: 'REST `bank_id`, as the record has it.',
+      description: "The bank's code. REST `bank_id`, as the record has it.",
       resolve: ({ named }) => named.bank_id,
     }),
     accountId: t.id({
       nullable: true,
-      description: 'REST `account_id`, as the record has it.',
+      description: "The account's id at its bank. REST `account_id`, as the record has it.",
       resolve: ({ named }) => named.account_id,
     }),
     account: t.field({
@@ -55,20 +56,27 @@ function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string 
   return {
     bankId: validateBankId('a bank', unwrap(named.bank_id) ?? bankId),
     accountId: validateBankId('an account', accountId),
-    viewId: validateId('viewId', otherViewId ?? viewId),
+    viewId: restId('viewId', otherViewId ?? viewId),
   };
 }
 
 export const AccountRefInput = builder.inputType('AccountRefInput', {
   description: 'An account, named.',
   fields: (t) => ({
-    bankId: t.id({ description: 'REST `bank_id`.' }),
-    accountId: t.id({ description: 'REST `account_id`.' }),
+    bankId: t.id({ description: "The bank's code. REST `bank_id`." }),
+    accountId: t.id({ description: "The account's id at its bank. REST `account_id`." }),
   }),
 });
 
-export const accountRefBody = ({ accountId, bankId }: typeof AccountRefInput.$inferInput): AccountRefBody =>
-  omitNullish({ account_id: accountId, bank_id: bankId });
+/** `name` is the input's. Errors: BAD_USER_INPUT where an id is a global one. */
+export const accountRefBody = (
+  name: string,
+  { accountId, bankId }: typeof AccountRefInput.$inferInput,
+): AccountRefBody =>
+  omitNullish({
+    account_id: mapOptional(accountId, (id) => notGlobalId(`${name}.accountId`, id)),
+    bank_id: mapOptional(bankId, (id) => notGlobalId(`${name}.bankId`, id)),
+  });
 
 /**
  * The same, of an account that can be asked for afterwards. `name` is the input's.
@@ -80,7 +88,7 @@ export function validatedAccountRefBody(
 ): AccountRefBody {
   for (const part of ['bankId', 'accountId'] as const) {
     const id = given[part];
-    if (typeof id === 'string') validateId(`${name}.${part}`, id);
+    if (typeof id === 'string') restId(`${name}.${part}`, id);
   }
-  return accountRefBody(given);
+  return accountRefBody(name, given);
 }

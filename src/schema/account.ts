@@ -1,9 +1,11 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
+import { type Account, account as accountShape } from '../contract/account.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
+import { notGlobalId, restId } from './global-id.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { type AccountNode, AccountObject, accountNode } from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
@@ -18,11 +20,15 @@ import {
   toOtherAccountNode,
 } from './node-types/other-account.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import {
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestItem,
 } from './transaction-request.ts';
+
+/** The version of an account as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const accountVersion = (record: Account): string => recordVersion(accountShape, record);
 
 AccountObject.implement({
   description:
@@ -31,7 +37,10 @@ AccountObject.implement({
   fields: (t) => ({
     id: t.id(accountNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
-    accountId: t.exposeID('accountId', idFromPath("REST `id`; the path's where the bank gave none.")),
+    accountId: t.exposeID(
+      'accountId',
+      idFromPath("The account's id at the bank. REST `id`; the path's where the bank gave none."),
+    ),
     viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
       type: BankObject,
@@ -42,9 +51,15 @@ AccountObject.implement({
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (account) => accountVersion(recordOf(account)),
+    }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`, as a list as for customers and products.',
+      description:
+        'The banks that the account belongs to. REST `bank_id`, as a list as for customers and products.',
       resolve: (account) => {
         const bankId = unwrap(recordOf(account).bank_id);
         return typeof bankId === 'string' ? [bankId] : null;
@@ -52,43 +67,45 @@ AccountObject.implement({
     }),
     label: t.string({
       nullable: true,
-      description: 'REST `label`.',
+      description: 'A name for the account, such as "Everyday". REST `label`.',
       resolve: (account) => recordOf(account).label,
     }),
     number: t.string({
       nullable: true,
-      description: 'REST `number`.',
+      description: "The account's number at the bank. REST `number`.",
       resolve: (account) => recordOf(account).number,
     }),
     iban: t.string({
       nullable: true,
-      description: 'REST `IBAN`.',
+      description: 'The international account number. REST `IBAN`.',
       resolve: (account) => recordOf(account).IBAN,
     }),
     swiftBic: t.string({
       nullable: true,
-      description: 'REST `swift_bic`.',
+      description: "The bank's BIC. REST `swift_bic`.",
       resolve: (account) => recordOf(account).swift_bic,
     }),
     types: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `type`.',
+      description:
+        'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`. REST `type`.',
       resolve: (account) => recordOf(account).type,
     }),
     balance: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'REST `balance`.',
+      description: 'What is on the account. REST `balance`.',
       resolve: (account) => recordOf(account).balance,
     }),
     viewsAvailable: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `views_available`.',
+      description:
+        'The views through which the account can be seen; the sandbox has `owner` and `public`. REST `views_available`.',
       resolve: (account) => recordOf(account).views_available,
     }),
     ownerIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `owners`, as the bank wrote them.',
+      description: 'The customers who own the account, by their ids. REST `owners`, as the bank wrote them.',
       resolve: (account) => recordOf(account).owners,
     }),
     owners: t.field({
@@ -131,7 +148,7 @@ AccountObject.implement({
           bankId,
           accountId,
           viewId,
-          otherAccountId,
+          otherAccountId: notGlobalId('otherAccountId', otherAccountId),
           index: 0,
           query: null,
         }),
@@ -141,14 +158,14 @@ AccountObject.implement({
       type: TransactionObject,
       nullable: true,
       description: 'One transaction of the account. REST: getTransaction.',
-      args: { transactionId: t.arg.id({ required: true, description: "The path's transaction." }) },
+      args: { transactionId: t.arg.id({ required: true, description: 'The transaction.' }) },
       ...nodeFromIds(
         () => transactionNode,
         ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
           bankId,
           accountId,
           viewId,
-          transactionId: validateId('transactionId', transactionId),
+          transactionId: restId('transactionId', transactionId),
         }),
       ),
     }),

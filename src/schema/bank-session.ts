@@ -1,4 +1,4 @@
-import type { BankClient } from '../bank/client.ts';
+import type { BankClient, ReadLimits } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
 import { OperationDeadline } from '../bank/resilience/operation-deadline.ts';
@@ -105,17 +105,50 @@ export class BankSession {
     }
   }
 
-  readonly #read: ReadOperation = (operation, { ids, body, key }) => {
+  /**
+   * Reads a record and writes it: one update of a record at a time (BankClient.inTurn). `bodyOf` reads it, past every
+   * cache and with all its digits, and makes the body; null where nothing is to be written.
+   * Errors: those of `bodyOf`, of `write` and of `inTurn`; what the write would be refused for at once, before the read.
+   */
+  async update<T extends Operation & { readonly kind: 'write' }>(
+    record: string,
+    operation: T,
+    ids: CallInput<T>['ids'],
+    bodyOf: (session: Pick<BankSession, 'loaders' | 'noteDrift'>) => Promise<Body<T> | null>,
+  ): Promise<{ answer: Answer<T> | null; trackId: string } | null> {
+    const { bank, credentials } = this.#options;
+    bank.prepare(operation, { ids, credentials });
+    return bank.inTurn(record, this.#deadline, async () => {
+      const body = await bodyOf({
+        loaders: createLoaders(this.#readAnew),
+        noteDrift: (drift, read) => this.noteDrift(drift, read),
+      });
+      return body === null ? null : this.write(operation, ids, body);
+    });
+  }
+
+  readonly #read: ReadOperation = (operation, input) =>
+    this.#readWithin(operation, input, { unshared: this.#hasWritten });
+
+  readonly #readAnew: ReadOperation = (operation, input) =>
+    this.#readWithin(operation, { ...input, keepDigits: true }, { unshared: true });
+
+  #readWithin<T extends Operation & { readonly kind: 'read' }>(
+    operation: T,
+    input: Omit<CallInput<T>, 'credentials'>,
+    limits: ReadLimits,
+  ): Promise<Answer<T>> {
     const { bank, credentials } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
-    const limits = { operationDeadline: this.#deadline, unshared: this.#hasWritten };
-    return bank.read(operation, { ids, body, key, credentials }, limits).then(({ answer, staleMs }) => {
-      if (staleMs !== undefined)
-        this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
-      return answer;
-    });
-  };
+    return bank
+      .read(operation, { ...input, credentials }, { ...limits, operationDeadline: this.#deadline })
+      .then(({ answer, staleMs }) => {
+        if (staleMs !== undefined)
+          this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
+        return answer;
+      });
+  }
 
   /** Counts a call; the error where there may be none more. */
   #spend({ id }: Operation): BankqlError | null {

@@ -1,9 +1,9 @@
-import { validateId } from '../bank/ids.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { idFromPath, nodeFromIds } from './node-type.ts';
@@ -27,10 +27,14 @@ import {
 } from './node-types/product.ts';
 
 const AccountScope = builder.enumType('AccountScope', {
-  description: "The path's {scope} of getAccountsScope.",
+  description:
+    "Which accounts are listed: the path's {scope} of getAccountsScope, whose values the specification does not explain; these are the sandbox's.",
   values: {
-    PERMISSIONS: { value: 'permissions', description: 'REST `permissions`.' },
-    VIEWS: { value: 'views', description: 'REST `views`.' },
+    PERMISSIONS: {
+      value: 'permissions',
+      description: 'The accounts that the caller may see through the view. REST `permissions`.',
+    },
+    VIEWS: { value: 'views', description: 'The account itself. REST `views`.' },
   } as const satisfies Record<string, { value: Scope; description: string }>,
 });
 
@@ -50,11 +54,11 @@ const viewOf = (
   { defaults }: ReadContext,
 ): ViewIds => ({
   bankId,
-  accountId: validateId('accountId', accountId),
+  accountId: restId('accountId', accountId),
   viewId: viewIdOr(defaults, viewId),
 });
 
-const queryOf = ({ id, name }: Filter) => omitNullish({ id, name });
+const queryOf = ({ id, name }: Filter) => omitNullish({ id: notGlobalId('filter.id', id), name });
 BankObject.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
   interfaces: [builder.nodeInterfaceRef()],
@@ -65,12 +69,12 @@ BankObject.implement({
       type: CustomerObject,
       nullable: true,
       description: 'One customer. REST: getCustomer.',
-      args: { customerId: t.arg.id({ required: true, description: "The path's customer." }) },
+      args: { customerId: t.arg.id({ required: true, description: 'The customer.' }) },
       ...nodeFromIds(
         () => customerNode,
         ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
           bankId,
-          customerId: validateId('customerId', customerId),
+          customerId: restId('customerId', customerId),
         }),
       ),
     }),
@@ -80,8 +84,8 @@ BankObject.implement({
       description:
         'The account as seen through a view; the configured default view where none is given. REST: getAccountsScope.',
       args: {
-        accountId: t.arg.id({ required: true, description: "The path's account." }),
-        viewId: t.arg.id({ description: "The path's view; the configured default view where left out." }),
+        accountId: t.arg.id({ required: true, description: 'The account.' }),
+        viewId: t.arg.id({ description: 'The view; the configured default view where left out.' }),
       },
       ...nodeFromIds(() => accountNode, viewOf),
     }),
@@ -92,13 +96,13 @@ BankObject.implement({
         description:
           'All that getAccountsScope answers for this account, view and scope. REST: getAccountsScope.',
         args: {
-          accountId: t.arg.id({ required: true, description: "The path's account." }),
-          viewId: t.arg.id({ description: "The path's view; the configured default view where left out." }),
+          accountId: t.arg.id({ required: true, description: 'The account.' }),
+          viewId: t.arg.id({ description: 'The view; the configured default view where left out.' }),
           scope: t.arg({
             type: AccountScope,
             required: true,
             defaultValue: 'views',
-            description: "The path's scope.",
+            description: 'Which of them.',
           }),
         },
         ...connectionFromIds(
@@ -138,7 +142,7 @@ BankObject.implement({
         () => branchNode,
         ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
           bankId,
-          branchId,
+          branchId: notGlobalId('branchId', branchId),
           index: 0,
           query: null,
         }),
@@ -148,12 +152,12 @@ BankObject.implement({
       type: ProductObject,
       nullable: true,
       description: 'One product. REST: getProduct.',
-      args: { productId: t.arg.id({ required: true, description: "The path's product." }) },
+      args: { productId: t.arg.id({ required: true, description: 'The product.' }) },
       ...nodeFromIds(
         () => productNode,
         ({ bankId }: BankIds, { productId }: { productId: string }) => ({
           bankId,
-          productId: validateId('productId', productId),
+          productId: restId('productId', productId),
           index: 0,
           query: null,
         }),

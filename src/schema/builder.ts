@@ -37,7 +37,8 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({ description: 'What can be read.' });
 builder.mutationType({
-  description: 'What can be written. Each field is one REST call; what its payload links to is read anew.',
+  description:
+    'What can be written. Each field is one REST call, an update also a read before it; what its payload links to is read anew.',
 });
 builder.globalConnectionField('totalCount', (t) =>
   t.int({

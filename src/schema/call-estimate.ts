@@ -91,6 +91,10 @@ export function estimateCalls({
       calls.push({ operation: called, key: { ids, body } });
       loaders = fresh();
     },
+    invalidate() {
+      flush();
+      loaders = fresh();
+    },
   };
 
   const stepsOf = memoised((nodes: Selection['fieldNodes'], type: GraphQLObjectType): Steps => {

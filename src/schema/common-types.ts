@@ -9,12 +9,12 @@ MoneyObject.implement({
   fields: (t) => ({
     currency: t.exposeString('currency', {
       nullable: true,
-      description: 'REST `currency`, as the bank wrote it.',
+      description: 'The currency, such as EUR. REST `currency`, as the bank wrote it.',
     }),
     amount: t.expose('amount', {
       type: 'Decimal',
       nullable: true,
-      description: 'REST `amount`, with all its digits.',
+      description: 'How much it is. REST `amount`, with all its digits.',
     }),
   }),
 });
@@ -23,8 +23,11 @@ export const KeyValueObject = builder.objectRef<KeyValue>('KeyValue');
 KeyValueObject.implement({
   description: 'A value with a name of its own (REST model StringValues).',
   fields: (t) => ({
-    key: t.exposeString('key', { nullable: true, description: 'REST `key`.' }),
-    value: t.exposeString('string', { nullable: true, description: 'REST `string`.' }),
+    key: t.exposeString('key', {
+      nullable: true,
+      description: 'What the value is called, such as `date_of_birth`. REST `key`.',
+    }),
+    value: t.exposeString('string', { nullable: true, description: 'The value. REST `string`.' }),
   }),
 });
 
@@ -32,26 +35,29 @@ export const NameBoxObject = builder.objectRef<NameBox>('NameBox');
 NameBoxObject.implement({
   description: 'A name on its own (REST model FaceImage).',
   fields: (t) => ({
-    name: t.exposeString('name', { nullable: true, description: 'REST `name`.' }),
+    name: t.exposeString('name', { nullable: true, description: 'The name. REST `name`.' }),
   }),
 });
 
 export const MoneyInput = builder.inputType('MoneyInput', {
   description: 'An amount in a currency.',
   fields: (t) => ({
-    currency: t.string({ description: 'REST `currency`.' }),
-    amount: t.field({ type: 'Decimal', description: 'REST `amount`; sent with exactly these digits.' }),
+    currency: t.string({ description: 'The currency, such as EUR. REST `currency`.' }),
+    amount: t.field({
+      type: 'Decimal',
+      description: 'How much it is. REST `amount`; sent with exactly these digits.',
+    }),
   }),
 });
 
 export const AmountInput = builder.inputType('AmountInput', {
   description: 'Money whose amount REST requires.',
   fields: (t) => ({
-    currency: t.string({ description: 'REST `currency`.' }),
+    currency: t.string({ description: 'The currency, such as EUR. REST `currency`.' }),
     amount: t.field({
       type: 'Decimal',
       required: true,
-      description: 'REST `amount`; sent with exactly these digits.',
+      description: 'How much it is. REST `amount`; sent with exactly these digits.',
     }),
   }),
 });
@@ -59,15 +65,18 @@ export const AmountInput = builder.inputType('AmountInput', {
 export const KeyValueInput = builder.inputType('KeyValueInput', {
   description: 'A value with a name of its own (REST model StringValues).',
   fields: (t) => ({
-    key: t.string({ required: true, description: 'REST `key`.' }),
-    value: t.string({ description: 'REST `string`.' }),
+    key: t.string({
+      required: true,
+      description: 'What the value is called, such as `date_of_birth`. REST `key`.',
+    }),
+    value: t.string({ description: 'The value. REST `string`.' }),
   }),
 });
 
 export const NameBoxInput = builder.inputType('NameBoxInput', {
   description: 'A name on its own (REST model FaceImage).',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'REST `name`.' }),
+    name: t.string({ required: true, description: 'The name. REST `name`.' }),
   }),
 });
 
@@ -82,6 +91,12 @@ export const mapOptional = <Input, Result>(
   input: Input | null | undefined,
   toBody: (input: Input) => Result,
 ): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
+
+/** A change of an update's input as a body's: undefined keeps a member, null clears it. */
+export const mapChange = <Input, Result>(
+  change: Input | null | undefined,
+  toBody: (change: Input) => Result,
+): Result | null | undefined => (change === undefined ? undefined : change === null ? null : toBody(change));
 
 export const moneyBody = ({ currency, amount }: typeof MoneyInput.$inferInput): MoneyBody =>
   omitNullish({ currency, amount });

@@ -1,8 +1,8 @@
 import type { Credentials } from '../bank/credentials.ts';
-import { validateId } from '../bank/ids.ts';
 import { badUserInput } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
+import { restId } from './global-id.ts';
 
 /** What every resolver is given: one for each request. */
 export interface Context extends ReadContext {
@@ -30,9 +30,9 @@ export interface Defaults {
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
   const id = bankId ?? defaults.bankId;
   if (id === null) throw badUserInput('bankId is needed: no default bank is configured (BANK_ID).');
-  return validateId('bankId', id);
+  return restId('bankId', id);
 }
 
 /** The view that an argument names, or the configured one. Errors: BAD_USER_INPUT. */
 export const viewIdOr = (defaults: Defaults, viewId: string | null | undefined): string =>
-  validateId('viewId', viewId ?? defaults.viewId);
+  restId('viewId', viewId ?? defaults.viewId);

@@ -1,5 +1,10 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
-import { type CustomerBody, putCustomerID } from '../contract/customer.ts';
+import { validateBankId } from '../bank/ids.ts';
+import {
+  type Customer,
+  type CustomerBody,
+  customer as customerShape,
+  putCustomerID,
+} from '../contract/customer.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
@@ -13,10 +18,16 @@ import {
   omitNullish,
 } from './common-types.ts';
 import { bankIdOr } from './context.ts';
+import { restId } from './global-id.ts';
+import { restIds } from './input-names.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+/** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const customerVersion = (record: Customer): string => recordVersion(customerShape, record);
 
 CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',
@@ -36,56 +47,61 @@ CustomerObject.implement({
     }),
     customerNumber: t.string({
       nullable: true,
-      description: 'REST `customer_number`.',
+      description: "The customer's number at the bank. REST `customer_number`.",
       resolve: (customer) => recordOf(customer).customer_number,
     }),
     legalName: t.string({
       nullable: true,
-      description: 'REST `legal_name`.',
+      description: "The customer's name in law. REST `legal_name`.",
       resolve: (customer) => recordOf(customer).legal_name,
     }),
     email: t.string({
       nullable: true,
-      description: 'REST `email`.',
+      description: 'The e-mail address. REST `email`.',
       resolve: (customer) => recordOf(customer).email,
     }),
     mobilePhoneNumber: t.string({
       nullable: true,
-      description: 'REST `mobile_phone_number`.',
+      description: 'The mobile telephone number. REST `mobile_phone_number`.',
       resolve: (customer) => recordOf(customer).mobile_phone_number,
     }),
     faceImage: t.field({
       type: NameBoxObject,
       nullable: true,
-      description: 'REST `face_image`.',
+      description: "The name of the customer's picture. REST `face_image`.",
       resolve: (customer) => recordOf(customer).face_image,
     }),
     dateValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `date_values`.',
+      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
       resolve: (customer) => recordOf(customer).date_values,
     }),
     numericValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `numeric_values`.',
+      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
       resolve: (customer) => recordOf(customer).numeric_values,
     }),
     stringValues: t.field({
       type: [KeyValueObject],
       nullable: { list: true, items: true },
-      description: 'REST `string_values`.',
+      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
       resolve: (customer) => recordOf(customer).string_values,
     }),
     metadata: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `metadata`.',
+      description: 'What else the bank notes, such as `verified`; no write takes it. REST `metadata`.',
       resolve: (customer) => recordOf(customer).metadata,
+    }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (customer) => customerVersion(recordOf(customer)),
     }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`.',
+      description: 'The banks whose customer it is. REST `bank_id`.',
       resolve: (customer) => recordOf(customer).bank_id,
     }),
     banks: t.field({
@@ -102,23 +118,35 @@ CustomerObject.implement({
 });
 
 const CustomerInput = builder.inputType('CustomerInput', {
-  description: 'What putCustomerID sends. What is left out is not sent.',
+  description: 'A whole customer, as putCustomerID sends it. What is left out is not sent, and lost.',
   fields: (t) => ({
-    bankIds: t.stringList({ description: 'REST `bank_id`.' }),
-    customerNumber: t.string({ description: 'REST `customer_number`.' }),
-    legalName: t.string({ description: 'REST `legal_name`.' }),
-    email: t.string({ description: 'REST `email`.' }),
-    mobilePhoneNumber: t.string({ description: 'REST `mobile_phone_number`.' }),
-    faceImage: t.field({ type: NameBoxInput, description: 'REST `face_image`.' }),
-    dateValues: t.field({ type: [KeyValueInput], description: 'REST `date_values`.' }),
-    numericValues: t.field({ type: [KeyValueInput], description: 'REST `numeric_values`.' }),
-    stringValues: t.field({ type: [KeyValueInput], description: 'REST `string_values`.' }),
+    bankIds: t.stringList({ description: 'The banks whose customer it is. REST `bank_id`.' }),
+    customerNumber: t.string({ description: "The customer's number at the bank. REST `customer_number`." }),
+    legalName: t.string({ description: "The customer's name in law. REST `legal_name`." }),
+    email: t.string({ description: 'The e-mail address. REST `email`.' }),
+    mobilePhoneNumber: t.string({ description: 'The mobile telephone number. REST `mobile_phone_number`.' }),
+    faceImage: t.field({
+      type: NameBoxInput,
+      description: "The name of the customer's picture. REST `face_image`.",
+    }),
+    dateValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
+    }),
+    numericValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
+    }),
+    stringValues: t.field({
+      type: [KeyValueInput],
+      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
+    }),
   }),
 });
 
 const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
   omitNullish({
-    bank_id: input.bankIds,
+    bank_id: restIds('bankIds', input.bankIds),
     customer_number: input.customerNumber,
     legal_name: input.legalName,
     email: input.email,
@@ -132,8 +160,8 @@ const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>
 const PutCustomerInput = builder.inputType('PutCustomerInput', {
   description: 'The customer to put, and where.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    customerId: t.id({ required: true, description: "The path's customer." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    customerId: t.id({ required: true, description: 'The customer.' }),
     customer: t.field({ type: CustomerInput, required: true, description: 'The request body.' }),
   }),
 });
@@ -161,7 +189,8 @@ builder.mutationField('putCustomer', (t) =>
   t.field({
     type: PutCustomerPayload,
     nullable: true,
-    description: 'REST: putCustomerID.',
+    description:
+      'Writes a customer. Replaces the whole record: what is left out is lost. To change a part of it use `updateCustomer`. REST: putCustomerID.',
     args: {
       input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
     },
@@ -170,7 +199,7 @@ builder.mutationField('putCustomer', (t) =>
       ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => {
         const customer = {
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: validateId('customerId', input.customerId),
+          customerId: restId('customerId', input.customerId),
         };
         return { customer, ids: inCustomer(customer), body: customerBody(input.customer) };
       },

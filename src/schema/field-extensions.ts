@@ -29,6 +29,8 @@ export interface FieldExtensions {
 export interface EstimateContext extends ReadContext {
   /** Notes a write or a payment; what is read behind it is read anew. */
   send<T extends Operation>(operation: T, call: { readonly ids: PathIds<T>; readonly body: unknown }): void;
+  /** What is read from here on is read anew, whatever was read before. */
+  invalidate(): void;
 }
 
 /** An object that a field leads to, as far as it is known before anything is read. */

@@ -1,4 +1,3 @@
-import { validateId } from '../bank/ids.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import { validateIdempotencyKey } from '../payments/service.ts';
 import {
@@ -11,30 +10,37 @@ import { builder } from './builder.ts';
 import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { restId } from './global-id.ts';
 import { idempotencyKeyDescription, paymentExtensions, receiptOf, validatePaymentAmount } from './payment.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   description:
     "The transfer to make. `accountId` is the path's account; `from` defaults to it and to the path's bank.",
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account, which pays." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account, which pays.' }),
     from: t.field({
       type: AccountRefInput,
-      description: "REST `from`; what it leaves out is the path's account and bank.",
+      description: "The account that pays. REST `from`; what it leaves out is the path's account and bank.",
     }),
     to: t.field({
       type: AccountRefInput,
       required: true,
-      description: 'REST `to`, sent as given; its ids have to be ones that can be asked for.',
+      description:
+        'The account that is paid. REST `to`, sent as given; its ids have to be ones that can be asked for.',
     }),
     value: t.field({
       type: AmountInput,
       required: true,
-      description: 'REST `value`; its amount is more than zero, its currency has up to 16 characters.',
+      description:
+        'How much is moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
-    description: t.string({ description: 'REST `description`, of up to 512 characters.' }),
-    challengeType: t.string({ description: 'REST `challenge_type`.' }),
+    description: t.string({
+      description: 'What the transfer is for. REST `description`, of up to 512 characters.',
+    }),
+    challengeType: t.string({
+      description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
+    }),
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
 });
@@ -44,7 +50,7 @@ type TransferInput = typeof MakeTransactionInput.$inferInput;
 /** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
 function transferOf(input: TransferInput, defaults: Defaults) {
   const bankId = bankIdOr(defaults, input.bankId);
-  const accountId = validateId('accountId', input.accountId);
+  const accountId = restId('accountId', input.accountId);
   const { viewId } = defaults;
   validatePaymentAmount(input.value.amount);
   const body = omitNullish({

@@ -1,22 +1,28 @@
-import { validateId } from '../bank/ids.ts';
 import { type Message, putCustomerMessage } from '../contract/message.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
+import { restId } from './global-id.ts';
 import { writeField } from './write-field.ts';
 
 export const MessageObject = builder.objectRef<Message>('Message');
 MessageObject.implement({
   description: 'A message to a customer. REST: getMessagesOwner.',
   fields: (t) => ({
-    message: t.exposeString('message', { nullable: true, description: 'REST `message`.' }),
+    message: t.exposeString('message', { nullable: true, description: 'The text. REST `message`.' }),
     fromDepartment: t.exposeString('from_department', {
       nullable: true,
-      description: 'REST `from_department`.',
+      description: 'The department that wrote it. REST `from_department`.',
     }),
-    fromPerson: t.exposeString('from_person', { nullable: true, description: 'REST `from_person`.' }),
-    date: t.exposeString('date', { nullable: true, description: 'REST `date`, as the bank wrote it.' }),
+    fromPerson: t.exposeString('from_person', {
+      nullable: true,
+      description: 'Who wrote it. REST `from_person`.',
+    }),
+    date: t.exposeString('date', {
+      nullable: true,
+      description: 'When it was written. REST `date`, as the bank wrote it.',
+    }),
   }),
 });
 
@@ -28,11 +34,14 @@ export const MessageConnection = connectionTo(MessageObject, {
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    customerId: t.id({ required: true, description: "The path's customer." }),
-    message: t.string({ required: true, description: 'REST `message`.' }),
-    fromDepartment: t.string({ required: true, description: 'REST `from_department`.' }),
-    fromPerson: t.string({ required: true, description: 'REST `from_person`.' }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    customerId: t.id({ required: true, description: 'The customer.' }),
+    message: t.string({ required: true, description: 'The text. REST `message`.' }),
+    fromDepartment: t.string({
+      required: true,
+      description: 'The department that wrote it. REST `from_department`.',
+    }),
+    fromPerson: t.string({ required: true, description: 'Who wrote it. REST `from_person`.' }),
   }),
 });
 
@@ -55,7 +64,7 @@ builder.mutationField('putCustomerMessage', (t) =>
   t.field({
     type: PutCustomerMessagePayload,
     nullable: true,
-    description: 'REST: the customer message PUT.',
+    description: 'Leaves a message for a customer. REST: the customer message PUT.',
     args: {
       input: t.arg({
         type: PutCustomerMessageInput,
@@ -68,7 +77,7 @@ builder.mutationField('putCustomerMessage', (t) =>
       ({ input }: { input: typeof PutCustomerMessageInput.$inferInput }, defaults) => ({
         ids: inCustomer({
           bankId: bankIdOr(defaults, input.bankId),
-          customerId: validateId('customerId', input.customerId),
+          customerId: restId('customerId', input.customerId),
         }),
         body: {
           message: input.message,

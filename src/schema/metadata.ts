@@ -4,6 +4,7 @@ import { builder } from './builder.ts';
 import { NameBoxObject } from './common-types.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
+import { notGlobalId } from './global-id.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
 import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-type.ts';
 
@@ -36,21 +37,26 @@ MetadataObject.implement({
     id: t.id(metadataNode.idField),
     metadataId: t.id({
       nullable: true,
-      description: 'REST `id`, which the bank may leave out; `id` is then positional.',
+      description:
+        'The set that the entry belongs to. REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ metadataId, record }) => metadataId ?? record?.id,
     }),
-    code: t.string({ nullable: true, description: 'REST `code`.', resolve: (entry) => recordOf(entry).code }),
+    code: t.string({
+      nullable: true,
+      description: 'The code, such as `SEPA`. REST `code`.',
+      resolve: (entry) => recordOf(entry).code,
+    }),
     postedBy: t.string({
       nullable: true,
-      description: 'REST `postedBy`, as the bank wrote it.',
+      description: 'Who entered it. REST `postedBy`, as the bank wrote it.',
       resolve: (entry) => recordOf(entry).postedBy,
     }),
     text: t.field({
       type: NameBoxObject,
       nullable: true,
-      description: 'REST `text`.',
+      description: 'What stands for the code. REST `text`.',
       resolve: (entry) => recordOf(entry).text,
     }),
   }),
@@ -69,7 +75,8 @@ builder.queryField('metadata', (t) =>
       description: 'Metadata entries with this id. REST: postMetadata.',
       args: { id: t.arg.id({ required: true, description: "The query body's `id`." }) },
       ...connectionFromIds(
-        (_root: object, { id }: { id: string }, context) => loadMetadata({ id }, context),
+        (_root: object, { id }: { id: string }, context) =>
+          loadMetadata({ id: notGlobalId('id', id) }, context),
         (_root, record, index, { id }): MetadataNode => ({
           query: { id },
           metadataId: itemId(record),

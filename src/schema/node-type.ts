@@ -17,7 +17,7 @@ import {
   type KnownObject,
   startPrefetch,
 } from './field-extensions.ts';
-import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
+import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { mapListItems } from './list-item.ts';
 
 /**
@@ -78,6 +78,8 @@ export interface NodeType<Ids extends object, Item> {
   idsOf(key: unknown): Ids;
   /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
   load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
+  /** Reads the record that the ids name. Errors: those of the operation behind it. */
+  read(ids: Ids, context: ReadContext): Promise<Item>;
   /** The linked object as a plan sees it. */
   estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
@@ -87,6 +89,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
 ): NodeType<Ids, Item> {
   const { name, key, toKey, toIds, read } = options;
   const stepsOf = createSteps(name);
+  globalIdTypes.add(name);
   return {
     name,
     idField: {
@@ -112,6 +115,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       }
       return reading.then((record) => ({ ...ids, record }));
     },
+    read,
     estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
   };
 }

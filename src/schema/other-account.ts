@@ -9,8 +9,11 @@ const AccountHolderObject = builder
   .implement({
     description: 'Who holds a counterparty account.',
     fields: (t) => ({
-      name: t.exposeString('name', { nullable: true, description: 'REST `name`.' }),
-      isAlias: t.exposeBoolean('is_alias', { nullable: true, description: 'REST `is_alias`.' }),
+      name: t.exposeString('name', { nullable: true, description: "The holder's name. REST `name`." }),
+      isAlias: t.exposeBoolean('is_alias', {
+        nullable: true,
+        description: 'Whether the name is an alias. REST `is_alias`.',
+      }),
     }),
   });
 OtherAccountObject.implement({
@@ -27,7 +30,8 @@ OtherAccountObject.implement({
     viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
     otherAccountId: t.id({
       nullable: true,
-      description: 'REST `id`, which the bank may leave out; `id` is then positional.',
+      description:
+        "The counterparty's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ otherAccountId, record }) => otherAccountId ?? record?.id,
@@ -43,25 +47,34 @@ OtherAccountObject.implement({
     }),
     bankName: t.string({
       nullable: true,
-      description: "REST `bank`: the counterparty's bank, as the bank wrote it.",
+      description: "The counterparty's bank, by its name or code. REST `bank`.",
       resolve: (other) => recordOf(other).bank,
     }),
     holder: t.field({
       type: AccountHolderObject,
       nullable: true,
-      description: 'REST `holder`.',
+      description: 'Who holds the account. REST `holder`.',
       resolve: (other) => recordOf(other).holder,
     }),
-    kind: t.string({ nullable: true, description: 'REST `kind`.', resolve: (other) => recordOf(other).kind }),
+    kind: t.string({
+      nullable: true,
+      description:
+        'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`. REST `kind`.',
+      resolve: (other) => recordOf(other).kind,
+    }),
     number: t.string({
       nullable: true,
-      description: 'REST `number`.',
+      description: "The account's number at its bank. REST `number`.",
       resolve: (other) => recordOf(other).number,
     }),
-    iban: t.string({ nullable: true, description: 'REST `IBAN`.', resolve: (other) => recordOf(other).IBAN }),
+    iban: t.string({
+      nullable: true,
+      description: 'The international account number. REST `IBAN`.',
+      resolve: (other) => recordOf(other).IBAN,
+    }),
     swiftBic: t.string({
       nullable: true,
-      description: 'REST `swift_bic`.',
+      description: "The BIC of the counterparty's bank. REST `swift_bic`.",
       resolve: (other) => recordOf(other).swift_bic,
     }),
   }),

@@ -85,7 +85,7 @@ export const PaymentObject = builder.objectRef<FoundPayment>('Payment').implemen
     }),
     accountId: t.id({
       nullable: false,
-      description: "The path's account.",
+      description: 'The account.',
       resolve: ({ record }) => record.accountId,
     }),
     value: t.field({

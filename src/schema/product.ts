@@ -1,15 +1,27 @@
 import { unwrap } from '../bank/response.ts';
-import { type ProductBody, putProduct } from '../contract/product.ts';
+import { type Product, type ProductBody, product as productShape, putProduct } from '../contract/product.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
+import { idUnderEitherName, onlyBankId, renamedTo, underEitherName } from './input-names.ts';
 import { itemId } from './list-item.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type ProductNode, ProductObject, productNode } from './node-types/product.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+/** REST `bank_id` as a list, whichever of its two shapes it came in. Errors: BANK_BAD_RESPONSE where it is broken. */
+export function bankIdsOf(record: Product): readonly string[] | null | undefined {
+  const bankId = unwrap(record.bank_id);
+  return typeof bankId === 'string' ? [bankId] : bankId;
+}
+
+/** The version of a product as it was read, from a list or alone. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const productVersion = (record: Product): string =>
+  recordVersion(productShape, { ...record, bank_id: bankIdsOf(record) });
 
 ProductObject.implement({
   description: 'A product of a bank. REST: getProduct, or postProducts.',
@@ -19,7 +31,8 @@ ProductObject.implement({
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     productId: t.id({
       nullable: true,
-      description: 'REST `id`, which the bank may leave out; `id` is then positional.',
+      description:
+        "The product's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
       // Where the bank wrote something else than a text, that error is what the record holds.
       resolve: ({ productId, record }) => productId ?? record?.id,
@@ -33,42 +46,48 @@ ProductObject.implement({
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (product) => productVersion(recordOf(product)),
+    }),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `bank_id`, a string in lists and an array in single answers.',
-      resolve: (product) => {
-        const bankId = unwrap(recordOf(product).bank_id);
-        return typeof bankId === 'string' ? [bankId] : bankId;
-      },
+      description:
+        'The banks that offer the product. REST `bank_id`, a string in lists and an array in single answers.',
+      resolve: (product) => bankIdsOf(recordOf(product)),
     }),
     name: t.string({
       nullable: true,
-      description: 'REST `name`.',
+      description: "The product's name. REST `name`.",
       resolve: (product) => recordOf(product).name,
     }),
     category: t.string({
       nullable: true,
-      description: 'REST `category`.',
+      description:
+        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
       resolve: (product) => recordOf(product).category,
     }),
     family: t.string({
       nullable: true,
-      description: 'REST `family`.',
+      description:
+        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
       resolve: (product) => recordOf(product).family,
     }),
     superFamily: t.string({
       nullable: true,
-      description: 'REST `super_family`.',
+      description:
+        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
       resolve: (product) => recordOf(product).super_family,
     }),
     moreInfoUrl: t.string({
       nullable: true,
-      description: 'REST `more_info_url`.',
+      description: 'The address of a page about it. REST `more_info_url`.',
       resolve: (product) => recordOf(product).more_info_url,
     }),
     meta: t.stringList({
       nullable: { list: true, items: true },
-      description: 'REST `meta`.',
+      description: 'What there is to say about it, such as `no fee`. REST `meta`.',
       resolve: (product) => recordOf(product).meta,
     }),
   }),
@@ -76,25 +95,45 @@ ProductObject.implement({
 
 const ProductInput = builder.inputType('ProductInput', {
   description:
-    'What putProduct sends. `bankId` defaults to the bank in the path; else, what is left out is not sent.',
+    'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
   fields: (t) => ({
-    bankId: t.string({ description: "REST `bank_id`; the path's bank where left out." }),
-    category: t.string({ description: 'REST `category`.' }),
-    family: t.string({ description: 'REST `family`.' }),
-    id: t.id({ description: 'REST `id`.' }),
-    meta: t.stringList({ description: 'REST `meta`.' }),
-    moreInfoUrl: t.string({ description: 'REST `more_info_url`.' }),
-    name: t.string({ description: 'REST `name`.' }),
-    superFamily: t.string({ description: 'REST `super_family`.' }),
+    bankIds: t.stringList({
+      description:
+        "The banks that offer the product. REST `bank_id`: one entry; the path's bank where left out.",
+    }),
+    bankId: t.string({
+      description: "The banks that offer the product. REST `bank_id`; the path's bank where left out.",
+      deprecationReason: renamedTo('bankIds'),
+    }),
+    category: t.string({
+      description:
+        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
+    }),
+    family: t.string({
+      description:
+        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
+    }),
+    productId: t.id({ description: "The product's id at the bank. REST `id`." }),
+    id: t.id({
+      description: "The product's id at the bank. REST `id`.",
+      deprecationReason: renamedTo('productId'),
+    }),
+    meta: t.stringList({ description: 'What there is to say about it, such as `no fee`. REST `meta`.' }),
+    moreInfoUrl: t.string({ description: 'The address of a page about it. REST `more_info_url`.' }),
+    name: t.string({ description: "The product's name. REST `name`." }),
+    superFamily: t.string({
+      description:
+        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
+    }),
   }),
 });
 
 const productBody = (input: typeof ProductInput.$inferInput, bankId: string): ProductBody =>
   omitNullish({
-    bank_id: input.bankId ?? bankId,
+    bank_id: underEitherName(['bankIds', onlyBankId(input.bankIds)], ['bankId', input.bankId]) ?? bankId,
     category: input.category,
     family: input.family,
-    id: input.id,
+    id: idUnderEitherName('productId', input.productId, 'id', input.id),
     meta: input.meta,
     more_info_url: input.moreInfoUrl,
     name: input.name,
@@ -104,7 +143,7 @@ const productBody = (input: typeof ProductInput.$inferInput, bankId: string): Pr
 const PutProductInput = builder.inputType('PutProductInput', {
   description: 'The product to put, and where.',
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
     product: t.field({ type: ProductInput, required: true, description: 'The request body.' }),
   }),
 });
@@ -133,7 +172,8 @@ builder.mutationField('putProduct', (t) =>
   t.field({
     type: PutProductPayload,
     nullable: true,
-    description: 'REST: putProduct.',
+    description:
+      'Writes a product. Replaces the whole record: what is left out is lost. To change a part of it use `updateProduct`. REST: putProduct.',
     args: { input: t.arg({ type: PutProductInput, required: true, description: 'What to put, and where.' }) },
     ...writeField(
       putProduct,

@@ -1,6 +1,7 @@
 import './decimal.ts';
 import './account.ts';
 import './account-ref.ts';
+import './annotate-transaction.ts';
 import './bank.ts';
 import './branch.ts';
 import './customer.ts';
@@ -15,6 +16,10 @@ import './product.ts';
 import './put-account.ts';
 import './transaction.ts';
 import './transaction-request.ts';
+import './update-account.ts';
+import './update-branch.ts';
+import './update-customer.ts';
+import './update-product.ts';
 import './common-types.ts';
 import { builder } from './builder.ts';
 

@@ -1,4 +1,4 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/common-schemas.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
@@ -9,6 +9,7 @@ import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
+import { restId } from './global-id.ts';
 import { nodesFromRecord } from './node-type.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
@@ -35,55 +36,58 @@ TransactionRequestObject.implement({
   fields: (t) => ({
     description: t.string({
       nullable: true,
-      description: 'REST `description`.',
+      description: 'What it is for. REST `description`.',
       resolve: ({ request }) => request.description,
     }),
     resourceUrl: t.string({
       nullable: true,
-      description: 'REST `resource_url`.',
+      description: "The request's address at the bank. REST `resource_url`.",
       resolve: ({ request }) => request.resource_url,
     }),
     status: t.string({
       nullable: true,
-      description: 'REST `status`, a free text.',
+      description:
+        'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, and `COMPLETED`. REST `status`, a free text.',
       resolve: ({ request }) => request.status,
     }),
     startDate: t.string({
       nullable: true,
-      description: 'REST `start_date`, as the bank wrote it.',
+      description: 'When it was asked for. REST `start_date`, as the bank wrote it.',
       resolve: ({ request }) => request.start_date,
     }),
     endDate: t.string({
       nullable: true,
-      description: 'REST `end_date`, as the bank wrote it.',
+      description: 'When it came to its end. REST `end_date`, as the bank wrote it.',
       resolve: ({ request }) => request.end_date,
     }),
     challenge: t.string({
       nullable: true,
-      description: 'REST `challenge`.',
+      description:
+        'What the customer has to confirm it with, where the bank waits for that. REST `challenge`.',
       resolve: ({ request }) => request.challenge,
     }),
     from: t.field({
       type: AccountRefObject,
       nullable: true,
-      description: 'REST `from`.',
+      description: 'The account that pays. REST `from`.',
       resolve: (entry) => named(entry, entry.request.from),
     }),
     to: t.field({
       type: AccountRefObject,
       nullable: true,
-      description: 'REST `body.to`.',
+      description: 'The account to be paid. REST `body.to`.',
       resolve: (entry) => named(entry, bodyOf(entry)?.to),
     }),
     value: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'REST `body.value`.',
+      description: 'How much is to be moved. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactionIds: t.string({
       nullable: true,
-      description: 'REST `transaction_ids`, as the bank wrote it.',
+      description:
+        'The transactions that it led to, by their ids. REST `transaction_ids`, as the bank wrote it.',
       resolve: ({ request }) => request.transaction_ids,
     }),
     transactions: t.field({
@@ -116,21 +120,24 @@ export const TransactionRequestConnection = connectionTo(TransactionRequestObjec
 const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
   description: "The transaction to ask for. `transactionRequestType` is the path's {TYPE}.",
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account, which pays." }),
-    viewId: t.id({ description: "The path's view; the configured default view where left out." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account, which pays.' }),
+    viewId: t.id({ description: 'The view; the configured default view where left out.' }),
     transactionRequestType: t.string({ required: true, description: "The path's {TYPE}." }),
     to: t.field({
       type: AccountRefInput,
       required: true,
-      description: 'REST `to`, sent as given; its ids have up to 128 characters.',
+      description: 'The account to be paid. REST `to`, sent as given; its ids have up to 128 characters.',
     }),
     value: t.field({
       type: MoneyInput,
-      description: 'REST `value`; its amount is more than zero, its currency has up to 16 characters.',
+      description:
+        'How much is to be moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
-    description: t.string({ description: 'REST `description`, of up to 512 characters.' }),
-    challengeType: t.string({ description: 'REST `challenge_type`.' }),
+    description: t.string({ description: 'What it is for. REST `description`, of up to 512 characters.' }),
+    challengeType: t.string({
+      description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
+    }),
     idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
   }),
 });
@@ -141,7 +148,7 @@ type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 function requestOf(input: RequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
-    accountId: validateId('accountId', input.accountId),
+    accountId: restId('accountId', input.accountId),
     viewId: viewIdOr(defaults, input.viewId),
   };
   const value = mapOptional(input.value, moneyBody);
@@ -151,12 +158,12 @@ function requestOf(input: RequestInput, defaults: Defaults) {
       BANK_ID: ids.bankId,
       ACCOUNT_ID: ids.accountId,
       VIEW_ID: ids.viewId,
-      TYPE: validateId('transactionRequestType', input.transactionRequestType),
+      TYPE: restId('transactionRequestType', input.transactionRequestType),
     },
     body: omitNullish({
       description: input.description,
       challenge_type: input.challengeType,
-      to: accountRefBody(input.to),
+      to: accountRefBody('to', input.to),
       value,
     }),
   };
@@ -180,7 +187,7 @@ const PutTransactionRequestPayload = builder
         type: [TransactionRequestObject],
         nullable: { list: true, items: true },
         description:
-          'REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
+          'The requests that were made. REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
         resolve: ({ requests, ids }) =>
           requests?.map(async (request) => toTransactionRequestItem(ids, unwrap(request))),
       }),

@@ -1,15 +1,23 @@
-import { validateBankId, validateId } from '../bank/ids.ts';
+import { validateBankId } from '../bank/ids.ts';
 import { namedObject } from '../bank/interpret-record.ts';
 import { unwrap } from '../bank/response.ts';
-import { putTransactions, type TransactionBody } from '../contract/transaction.ts';
+import {
+  putTransactions,
+  type Transaction,
+  type TransactionBody,
+  transaction as transactionShape,
+} from '../contract/transaction.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
+import { notGlobalId, restId } from './global-id.ts';
+import { idUnderEitherName, renamedTo } from './input-names.ts';
 import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
 import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 import { type TransactionNode, TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import {
   detailsBody,
   metadataBody,
@@ -19,6 +27,9 @@ import {
   TransactionMetadataObject,
 } from './transaction-details.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+/** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+export const transactionVersion = (record: Transaction): string => recordVersion(transactionShape, record);
 
 TransactionObject.implement({
   description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
@@ -38,26 +49,31 @@ TransactionObject.implement({
         ({ bankId, accountId, viewId }: TransactionNode) => ({ bankId, accountId, viewId }),
       ),
     }),
+    version: t.string({
+      nullable: true,
+      description: versionDescription,
+      resolve: (transaction) => transactionVersion(recordOf(transaction)),
+    }),
     uuid: t.string({
       nullable: true,
-      description: 'REST `uuid`.',
+      description: 'The UUID of the transaction. REST `uuid`.',
       resolve: (transaction) => recordOf(transaction).uuid,
     }),
     details: t.field({
       type: TransactionDetailsObject,
       nullable: true,
-      description: 'REST `details`.',
+      description: 'What was moved, when, and by whom. REST `details`.',
       resolve: (transaction) => recordOf(transaction).details,
     }),
     metadata: t.field({
       type: TransactionMetadataObject,
       nullable: true,
-      description: 'REST `metadata`.',
+      description: 'What people note about it. REST `metadata`.',
       resolve: (transaction) => recordOf(transaction).metadata,
     }),
     thisAccountId: t.string({
       nullable: true,
-      description: 'REST `this_account`.',
+      description: 'The id of the account whose transaction it is. REST `this_account`.',
       resolve: (transaction) => recordOf(transaction).this_account,
     }),
     thisAccount: t.field({
@@ -82,7 +98,7 @@ TransactionObject.implement({
     }),
     otherAccountId: t.string({
       nullable: true,
-      description: 'REST `other_account`.',
+      description: "The counterparty's id among those of the account. REST `other_account`.",
       resolve: (transaction) => recordOf(transaction).other_account,
     }),
     otherAccount: t.field({
@@ -104,34 +120,49 @@ TransactionObject.implement({
 });
 
 const TransactionInput = builder.inputType('TransactionInput', {
-  description: 'What putTransactions sends. What is left out is not sent.',
+  description: 'A whole transaction, as putTransactions sends it. What is left out is not sent, and lost.',
   fields: (t) => ({
-    details: t.field({ type: TransactionDetailsInput, required: true, description: 'REST `details`.' }),
-    id: t.id({ description: 'REST `id`.' }),
-    metadata: t.field({ type: TransactionMetadataInput, description: 'REST `metadata`.' }),
-    otherAccountId: t.string({ description: 'REST `other_account`.' }),
-    thisAccountId: t.string({ description: 'REST `this_account`.' }),
-    uuid: t.string({ description: 'REST `uuid`.' }),
+    details: t.field({
+      type: TransactionDetailsInput,
+      required: true,
+      description: 'What was moved, when, and by whom. REST `details`.',
+    }),
+    transactionId: t.id({ description: "The transaction's id at the bank. REST `id`." }),
+    id: t.id({
+      description: "The transaction's id at the bank. REST `id`.",
+      deprecationReason: renamedTo('transactionId'),
+    }),
+    metadata: t.field({
+      type: TransactionMetadataInput,
+      description: 'What people note about it. REST `metadata`.',
+    }),
+    otherAccountId: t.string({
+      description: "The counterparty's id among those of the account. REST `other_account`.",
+    }),
+    thisAccountId: t.string({
+      description: 'The id of the account whose transaction it is. REST `this_account`.',
+    }),
+    uuid: t.string({ description: 'The UUID of the transaction. REST `uuid`.' }),
   }),
 });
 
 const transactionBody = (input: typeof TransactionInput.$inferInput): TransactionBody =>
   omitNullish({
     details: detailsBody(input.details),
-    id: input.id,
+    id: idUnderEitherName('transactionId', input.transactionId, 'id', input.id),
     metadata: mapOptional(input.metadata, metadataBody),
-    other_account: input.otherAccountId,
-    this_account: input.thisAccountId,
+    other_account: mapOptional(input.otherAccountId, (id) => notGlobalId('otherAccountId', id)),
+    this_account: mapOptional(input.thisAccountId, (id) => notGlobalId('thisAccountId', id)),
     uuid: input.uuid,
   });
 
 const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
   description: "The transaction to put, and where. `metadataType` is the path's {TYPE}.",
   fields: (t) => ({
-    bankId: t.id({ description: "The path's bank; the configured one where left out." }),
-    accountId: t.id({ required: true, description: "The path's account." }),
-    viewId: t.id({ description: "The path's view; the configured default view where left out." }),
-    transactionId: t.id({ required: true, description: "The path's transaction." }),
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account.' }),
+    viewId: t.id({ description: 'The view; the configured default view where left out.' }),
+    transactionId: t.id({ required: true, description: 'The transaction.' }),
     metadataType: t.string({ required: true, description: "The path's {TYPE}." }),
     transaction: t.field({ type: TransactionInput, required: true, description: 'The request body.' }),
   }),
@@ -160,7 +191,8 @@ builder.mutationField('putTransactionMetadata', (t) =>
   t.field({
     type: PutTransactionMetadataPayload,
     nullable: true,
-    description: 'REST: putTransactions.',
+    description:
+      'Writes a transaction with its metadata. Replaces the whole record: what is left out is lost. To change a part of it use `annotateTransaction`. REST: putTransactions.',
     args: {
       input: t.arg({
         type: PutTransactionMetadataInput,
@@ -173,13 +205,13 @@ builder.mutationField('putTransactionMetadata', (t) =>
       ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
         const transaction = {
           bankId: bankIdOr(defaults, input.bankId),
-          accountId: validateId('accountId', input.accountId),
+          accountId: restId('accountId', input.accountId),
           viewId: viewIdOr(defaults, input.viewId),
-          transactionId: validateId('transactionId', input.transactionId),
+          transactionId: restId('transactionId', input.transactionId),
         };
         return {
           transaction,
-          ids: { ...inTransaction(transaction), TYPE: validateId('metadataType', input.metadataType) },
+          ids: { ...inTransaction(transaction), TYPE: restId('metadataType', input.metadataType) },
           body: transactionBody(input.transaction),
         };
       },

@@ -13,7 +13,9 @@ async function run(
     sources,
     args,
     replica: 'r',
-    write: (text) => void (written += text),
+    write(text) {
+      written += text;
+    },
     writeError: () => {},
     ask: null,
   }).catch((error: Error) => error.message);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
+import { exactNumber, parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
 
 const runs = { seed: 20_251_120, numRuns: 1000 };
 
@@ -188,6 +188,36 @@ describe('an amount that is no JSON number is not written', () => {
     expect(writeExactJson({ text: '1.10', latitude: 1.5, list: ['1'], none: undefined })).toBe(
       '{"text":"1.10","latitude":1.5,"list":["1"]}',
     );
+  });
+});
+
+describe('with keepDigits', () => {
+  const parse = (text: string) => Object(parseExactJson(text, undefined, true));
+
+  it('numbers are numbers, and leave with the digits that they came with', () => {
+    fc.assert(
+      fc.property(jsonNumber, (number) => {
+        const parsed = parse(`{"amount":${number},"latitude":${number},"in":{"text":"${number}"}}`);
+        expect(parsed.amount).toBe(number);
+        expect(parsed.latitude).toBe(Number(number));
+        expect(JSON.stringify({ latitude: exactNumber(parsed, 'latitude') })).toBe(`{"latitude":${number}}`);
+      }),
+      { ...runs, numRuns: 100 },
+    );
+  });
+
+  it('so does a number that stood in a string, once it is taken for the number that it means', () => {
+    const parsed = parse('{"latitude":"1.0000000000000000001"}');
+    expect(exactNumber(parsed, 'latitude')).toBe('1.0000000000000000001');
+    parsed.latitude = 1;
+    expect(JSON.stringify(exactNumber(parsed, 'latitude'))).toBe('1.0000000000000000001');
+  });
+
+  it('a number that was put in its place leaves as itself', () => {
+    const parsed = parse('{"latitude":1.50}');
+    parsed.latitude = 2.5;
+    expect(exactNumber(parsed, 'latitude')).toBe(2.5);
+    expect(exactNumber({ latitude: 1.5 }, 'latitude')).toBe(1.5);
   });
 });
 

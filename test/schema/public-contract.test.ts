@@ -91,6 +91,11 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   'Mutation.putAccount': ['putAccountID'],
   'Mutation.putProduct': ['putProduct'],
   'Mutation.putTransactionMetadata': ['putTransactions'],
+  'Mutation.updateCustomer': ['getCustomer', 'putCustomerID'],
+  'Mutation.updateAccount': ['getAccountsScope', 'putAccountID'],
+  'Mutation.updateBranch': ['getBranches', 'putBranchID'],
+  'Mutation.updateProduct': ['getProduct', 'putProduct'],
+  'Mutation.annotateTransaction': ['getTransaction', 'putTransactions'],
   'Mutation.putTransactionRequest': ['putTransactionsRequestAccount'],
   'Mutation.makeTransaction': ['postMakeTransaction'],
 };

@@ -34,11 +34,29 @@ const answers: readonly (readonly [RegExp, Make])[] = [
   ],
   [
     /\/accounts\/([^/]+)\/.*\/transactions\/([^/]+)\/(?:transaction$|metadata\/)/,
-    (account, id) => ({ uuid: `uuid of ${id}`, this_account: account, other_account: 'OTHER' }),
+    (account, id) => ({
+      uuid: `uuid of ${id}`,
+      this_account: account,
+      other_account: 'OTHER',
+      details: { approved_by_ip_address: 'ip' },
+    }),
   ],
   [/\/customers\/([^/]+)$/, (id) => ({ legal_name: `name of ${id}`, bank_id: ['BANK', 'B2'] })],
   [/^PUT .*\/branches\/([^/]+)$/, (id) => ({ acceptsDeposits: true, id, name: `name of ${id}` })],
-  [/\/branches$/, () => ({ branches: [{ acceptsDeposits: true, id: 'BRANCH', name: 'name of BRANCH' }] })],
+  [
+    /\/branches$/,
+    () => ({
+      branches: [
+        {
+          acceptsDeposits: true,
+          id: 'BRANCH',
+          name: 'name of BRANCH',
+          address: { city: 'city' },
+          location: { latitude: 1.5 },
+        },
+      ],
+    }),
+  ],
   [/^GET .*\/products\/([^/]+)$/, (id) => ({ id, name: `name of ${id}` })],
   [/^PUT .*\/products$/, () => ({ id: 'PRODUCT', name: 'name of PRODUCT' })],
   [/^POST .*\/products$/, () => ({ product: [{ id: 'PRODUCT', name: 'name of PRODUCT' }] })],

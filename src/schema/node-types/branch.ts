@@ -53,7 +53,7 @@ export const BranchConnection = connectionTo(BranchObject, {
 export const BranchFilter = builder.inputType('BranchFilter', {
   description: 'The query body of postBranches.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'REST `id`.' }),
-    name: t.string({ description: 'REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
+    name: t.string({ description: 'The name to look for. REST `name`.' }),
   }),
 });

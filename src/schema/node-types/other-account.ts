@@ -10,6 +10,7 @@ import { builder } from '../builder.ts';
 import { mapOptional, omitNullish } from '../common-types.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
+import { notGlobalId } from '../global-id.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from '../list-item.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
@@ -24,8 +25,11 @@ export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description: 'The query body of postOtherAccounts.',
   fields: (t) => ({
-    iban: t.string({ required: true, description: 'REST `IBAN`.' }),
-    id: t.id({ description: 'REST `id`.' }),
+    iban: t.string({
+      required: true,
+      description: 'The international account number to look for. REST `IBAN`.',
+    }),
+    id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
 });
 
@@ -34,7 +38,9 @@ export interface OtherAccountFilterInput {
 }
 
 const queryOf = ({ filter }: OtherAccountFilterInput): OtherAccountQuery | null =>
-  mapOptional(filter, ({ iban, id }) => omitNullish({ IBAN: iban, id })) ?? null;
+  mapOptional(filter, ({ iban, id }) =>
+    omitNullish({ IBAN: iban, id: mapOptional(id, (given) => notGlobalId('filter.id', given)) }),
+  ) ?? null;
 
 /** The counterparties of an account: all, or those that a query asks for. */
 const load = (

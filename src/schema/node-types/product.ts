@@ -50,7 +50,7 @@ export const ProductConnection = connectionTo(ProductObject, {
 export const ProductFilter = builder.inputType('ProductFilter', {
   description: 'The query body of postProducts.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'REST `id`.' }),
-    name: t.string({ description: 'REST `name`.' }),
+    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
+    name: t.string({ description: 'The name to look for. REST `name`.' }),
   }),
 });

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { exactNumber } from './exact-json.ts';
+
+/** Changes of a request body: undefined keeps a member, null removes it, an object changes the members that it names. */
+export type Changes<Body> = {
+  readonly [Key in keyof Body]?:
+    | (NonNullable<Body[Key]> extends readonly unknown[]
+        ? Body[Key]
+        : NonNullable<Body[Key]> extends object
+          ? Changes<NonNullable<Body[Key]>>
+          : Body[Key])
+    | null
+    | undefined;
+};
+
+export interface UpdatedBody<Body> {
+  readonly body: Body;
+  /** Paths of members that the body requires and that neither the record nor the changes have; then it is no body. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * The body that puts a record back with changes.
+ *
+ * It holds what the bank takes of the record, as it was read: numbers keep their digits where the record was parsed with
+ * `keepDigits`. A null of the record is an absent member, as everywhere in answers. Members that the body's shape does not
+ * have are left out, since no request may hold them. The record must keep its own shape.
+ */
+export function updatedBody<T extends z.ZodObject>(
+  shape: T,
+  record: object,
+  changes: Changes<z.infer<T>>,
+): UpdatedBody<z.infer<T>> {
+  const missing: string[] = [];
+  const body = membersOf(shape, record, changes, '', missing);
+  return { body: body as z.infer<T>, missing };
+}
+
+function membersOf(
+  shape: z.ZodObject,
+  record: object,
+  changes: object,
+  path: string,
+  missing: string[],
+): object {
+  const body: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(shape.def.shape)) {
+    const place = `${path}${key}`;
+    const value = memberOf(requiredShape(member), record, changes, key, `${place}.`, missing);
+    if (value !== undefined) body[key] = value;
+    else if (!(member instanceof z.ZodOptional)) missing.push(place);
+  }
+  return body;
+}
+
+function memberOf(
+  shape: z.core.$ZodType,
+  record: object,
+  changes: object,
+  key: string,
+  path: string,
+  missing: string[],
+): unknown {
+  const change: unknown = Reflect.get(changes, key);
+  const current = Reflect.get(record, key) ?? undefined;
+  if (change === null) return undefined;
+  if (shape instanceof z.ZodObject) {
+    // What is not there loses nothing by changes that only keep and remove.
+    if (current === undefined && Object.values(Object(change)).every((value) => value == null))
+      return undefined;
+    return membersOf(shape, Object(current), Object(change), path, missing);
+  }
+  if (change !== undefined) return change;
+  if (shape instanceof z.ZodArray && Array.isArray(current)) {
+    const entry = shape.def.element;
+    return entry instanceof z.ZodObject
+      ? current.map((value, index) => membersOf(entry, Object(value), {}, `${path}${index}.`, missing))
+      : current;
+  }
+  return typeof current === 'number' ? exactNumber(record, key) : current;
+}
+
+const requiredShape = (shape: z.core.$ZodType): z.core.$ZodType =>
+  shape instanceof z.ZodOptional ? shape.def.innerType : shape;

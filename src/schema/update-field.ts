@@ -1,0 +1,207 @@
+import type { ObjectRef } from '@pothos/core';
+import { isObjectType } from 'graphql';
+import type { z } from 'zod';
+import type { Answer, Operation, PathIds } from '../contract/operation.ts';
+import { type Changes, updatedBody } from '../contract/updated-body.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
+import { type Selection, selectedFields } from '../executor/selection.ts';
+import { builder } from './builder.ts';
+import type { Context, Defaults } from './context.ts';
+import {
+  type EstimateContext,
+  fieldExtensions,
+  type KnownObject,
+  startPrefetch,
+} from './field-extensions.ts';
+import type { NodeRef, NodeType } from './node-type.ts';
+import { requireWhole } from './record-version.ts';
+
+/**
+ * Updates: a record is read, changed and written back whole, so that what an update does not name stays as it is.
+ *
+ * The read is new, whatever caches hold; where the bank broke the contract anywhere in the record nothing is written,
+ * since a body made of it would lose what stood there. Updates of one record run one after the other.
+ */
+
+type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
+
+/** How the records of a node type are updated. */
+interface UpdateOptions<T extends WriteOperation, Ids extends object, Item extends object> {
+  readonly operation: T;
+  /** The name of its payload's type. */
+  readonly payload: string;
+  readonly nodeType: () => NodeType<Ids, Item>;
+  /** The version of a record, as its type's field `version` has it. */
+  readonly versionOf: (record: Item) => string;
+}
+
+/** One update, as its arguments name it. */
+interface UpdateCall<T extends WriteOperation, Ids, Item> {
+  readonly node: Ids;
+  /** The path of the write. */
+  readonly ids: PathIds<T>;
+  /** What names the record, through whichever view it is read: updates with the same parts wait for each other. */
+  readonly record: readonly string[];
+  readonly ifVersion: string | null | undefined;
+  /** The body's changes, which may depend on what was read. Errors: BAD_USER_INPUT. */
+  readonly changes: (record: Item) => Changes<z.infer<T['body']>>;
+}
+
+/** What became of an update: the bank's answer, or the record that is of another version. */
+export interface UpdateResult<Node> {
+  readonly written: { readonly node: Node; readonly trackId: string } | null;
+  readonly conflict: { readonly node: Node; readonly error: BankqlError } | null;
+}
+
+/**
+ * A mutation field that is an update: one read and one write. Spread it into a Pothos field: it brings `resolve`, and the
+ * facts that plans look at. `callOf` checks the arguments; its errors are the field's.
+ */
+export function updateField<T extends WriteOperation, Args, Ids extends object, Item extends object>(
+  { operation, payload, nodeType, versionOf }: UpdateOptions<T, Ids, Item>,
+  callOf: (args: Args, defaults: Defaults) => UpdateCall<T, Ids, Item>,
+) {
+  type Node = NodeRef<Ids, Item>;
+
+  const bodyOf = (record: Item, changes: Changes<z.infer<T['body']>>) => {
+    const { body, missing } = updatedBody(operation.body, record, changes);
+    const [first] = missing;
+    if (first === undefined) return body;
+    throw badUserInput(
+      `The bank's ${operation.id} requires \`${first}\`, which neither \`changes\` nor the record has; nothing was written.`,
+    );
+  };
+
+  const resolve = async (
+    _root: object,
+    args: Args,
+    { session, defaults }: Context,
+    info: Selection,
+  ): Promise<UpdateResult<Node>> => {
+    const { node, ids, record: name, ifVersion, changes } = callOf(args, defaults);
+    const key = JSON.stringify([operation.id, ...name]);
+    let conflict: UpdateResult<Node>['conflict'] = null;
+    const written = await session.update(key, operation, ids, async (fresh) => {
+      const record = await nodeType().read(node, { session: fresh, defaults });
+      const version = versionOfWhole(record);
+      if (typeof ifVersion === 'string' && ifVersion !== version) {
+        conflict = { node: { ...node, record }, error: conflictError(operation, version) };
+        return null;
+      }
+      // The body is of the operation's own shape, which TypeScript cannot follow through a type parameter.
+      return bodyOf(record, changes(record)) as never;
+    });
+    if (written === null) return shown({ written, conflict }, payload, info);
+    const { answer, trackId } = written as { answer: (Answer<T> & Item) | null; trackId: string };
+    return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
+  };
+
+  const versionOfWhole = (record: Item): string => {
+    // Answers whose members are all optional may be no record at all, such as an error with status 200.
+    if (!Object.keys(operation.body.shape).some((name) => Reflect.get(record, name) != null))
+      throw new BankqlError(
+        'BANK_BAD_RESPONSE',
+        `What the bank answered before ${operation.id} holds nothing of a record. Nothing was written.`,
+        { operation: operation.id },
+      );
+    try {
+      requireWhole(record);
+    } catch (error) {
+      if (!(error instanceof BankqlError)) throw error;
+      throw new BankqlError(error.code, `${error.message} Nothing was written.`, error.extensions, {
+        cause: error,
+      });
+    }
+    return versionOf(record);
+  };
+
+  const estimate = (_root: object, args: Args, context: EstimateContext): KnownObject => {
+    const { node, ids } = callOf(args, context.defaults);
+    context.invalidate();
+    startPrefetch(() => nodeType().read(node, context));
+    // Two updates of one record are two writes, whatever their bodies.
+    context.send(operation, { ids, body: undefined });
+    return { parent: { written: { node, trackId: '' }, conflict: null } };
+  };
+
+  return { resolve, extensions: fieldExtensions({ estimate }) };
+}
+
+/**
+ * A conflict, for who asks for it: who selects nothing of the payload that shows one would take it for a success.
+ * Errors: CONFLICT, where `conflict` is not selected.
+ */
+function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selection): UpdateResult<Node> {
+  const type = info.schema.getType(payload);
+  if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
+  if (!selectedFields(info, type).some(({ field }) => field.name === 'conflict')) writtenOf(result);
+  return result;
+}
+
+/** What the inputs of updates have in common. */
+export const updateDescriptions = {
+  bankId: 'The bank; the configured one where left out.',
+  viewId:
+    'The view through which the record is read; the configured default view where left out. It has to show the whole record: what it hides is lost.',
+  ifVersion: 'Writes only where the record is still of this `version`; whatever its version where left out.',
+  changes: 'What to change: a field that is left out keeps its value, null clears it.',
+} as const;
+
+const conflictError = ({ id }: Operation, version: string) =>
+  new BankqlError(
+    'CONFLICT',
+    'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
+    { operation: id, version },
+  );
+
+/** The payload of an update. `field` is what it calls the record. */
+export function updatePayload<Ids extends object, Item>(
+  name: string,
+  {
+    field,
+    nodeType,
+    type,
+  }: {
+    readonly field: string;
+    readonly nodeType: () => NodeType<Ids, Item>;
+    readonly type: ObjectRef<(typeof builder)['$inferSchemaTypes'], NodeRef<Ids, Item>>;
+  },
+) {
+  type Result = UpdateResult<NodeRef<Ids, Item>>;
+  return builder.objectRef<Result>(name).implement({
+    description: 'What became of an update. Where `ifVersion` is another version nothing was written.',
+    fields: (t) => ({
+      [field]: t.field({
+        type,
+        nullable: true,
+        description: `The ${field} as the bank answered the write; null with the error CONFLICT where nothing was written.`,
+        extensions: fieldExtensions({
+          estimate: ({ written }: Result): KnownObject | null =>
+            written === null ? null : { parent: written.node },
+        }),
+        // Pothos' type of what a resolver answers cannot be followed through a type parameter.
+        resolve: (result: Result, _args: object, context: Context, info: Selection) => {
+          const { node } = writtenOf(result);
+          return (node.record === undefined ? nodeType().load(node, context, info) : node) as never;
+        },
+      }),
+      conflict: t.field({
+        type,
+        nullable: true,
+        description: `The ${field} as the bank has it, where \`ifVersion\` is another version and nothing was written; null where it was written. Where this is not selected, the mutation's field is null with the error CONFLICT.`,
+        resolve: ({ conflict }: Result) => conflict?.node as never,
+      }),
+      trackId: t.id({
+        nullable: true,
+        description: "The write's Track-ID; null with the error CONFLICT where nothing was written.",
+        resolve: (result: Result) => writtenOf(result).trackId,
+      }),
+    }),
+  });
+}
+
+/** Errors: CONFLICT, where nothing was written. */
+function writtenOf<Node>({ written, conflict }: UpdateResult<Node>) {
+  if (written !== null) return written;
+  throw conflict?.error ?? new Error('An update was neither written nor in conflict');
+}

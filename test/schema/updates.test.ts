@@ -1,0 +1,209 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { credentials } from '../support/bankql.ts';
+import { exact, failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { asAnswered, numbered, serve, update, updateCases, versionIn } from '../support/update-cases.ts';
+
+describe.each(updateCases)('$field', (it) => {
+  test('reads the record once, and writes back all of it with what the changes name', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const result = await fixture.ask(
+      `mutation { ${update(it, it.change, `trackId ${it.node} { id version }`)} }`,
+    );
+    expect(result.errors).toBeUndefined();
+    expect(fixture.bank.lines()).toEqual([it.get, it.put]);
+    const [, put] = fixture.bank.calls;
+    expect(put && sentJson(put)).toEqual(numbered({ ...it.body, ...it.changed }));
+    expect(put?.headers['track-id']).toBe(/"trackId":"([^"]+)"/.exec(JSON.stringify(result.data))?.[1]);
+  });
+
+  test('writes back the same where the changes name nothing', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    await fixture.ask(`mutation { ${update(it, '')} }`);
+    const [, put] = fixture.bank.calls;
+    expect(put && sentJson(put)).toEqual(numbered(it.body));
+  });
+
+  test('clears what is null', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const result = await fixture.ask(`mutation { ${update(it, it.clear)} }`);
+    expect(result.errors).toBeUndefined();
+    const [, put] = fixture.bank.calls;
+    expect(put && sentJson(put)).toEqual(
+      numbered(Object.fromEntries(Object.entries(it.body).filter(([name]) => name !== it.cleared))),
+    );
+  });
+
+  test('writes where `ifVersion` is the version that was read, and gives the next one', async () => {
+    await using fixture = await startBankqlFixture();
+    const state = serve(fixture.bank, it);
+    const version = versionIn((await fixture.ask(`{ ${it.readBack} }`)).data);
+    const written = await fixture.ask(
+      `mutation { ${update(it, it.change, `conflict { version } ${it.node} { version }`, version)} }`,
+    );
+    expect(written.errors).toBeUndefined();
+    expect(written.data).toMatchObject({ [it.field]: { conflict: null } });
+    const next = versionIn(written.data);
+    expect(next).not.toBe(version);
+    const [, , put] = fixture.bank.calls;
+    state.record = Object(
+      JSON.parse(put === undefined ? '{}' : asAnswered(put.body), (_key, value, { source }) =>
+        typeof value === 'number' ? exact(source ?? '') : value,
+      ),
+    );
+    // A customer's metadata is in no body.
+    if (it.node === 'customer') state.record = { ...state.record, metadata: undefined };
+    expect(versionIn((await fixture.ask(`{ ${it.readBack} }`)).data)).toBe(next);
+  });
+
+  test('writes nothing where the record has another version, and gives it', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const version = versionIn((await fixture.ask(`{ ${it.readBack} }`)).data);
+    const result = await fixture.ask(
+      `mutation { ${update(it, it.change, `${it.node} { id } trackId conflict { id version }`, 'other')} }`,
+    );
+    expect(failuresOf(result)).toEqual(
+      [`${it.field}.${it.node} CONFLICT`, `${it.field}.trackId CONFLICT`].sort(),
+    );
+    expect(result.errors?.[0]?.extensions).toMatchObject({ version, retryable: false });
+    expect(result.data).toMatchObject({
+      [it.field]: { [it.node]: null, trackId: null, conflict: { version } },
+    });
+    expect(fixture.bank.lines()).toEqual([it.get, it.get]);
+  });
+
+  test('never keeps quiet about a conflict: without `conflict` the field itself fails', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const result = await fixture.ask(`mutation { ${update(it, it.change, '__typename', 'other')} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} CONFLICT`]);
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  });
+
+  test('writes nothing where any of the record is broken, also what is not changed', async () => {
+    await using fixture = await startBankqlFixture();
+    const state = serve(fixture.bank, it);
+    state.record = { ...it.record, [it.text]: 7 };
+    const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} BANK_BAD_RESPONSE`]);
+    expect(result.errors?.[0]?.message).toMatch(/nothing was written/i);
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  });
+
+  test('writes nothing where the record cannot be read', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    fixture.bank.on(it.get, { status: 404, body: 'no such' });
+    const result = await fixture.ask(`mutation { ${update(it, it.change)} }`);
+    expect(failuresOf(result)).toEqual([`${it.field} NOT_FOUND`]);
+    expect(fixture.bank.lines()).toEqual([it.get]);
+  });
+
+  test('reads past what was read before, in this operation and by others', async () => {
+    await using fixture = await startBankqlFixture({ bankOptions: { publicCacheTtlMs: 60_000 } });
+    serve(fixture.bank, it);
+    // Three times the same bytes: whatever can be kept of them is.
+    for (let time = 0; time < 3; time++) await fixture.ask(`{ ${it.readBack} }`);
+    const before = fixture.bank.calls.length;
+    await fixture.ask(`mutation { ${update(it, it.change)} again: ${update(it, it.change)} }`);
+    expect(fixture.bank.lines().slice(before)).toEqual([it.get, it.put, it.get, it.put]);
+    // What was kept for others is of before.
+    await fixture.ask(`{ ${it.readBack} }`);
+    expect(fixture.bank.lines().slice(before + 4)).toEqual([it.get]);
+  });
+
+  test('waits for another update of the same record, whoever asks for it', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const held = Promise.withResolvers<void>();
+    fixture.bank.on(it.put, async ({ body }) => {
+      await held.promise;
+      return { body: asAnswered(body) };
+    });
+    const asOther = {
+      'Ocp-Apim-Subscription-Key': 'another-key',
+      'Auth-Provider-Name': 'p',
+      'Auth-ID': 'another',
+    };
+    const both = [
+      fixture.ask(`mutation { ${update(it, it.change)} }`),
+      fixture.ask(`mutation { ${update(it, it.clear)} }`, {}, asOther),
+    ];
+    while (fixture.bank.calls.length < 2) await delay(2);
+    await delay(20);
+    expect(fixture.bank.lines()).toEqual([it.get, it.put]);
+    held.resolve();
+    for (const { errors } of await Promise.all(both)) expect(errors).toBeUndefined();
+    expect(fixture.bank.lines()).toEqual([it.get, it.put, it.get, it.put]);
+  });
+
+  test('counts two REST calls, and is refused before it runs where it may make only one', async () => {
+    await using fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 3 } });
+    serve(fixture.bank, it);
+    const once = `mutation { ${update(it, it.change, `trackId ${it.node} { id version } conflict { id }`)} }`;
+    expect((await fixture.ask(once)).errors).toBeUndefined();
+    const twice = `mutation { ${update(it, it.change)} again: ${update(it, it.change)} }`;
+    expect(failuresOf(await fixture.ask(twice))).toEqual(['request LIMIT_EXCEEDED']);
+    expect(fixture.bank.lines()).toEqual([it.get, it.put]);
+  });
+
+  test('makes no call where the caller could not write', async () => {
+    await using fixture = await startBankqlFixture();
+    serve(fixture.bank, it);
+    const result = await fixture.ask(
+      `mutation { ${update(it, it.change)} }`,
+      {},
+      { 'Ocp-Apim-Subscription-Key': 'key' },
+    );
+    expect(failuresOf(result)).toEqual([`${it.field} MISSING_CREDENTIALS`]);
+    expect(fixture.bank.lines()).toEqual([]);
+  });
+});
+
+test('is refused where what was read is no record at all', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise({ body: { error: 'try later', customers: [] } });
+  const result = await fixture.ask(
+    'mutation { updateCustomer(input: { customerId: "C", changes: { email: "e" } }) { trackId } }',
+  );
+  expect(failuresOf(result)).toEqual(['updateCustomer BANK_BAD_RESPONSE']);
+  expect(fixture.bank.calls).toHaveLength(1);
+});
+
+test('a client that leaves while its update waits is not written for, and holds up nobody', async () => {
+  const [it] = updateCases;
+  if (it === undefined) throw new Error('there is no update');
+  await using fixture = await startBankqlFixture();
+  serve(fixture.bank, it);
+  const held = Promise.withResolvers<void>();
+  fixture.bank.on(it.put, async ({ body }) => {
+    await held.promise;
+    return { body };
+  });
+  const first = fixture.ask(`mutation { ${update(it, 'email: "first"')} }`);
+  while (fixture.bank.calls.length < 2) await delay(2);
+  const leaving = new AbortController();
+  const gone = fixture.bankql.fetch(
+    new Request('http://bankql.test/graphql', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials },
+      body: JSON.stringify({ query: `mutation { ${update(it, 'email: "gone"')} }` }),
+      signal: leaving.signal,
+    }),
+  );
+  await delay(20);
+  const last = fixture.ask(`mutation { ${update(it, 'email: "last"')} }`);
+  leaving.abort();
+  await gone.catch(() => {});
+  await delay(20);
+  held.resolve();
+  for (const { errors } of await Promise.all([first, last])) expect(errors).toBeUndefined();
+  const written = fixture.bank.calls
+    .filter(({ method }) => method === 'PUT')
+    .map(({ body }) => JSON.parse(body));
+  expect(written.map(({ email }) => email)).toEqual(['first', 'last']);
+});

@@ -1,0 +1,166 @@
+import { exact, sentJson } from './bankql-fixture.ts';
+import {
+  accountRecord,
+  branchRecord,
+  customerRecord,
+  productRecord,
+  transactionRecord,
+} from './full-records.ts';
+import type { RecordingBank, Reply } from './recording-bank.ts';
+
+/** Each update: its read and write, the record as the bank has it, and how to ask for it. */
+export interface UpdateCase {
+  readonly field: string;
+  /** What the payload calls the record. */
+  readonly node: string;
+  readonly ids: string;
+  readonly get: string;
+  readonly put: string;
+  readonly record: object;
+  /** The bank's answer to the read. */
+  readonly answer: (record: object) => object;
+  /** What it takes back of the record as it was read. */
+  readonly body: object;
+  /** A change, what it makes of the body, and what clears a member. */
+  readonly change: string;
+  readonly changed: object;
+  readonly clear: string;
+  readonly cleared: string;
+  readonly readBack: string;
+  /** A member of the record that every shape has as a text. */
+  readonly text: string;
+}
+
+const root = '/v1/api/banks/BANK';
+const { metadata: _metadata, ...customerBody } = customerRecord;
+export const product = { ...productRecord, bank_id: ['BANK'] };
+export const transactionPath = `${root}/accounts/ACC/owner/transactions/TX`;
+
+export const updateCases: readonly UpdateCase[] = [
+  {
+    field: 'updateCustomer',
+    node: 'customer',
+    ids: 'customerId: "C"',
+    get: `GET ${root}/customers/C`,
+    put: `PUT ${root}/customers/C`,
+    record: customerRecord,
+    answer: (record) => record,
+    body: customerBody,
+    change: 'email: "new", dateValues: [{ key: "k", value: "v" }, { key: "alone" }]',
+    changed: { email: 'new', date_values: [{ key: 'k', string: 'v' }, { key: 'alone' }] },
+    clear: 'faceImage: null',
+    cleared: 'face_image',
+    readBack: 'bank { customer(customerId: "C") { version } }',
+    text: 'legal_name',
+  },
+  {
+    field: 'updateAccount',
+    node: 'account',
+    ids: 'accountId: "ACC"',
+    get: `GET ${root}/accounts/ACC/owner/views`,
+    put: `PUT ${root}/accounts/ACC`,
+    record: accountRecord,
+    answer: (record) => ({ accounts: [record] }),
+    body: accountRecord,
+    change: 'label: "new", balance: { currency: "USD" }',
+    changed: { label: 'new', balance: { currency: 'USD', amount: exact('9007199254740993.250') } },
+    clear: 'iban: null',
+    cleared: 'IBAN',
+    readBack: 'bank { account(accountId: "ACC") { version } }',
+    text: 'label',
+  },
+  {
+    field: 'updateBranch',
+    node: 'branch',
+    ids: 'branchId: "branch-id"',
+    get: `GET ${root}/branches`,
+    put: `PUT ${root}/branches/branch-id`,
+    record: {
+      ...branchRecord,
+      location: { latitude: exact('37.979450'), longitude: exact('1.0000000000000000001') },
+    },
+    answer: (record) => ({ branches: [{ acceptsDeposits: true, id: 'other' }, record] }),
+    body: {
+      ...branchRecord,
+      location: { latitude: exact('37.979450'), longitude: exact('1.0000000000000000001') },
+    },
+    change: 'bankName: "new", address: { line1: "new", line2: null }',
+    changed: {
+      bank: 'new',
+      address: {
+        city: 'city',
+        country: 'country',
+        line_1: 'new',
+        line_3: 'line-3',
+        postcode: 'postcode',
+        state: 'state',
+      },
+    },
+    clear: 'meta: null',
+    cleared: 'meta',
+    readBack: 'bank { branch(branchId: "branch-id") { version } }',
+    text: 'name',
+  },
+  {
+    field: 'updateProduct',
+    node: 'product',
+    ids: 'productId: "product-id"',
+    get: `GET ${root}/products/product-id`,
+    put: `PUT ${root}/products`,
+    record: product,
+    answer: (record) => record,
+    body: { ...product, bank_id: 'BANK' },
+    change: 'name: "new", meta: []',
+    changed: { name: 'new', meta: [] },
+    clear: 'moreInfoUrl: null',
+    cleared: 'more_info_url',
+    readBack: 'bank { product(productId: "product-id") { version } }',
+    text: 'name',
+  },
+  {
+    field: 'annotateTransaction',
+    node: 'transaction',
+    ids: 'accountId: "ACC", transactionId: "TX", metadataType: "M"',
+    get: `GET ${transactionPath}/transaction`,
+    put: `PUT ${transactionPath}/metadata/M`,
+    record: transactionRecord,
+    answer: (record) => record,
+    body: transactionRecord,
+    change: 'comments: "new", tags: null',
+    changed: { metadata: { comments: 'new', narrative: 'narrative', where: 'where' } },
+    clear: 'comments: null, narrative: null, tags: null, where: null',
+    cleared: 'metadata',
+    readBack: 'bank { account(accountId: "ACC") { transaction(transactionId: "TX") { version } } }',
+    text: 'uuid',
+  },
+];
+
+/** The numbers of a value as sentJson gives those of a body. */
+export const numbered = (value: object): unknown => sentJson({ body: JSON.stringify(value) } as never);
+
+export const update = (it: UpdateCase, changes: string, selection = 'trackId', ifVersion?: string) =>
+  `${it.field}(input: { ${it.ids}, changes: { ${changes} }${
+    ifVersion === undefined ? '' : `, ifVersion: "${ifVersion}"`
+  } }) { ${selection} }`;
+
+/** A bank that has the record, and answers a write with what it was sent. */
+export function serve(bank: RecordingBank, it: UpdateCase): { record: object } {
+  const state = { record: it.record };
+  bank.on(it.get, () => ({ body: it.answer(state.record) }));
+  bank.on(it.put, ({ body }): Reply => ({ body: it.field === 'updateProduct' ? asAnswered(body) : body }));
+  return state;
+}
+
+/** A product's body with its bank as a list, as answers have it. */
+export const asAnswered = (body: string) => body.replace('"bank_id":"BANK"', '"bank_id":["BANK"]');
+
+export const versionIn = (data: unknown): string =>
+  /"version":"([^"]+)"/.exec(JSON.stringify(data))?.[1] ?? '';
+
+export const [customer, account, branch, products, transaction] = updateCases as [
+  UpdateCase,
+  UpdateCase,
+  UpdateCase,
+  UpdateCase,
+  UpdateCase,
+];
