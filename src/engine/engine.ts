@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
-import type { ExecuteOptions } from '../executor/executor.ts';
+import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
