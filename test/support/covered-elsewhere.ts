@@ -266,12 +266,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   ),
   of('server', 'connection listen', 'server/unread.test.ts', 'connections whose clients do not read'),
   of('server', 'example-operations', 'server/graphiql.test.ts', 'GraphiQL’s tabs are run'),
-  of(
-    'server',
-    'graphql-server yoga-handler',
-    'server/handlers.test.ts',
-    'the same requests by both handlers',
-  ),
+  of('server', 'graphql-server', 'server/handlers.test.ts', 'the same requests by both handlers'),
   of('server', 'http-policy serialize-result', 'server/http.test.ts', 'over HTTP'),
   of('server', 'send-response server-response', 'server/failures.test.ts', 'answers that fail half-way'),
   of(
