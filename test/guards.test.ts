@@ -10,6 +10,17 @@ const root = join(import.meta.dirname, '..');
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
+/** Which files each file imports, or their types alone. */
+const imports = new Map(
+  sources.map(({ file, text }) => [
+    file,
+    [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].map(([, target = '']) =>
+      relative('.', join(dirname(file), target))
+        .split(sep)
+        .join('/'),
+    ),
+  ]),
+);
 const page = (name: string) => readFileSync(join(root, name), 'utf8');
 const development = page('docs/development.md');
 const errors = page('docs/errors.md');
@@ -52,17 +63,34 @@ const layerOf = (file: string) => file.split('/')[0] ?? file;
 
 test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
   const broken: string[] = [];
-  for (const { file, text } of sources) {
-    for (const [, target = ''] of text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)) {
-      const imported = relative('.', join(dirname(file), target))
-        .split(sep)
-        .join('/');
+  for (const [file, targets] of imports) {
+    for (const imported of targets) {
       const [from, to] = [layerOf(file), layerOf(imported)];
       if (from !== to && !layers[from]?.includes(to)) broken.push(`${file} imports ${imported}`);
     }
   }
   expect(broken).toEqual([]);
   expect(Object.keys(layers).sort()).toEqual([...new Set(sources.map(({ file }) => layerOf(file)))].sort());
+});
+
+test('no files import each other in a circle, types included', () => {
+  const path: string[] = [];
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string): void => {
+    if (done.has(file)) return;
+    const start = path.indexOf(file);
+    if (start !== -1) {
+      circles.push([...path.slice(start), file].join(' → '));
+      return;
+    }
+    path.push(file);
+    for (const imported of imports.get(file) ?? []) visit(imported);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file);
+  expect(circles).toEqual([]);
 });
 
 test('`process` appears in main.ts alone', () => {

@@ -9,6 +9,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
 import { fragmentsOf } from '../executor/selection.ts';
+import { traceVariableCoercion } from '../executor/tracing.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
@@ -122,20 +123,22 @@ function prepareOne(
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];
   const fragments = fragmentsOf(document);
+  const prepared = prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted });
+  const coerce = (raw: Readonly<Record<string, unknown>>) => {
+    if (definitions.length === 0) return { variableValues: noVariables };
+    // graphql would list up to 50 errors, each of which repeats the whole value.
+    return getVariableValues(schema, definitions, raw, { maxErrors: 1, hideSuggestions });
+  };
   return {
-    ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
+    ...prepared,
     kind: operation.operation,
     checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
     checkCallLimit: createCallLimit({ schema, operation, fragments, defaults, limits }),
     variablesOf(raw) {
-      if (definitions.length === 0) return noVariables;
-      // graphql would list up to 50 errors, each of which repeats the whole value.
-      const { errors, variableValues } = getVariableValues(schema, definitions, raw, {
-        maxErrors: 1,
-        hideSuggestions,
-      });
-      if (variableValues !== undefined) return variableValues;
-      const [wrong] = errors;
+      const traced = { schema, document, operation, rawVariableValues: raw };
+      const coerced = traceVariableCoercion(traced, () => coerce(raw));
+      if (coerced.variableValues !== undefined) return coerced.variableValues;
+      const [wrong] = coerced.errors;
       throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {
         nodes: wrong?.nodes,
       });

@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import { AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
-import type { ExecuteOptions } from '../executor/executor.ts';
+import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
@@ -34,6 +34,14 @@ export interface EngineRequest {
   readonly isReadOnly?: boolean;
 }
 
+/** The operation that a request asks for. */
+export interface OperationParams {
+  /** The document's text. */
+  readonly query: string;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
 /**
  * Answers GraphQL, whatever brings the request: every handler calls it, and none has rules of its own.
  *
@@ -43,6 +51,14 @@ export interface EngineRequest {
  */
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
+  /**
+   * The first half of `execute`, for a handler with steps of its own in between: what a request asks for, its members
+   * checked and its document's id replaced by the text. It alone throws.
+   * Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED.
+   */
+  parseParams(rawParams: unknown): OperationParams;
+  /** The second half: executes what was parsed. */
+  executeParams(params: OperationParams, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /** The answer to a request that fails before it is known what it asks for. */
   toErrorResult(error: unknown): ExecutionResult;
 }
@@ -104,17 +120,20 @@ export function createEngine({
     return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
   };
 
-  function execute(rawParams: unknown, request: EngineRequest) {
+  function parseParams(rawParams: unknown): OperationParams {
+    const params = validateParams(rawParams);
+    const query = documentTextOf(params, persisted);
+    if (query === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
+    return { query, operationName: params.operationName, variables: params.variables ?? {} };
+  }
+
+  function executeParams({ query, operationName, variables: raw }: OperationParams, request: EngineRequest) {
     try {
-      const params = validateParams(rawParams);
-      const text = documentTextOf(params, persisted);
-      if (text === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
-      const operation = documentOf(text)(params.operationName);
+      const operation = documentOf(query)(operationName);
       if (request.isReadOnly === true && operation.kind !== 'query')
         throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
           http: { status: 405, headers: { Allow: 'POST' } },
         });
-      const raw = params.variables ?? {};
       const values = operation.variablesOf(raw);
       operation.checkNodeIds(values);
       operation.checkCallLimit(values);
@@ -129,7 +148,17 @@ export function createEngine({
     }
   }
 
-  return { execute, toErrorResult };
+  function execute(rawParams: unknown, request: EngineRequest) {
+    let params: OperationParams;
+    try {
+      params = parseParams(rawParams);
+    } catch (error) {
+      return toErrorResult(error);
+    }
+    return executeParams(params, request);
+  }
+
+  return { execute, parseParams, executeParams, toErrorResult };
 }
 
 /** Whether it takes milliseconds to make the answer's JSON. */

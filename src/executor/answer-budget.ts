@@ -45,6 +45,15 @@ export class AnswerLimitError extends GraphQLError {
   }
 }
 
+/** Whether something thrown is an AnswerLimitError. Never throws, as `instanceof` does of a proxy that is revoked. */
+export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {
+  try {
+    return thrown instanceof AnswerLimitError;
+  } catch {
+    return false;
+  }
+}
+
 /** The answer's JSON is longer than it may be. */
 export const answerTooLong = (bytes: number) =>
   new AnswerLimitError(`The answer is longer than ${bytes} bytes (fewer fields, entries or long names help)`);

@@ -2,27 +2,22 @@ import {
   type FieldNode,
   GraphQLError,
   type GraphQLField,
-  type GraphQLFieldResolver,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
   getArgumentValues,
   getNullableType,
   isInputObjectType,
   isListType,
   isNonNullType,
-  type OperationDefinitionNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import {
-  type Complete,
-  type CompleteLeaf,
-  createCompleter,
-  createLeafCompleter,
-  type FieldDetails,
-} from './complete-value.ts';
+import { attempt } from './attempt.ts';
+import { createCompleter, createLeafCompleter } from './complete-value.ts';
+import type { FieldPlan } from './execute-fields.ts';
+import type { OperationDetails } from './plan.ts';
 import { collectFields, type SelectedField } from './selection.ts';
+import { tracedResolver } from './tracing.ts';
 
 /**
  * An operation whose @skip and @include are decided, prepared to be executed again and again: what an executor finds out
@@ -32,68 +27,31 @@ import { collectFields, type SelectedField } from './selection.ts';
  * It is made of closures. No code is generated from the document: graphql-jit, which does that, runs what a client puts
  * into a string literal.
  */
-export interface OperationPlan {
-  readonly schema: GraphQLSchema;
-  readonly operation: OperationDefinitionNode;
-  readonly fragments: GraphQLResolveInfo['fragments'];
-  readonly hideSuggestions: boolean;
+export interface OperationPlan extends OperationDetails {
   readonly fields: readonly FieldPlan[];
-  /** Whether a name of the answer is `__proto__`, which sets the prototype of an object that has one. */
-  readonly namesPrototype: boolean;
-  /** How many fields have been prepared, which number the arguments of an execution. */
-  size: number;
 }
 
-/** One field of an object, under its name in the answer. */
-export interface FieldPlan extends FieldDetails {
-  readonly name: string;
-  /** The field's value where it is the same for every object: that of __typename. */
-  readonly constant: string | undefined;
-  /** Null: the field is a property of its object. */
-  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
-  /** Whether the resolver may look at `info`. */
-  readonly takesInfo: boolean;
-  /** The arguments, where no variable is among them: they are the same each time, and nobody may change them. */
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  /** Its place among the arguments of an execution. */
-  readonly index: number;
-  readonly complete: Complete;
-  /** The same, where the field's type is a leaf. */
-  readonly leaf: CompleteLeaf | null;
-}
-
-interface CompileOptions {
-  readonly schema: GraphQLSchema;
-  readonly operation: OperationDefinitionNode;
-  readonly fragments: GraphQLResolveInfo['fragments'];
+interface CompileOptions extends OperationDetails {
   /** The variables that decide its @skip and @include, and no others: a plan outlives its first request. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
-  readonly hideSuggestions: boolean;
-  readonly namesPrototype: boolean;
+  /** Whether calls of resolvers are published (tracing.ts). */
+  readonly isTraced: boolean;
 }
 
 /** Errors: GraphQLError where a condition at the root is null; an Error where the schema has no root type for the operation. */
 export function compileOperation(options: CompileOptions): OperationPlan {
-  const { schema, operation, fragments, hideSuggestions, namesPrototype } = options;
+  const { variableValues, isTraced, ...details } = options;
+  const { schema, operation, fragments } = details;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
-  const fields: FieldPlan[] = [];
-  const plan: OperationPlan = {
-    schema,
-    operation,
-    fragments,
-    hideSuggestions,
-    fields,
-    namesPrototype,
-    size: 0,
-  };
+  let size = 0;
 
   const fieldsOf = (
     nodes: readonly Pick<FieldNode, 'selectionSet'>[],
     parentType: GraphQLObjectType,
   ): FieldPlan[] =>
-    collectFields({ ...options, fieldNodes: nodes }, parentType, true).map((selected) =>
-      fieldOf(selected, parentType),
+    collectFields({ schema, fragments, variableValues, fieldNodes: nodes }, parentType, true).map(
+      (selected) => fieldOf(selected, parentType),
     );
 
   const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
@@ -106,43 +64,19 @@ export function compileOperation(options: CompileOptions): OperationPlan {
       if (fields instanceof GraphQLError) throw fields;
       return fields;
     };
-    const details: FieldDetails = { field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
+    const below = { name, field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
-      ...details,
-      name,
-      constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
-      resolve,
-      takesInfo: resolve !== null && takesInfo(resolve),
+      ...below,
+      constant: field === TypeNameMetaFieldDef && !isTraced ? parentType.name : undefined,
+      resolve: isTraced ? tracedResolver(resolve) : resolve,
       arguments: argumentsWithoutVariables(field, nodes),
-      index: plan.size++,
-      leaf: createLeafCompleter(field.type, details),
-      complete: createCompleter(field.type, details),
+      index: size++,
+      leaf: createLeafCompleter(field.type, below),
+      complete: createCompleter(field.type, below),
     };
   };
 
-  fields.push(...fieldsOf([operation], type));
-  return plan;
-}
-
-/**
- * Whether a resolver may look at its fourth argument. Its length does not say so alone: it counts neither rest parameters
- * nor any from the first with a default on.
- */
-function takesInfo(resolve: GraphQLFieldResolver<unknown, unknown>): boolean {
-  if (resolve.length > 3 || resolve.length === 0) return true;
-  return /\.\.\.|\barguments\b|\[native code\]|^[^{]*[^=!<>]=[^=>]/.test(
-    Function.prototype.toString.call(resolve),
-  );
-}
-
-/** The error itself, where it is one of GraphQL: it is the same each time, and takes long to make. */
-export function attempt<T>(make: () => T): T | GraphQLError {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof GraphQLError) return error;
-    throw error;
-  }
+  return { ...details, fields: fieldsOf([operation], type) };
 }
 
 function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {

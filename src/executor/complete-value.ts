@@ -1,15 +1,13 @@
 import {
   defaultTypeResolver,
-  type FieldNode,
   type GraphQLAbstractType,
   GraphQLError,
-  type GraphQLField,
   GraphQLID,
   type GraphQLLeafType,
   type GraphQLList,
   type GraphQLObjectType,
   type GraphQLOutputType,
-  type GraphQLResolveInfo,
+  type GraphQLSchema,
   GraphQLString,
   getNullableType,
   isAbstractType,
@@ -18,34 +16,19 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { lengthOf, textBytes } from './answer-budget.ts';
-import type { FieldPlan } from './compile.ts';
-import { executeFields, ignoreRejections, isPromise } from './execution.ts';
-import { PendingField } from './pending-field.ts';
+import { createListCompleter } from './complete-list.ts';
+import { type CompleteLeaf, executeFields, type FieldPlan } from './execute-fields.ts';
+import type { Complete, PendingField } from './pending-field.ts';
+import type { FieldDetails } from './plan.ts';
+import { isPromise } from './promises.ts';
 
-/**
- * Makes a value of the answer of what the field's resolver gave; its place, where the value is on its way.
- * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
- */
-export type Complete = (value: unknown, pending: PendingField) => unknown;
-
-/** The same of a leaf, which is never on its way and needs to know no place. */
-export type CompleteLeaf = (value: unknown) => unknown;
-
-/** What is known beforehand of the places of a field, or of the entries of its list. */
-export interface FieldDetails {
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly nodes: readonly FieldNode[];
-  readonly parentType: GraphQLObjectType;
-  /** The parent type's name, as a path has it; undefined for entries. */
-  readonly typename: string | undefined;
-  readonly isNonNull: boolean;
-  /** The fields that are selected of an object of this type. */
-  readonly fieldsOf: (type: GraphQLObjectType) => readonly FieldPlan[];
+/** A field's plan as far as its completion needs it, or that of the entries of its list. */
+interface CompletedField extends FieldDetails {
+  readonly fieldsOf: FieldPlan['fieldsOf'];
 }
 
 /** How the values of a type are completed: the specification's CompleteValue, decided once for each field. */
-export function createCompleter(type: GraphQLOutputType, details: FieldDetails): Complete {
+export function createCompleter(type: GraphQLOutputType, details: CompletedField): Complete {
   const leaf = createLeafCompleter(type, details);
   if (leaf !== null) return leaf;
   const nullable = getNullableType(type);
@@ -58,15 +41,15 @@ export function createCompleter(type: GraphQLOutputType, details: FieldDetails):
 }
 
 /** The same of a leaf type; null of another. */
-export function createLeafCompleter(type: GraphQLOutputType, details: FieldDetails): CompleteLeaf | null {
+export function createLeafCompleter(type: GraphQLOutputType, details: CompletedField): CompleteLeaf | null {
   const nullable = getNullableType(type);
   return isLeafType(nullable) ? leaf(nullable, isNonNullType(type), details) : null;
 }
 
-const nonNullError = ({ parentType, field }: FieldDetails) =>
+const nonNullError = ({ parentType, field }: CompletedField) =>
   new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
 
-function nonNull(complete: Complete, details: FieldDetails): Complete {
+function nonNull(complete: Complete, details: CompletedField): Complete {
   return (value, pending) => {
     const completed = complete(value, pending);
     if (completed === null) throw nonNullError(details);
@@ -74,7 +57,7 @@ function nonNull(complete: Complete, details: FieldDetails): Complete {
   };
 }
 
-function leaf(type: GraphQLLeafType, isNonNull: boolean, details: FieldDetails): CompleteLeaf {
+function leaf(type: GraphQLLeafType, isNonNull: boolean, details: CompletedField): CompleteLeaf {
   // What most values are, and what coercion leaves as it is.
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {
@@ -90,7 +73,7 @@ function leaf(type: GraphQLLeafType, isNonNull: boolean, details: FieldDetails):
   };
 }
 
-function object(type: GraphQLObjectType, { fieldsOf }: FieldDetails): Complete {
+function object(type: GraphQLObjectType, { fieldsOf }: CompletedField): Complete {
   let fields: readonly FieldPlan[] | null = null;
   const complete: Complete = (value, pending) => {
     fields ??= fieldsOf(type);
@@ -111,11 +94,11 @@ function object(type: GraphQLObjectType, { fieldsOf }: FieldDetails): Complete {
   };
 }
 
-function abstract(type: GraphQLAbstractType, details: FieldDetails): Complete {
+function abstract(type: GraphQLAbstractType, details: CompletedField): Complete {
   const resolveType = type.resolveType ?? defaultTypeResolver;
   const objects = new Map<string, Complete>();
   /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
-  const objectNamed = (name: unknown, { schema }: GraphQLResolveInfo): Complete => {
+  const objectNamed = (name: unknown, schema: GraphQLSchema): Complete => {
     const known = typeof name === 'string' ? objects.get(name) : undefined;
     if (known !== undefined) return known;
     const named = typeof name === 'string' ? schema.getType(name) : undefined;
@@ -131,81 +114,21 @@ function abstract(type: GraphQLAbstractType, details: FieldDetails): Complete {
   };
   return (value, pending) => {
     if (isAbsent(value)) return null;
-    const name = resolveType(value, pending.execution.context, pending.info, type);
+    const { context, plan } = pending.execution;
+    const name = resolveType(value, context, pending.info, type);
     return isPromise(name)
-      ? pending.awaitValue(name, (resolved) => objectNamed(resolved, pending)(value, pending))
-      : objectNamed(name, pending)(value, pending);
+      ? pending.awaitValue(name, (resolved) => objectNamed(resolved, plan.schema)(value, pending))
+      : objectNamed(name, plan.schema)(value, pending);
   };
 }
 
-function list(type: GraphQLList<GraphQLOutputType>, details: FieldDetails): Complete {
+function list(type: GraphQLList<GraphQLOutputType>, details: CompletedField): Complete {
   const itemType = type.ofType;
-  const entry: FieldDetails = { ...details, typename: undefined, isNonNull: isNonNullType(itemType) };
+  const entry: CompletedField = { ...details, typename: undefined, isNonNull: isNonNullType(itemType) };
   const leaf = createLeafCompleter(itemType, details);
-  const complete = leaf ?? createCompleter(itemType, entry);
-
-  /** An entry of the answer's list, or its place where it is on its way. */
-  function completeItem(item: unknown, parent: PendingField, index: number): unknown {
-    // As in executeField: a leaf is completed without its place.
-    let pending = leaf === null ? new PendingField(parent.execution, parent, entry, index) : undefined;
-    try {
-      if (leaf !== null && !isPromise(item)) return leaf(item);
-      pending ??= new PendingField(parent.execution, parent, entry, index);
-      return isPromise(item) ? pending.awaitValue(item, complete) : complete(item, pending);
-    } catch (error) {
-      pending ??= new PendingField(parent.execution, parent, entry, index);
-      return pending.handleFieldError(error);
-    }
-  }
-
-  /** The entries of a list; `length` are counted already. */
-  function completeItems(list: Iterable<unknown>, length: number, pending: PendingField): unknown {
-    const { budget } = pending.execution;
-    const completed: unknown[] = [];
-    let outstanding = 0;
-    let bytes = 0;
-    try {
-      for (const item of list) {
-        if (completed.length >= length) budget.spendValues(1);
-        const done = completeItem(item, pending, completed.length);
-        if (done instanceof PendingField) {
-          completed.push(done.members);
-          outstanding++;
-        } else {
-          if (typeof done === 'string') bytes += textBytes(done);
-          completed.push(done);
-        }
-      }
-      budget.spendBytes(bytes);
-    } catch (error) {
-      // There is no list: what its entries still come to is nobody's failure.
-      ignoreRejections([list]);
-      throw error;
-    }
-    return pending.awaitMembers(completed, outstanding);
-  }
-
-  return (value, pending) => {
-    if (isAbsent(value)) return null;
-    if (!isIterable(value))
-      throw new GraphQLError(
-        `Expected Iterable, but did not find one for field "${details.parentType.name}.${details.field.name}".`,
-      );
-    const { execution } = pending;
-    const length = lengthOf(value) ?? 0;
-    try {
-      execution.budget.spendValues(length);
-    } catch (error) {
-      ignoreRejections([value]);
-      throw error;
-    }
-    if (!execution.mustWait) return completeItems(value, length, pending);
-    return pending.defer(value, () => completeItems(value, length, pending));
-  };
+  const complete = createListCompleter({ entry, leaf, complete: leaf ?? createCompleter(itemType, entry) });
+  return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
 }
-
-const isIterable = (value: unknown): value is Iterable<unknown> =>
-  typeof value === 'object' && value !== null && Symbol.iterator in value;
 
 /** Whether a value is none. Errors: the value itself, where an error stands in its place. */
 function isAbsent(value: unknown): boolean {

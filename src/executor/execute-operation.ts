@@ -1,18 +1,22 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { AnswerLimitError, boundErrors } from './answer-budget.ts';
-import { type Execution, executeFieldsSerially, executeRoot } from './execution.ts';
+import { executeFieldsSerially, executeRoot, type FieldPlan } from './execute-fields.ts';
+import type { Execution } from './execution.ts';
 import type { Data } from './pending-value.ts';
 
 /** Executes a plan. Never throws and never rejects. */
-export function run(execution: Execution): ExecutionResult | Promise<ExecutionResult> {
-  const { fields, operation } = execution.plan;
+export function run(
+  execution: Execution,
+  fields: readonly FieldPlan[],
+): ExecutionResult | Promise<ExecutionResult> {
+  const { operation } = execution.plan;
   const answer = (data: Data | null): ExecutionResult => {
-    execution.isOver = true;
+    execution.end();
     const { errors, budget } = execution;
     return errors.length === 0 ? { data } : { errors: boundErrors(errors, budget.omittedErrors), data };
   };
   const fail = (error: unknown): ExecutionResult => {
-    execution.isOver = true;
+    execution.end();
     try {
       if (error instanceof AnswerLimitError) throw error;
       execution.record(error);

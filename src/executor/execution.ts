@@ -1,16 +1,22 @@
 import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import { type AnswerBudget, nameBytes, textBytes } from './answer-budget.ts';
-import { attempt, type FieldPlan, type OperationPlan } from './compile.ts';
-import type { ExecuteOptions } from './executor.ts';
-import { PendingField } from './pending-field.ts';
-import { type Data, PendingRoot, PendingValue } from './pending-value.ts';
+import type { AnswerBudget } from './answer-budget.ts';
+import { attempt } from './attempt.ts';
+import type { OperationDetails, PlannedField } from './plan.ts';
 import { WorkQueue } from './scheduler.ts';
 
 /** How many values an execution completes as they come; what comes later waits for its turn (scheduler.ts). */
 const valuesAtOnce = 1000;
 
+/** How far an execution may go. */
+export interface ExecuteOptions {
+  /** Without limits where it is left out. What the answer holds can be read from it afterwards. */
+  readonly budget?: AnswerBudget;
+  /** Whether nobody waits for the answer any more: a query that takes long asks it now and then. */
+  isAbandoned?(): boolean;
+}
+
 export interface ExecutionOptions {
-  readonly plan: OperationPlan;
+  readonly plan: OperationDetails;
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
@@ -19,17 +25,17 @@ export interface ExecutionOptions {
 
 /** What is true of one execution of a plan. */
 export class Execution {
-  readonly plan: OperationPlan;
+  readonly plan: OperationDetails;
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
   readonly errors: GraphQLError[] = [];
-  /** The answer is given: what is still on its way has nobody to be completed for. */
-  isOver = false;
   /** The root fields that are being executed. */
-  root: PendingRoot | null = null;
+  root: { propagateError(error: unknown): void } | null = null;
   readonly #options: ExecuteOptions;
+  #isOver = false;
   #queue: WorkQueue | null = null;
+  #endListeners: Set<() => void> | null = null;
   readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
@@ -38,6 +44,11 @@ export class Execution {
     this.variableValues = variableValues;
     this.budget = budget;
     this.#options = options;
+  }
+
+  /** The answer is given: what is still on its way has nobody to be completed for. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** Whether what comes has to wait for this execution's turn. */
@@ -55,7 +66,7 @@ export class Execution {
   }
 
   /** An object of the answer, in which every name is a member. */
-  newObject(): Data {
+  newObject(): Record<string, unknown> {
     return this.plan.namesPrototype ? Object.create(null) : {};
   }
 
@@ -65,10 +76,28 @@ export class Execution {
       this.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
+  /** The answer is given now. */
+  end(): void {
+    this.#isOver = true;
+    const listeners = this.#endListeners;
+    this.#endListeners = null;
+    for (const listener of listeners ?? []) listener();
+  }
+
+  /** Is told when the answer is given, unless it is removed before; it does not throw. */
+  addEndListener(listener: () => void): void {
+    this.#endListeners ??= new Set();
+    this.#endListeners.add(listener);
+  }
+
+  removeEndListener(listener: () => void): void {
+    this.#endListeners?.delete(listener);
+  }
+
   /** Ends an execution whose root waits for what is on its way: nothing more is resolved, and nothing waited for. */
   stop(error: GraphQLError): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.#isOver) return;
+    this.end();
     this.root?.propagateError(error);
   }
 
@@ -79,7 +108,7 @@ export class Execution {
   }
 
   /** The arguments of a field, worked out once for all objects that have it. Errors: GraphQLError. */
-  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+  argumentsOf(field: PlannedField): Readonly<Record<string, unknown>> {
     if (field.arguments !== null) return field.arguments;
     const known = this.#arguments[field.index];
     if (known instanceof GraphQLError) throw known;
@@ -94,101 +123,3 @@ export class Execution {
     return given;
   }
 }
-
-/** Fields of the root, or a promise of them. Errors: GraphQLError, where null may not be. */
-export function executeRoot(execution: Execution, fields: readonly FieldPlan[]): Data | Promise<Data> {
-  const root = new PendingRoot(execution);
-  execution.root = root;
-  const data = executeFields(fields, undefined, root);
-  return data instanceof PendingValue ? root.completed() : data;
-}
-
-/** The fields of a mutation: each begins when the one before has ended. */
-export async function executeFieldsSerially(
-  execution: Execution,
-  fields: readonly FieldPlan[],
-): Promise<Data> {
-  const data = execution.newObject();
-  for (const field of fields) {
-    // What is below a null goes on, and may have ended the execution: nothing more is begun then.
-    if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
-    Object.assign(data, await executeRoot(execution, [field]));
-  }
-  return data;
-}
-
-/** The selected fields of an object; what holds it, where some are on their way. Errors: where null may not be. */
-export function executeFields(
-  fields: readonly FieldPlan[],
-  source: unknown,
-  parent: PendingValue,
-): Data | PendingValue {
-  const { execution } = parent;
-  const { budget } = execution;
-  budget.spendValues(fields.length);
-  const data = execution.newObject();
-  let outstanding = 0;
-  let bytes = 0;
-  for (const field of fields) {
-    const value = field.constant ?? executeField(field, source, parent);
-    bytes += field.name.length + nameBytes;
-    // What is on its way has its name already: the answer's order is that of the operation.
-    if (value instanceof PendingValue) {
-      data[field.name] = value.members;
-      outstanding++;
-    } else {
-      if (typeof value === 'string') bytes += textBytes(value);
-      data[field.name] = value;
-    }
-  }
-  budget.spendBytes(bytes);
-  return parent.awaitMembers(data, outstanding);
-}
-
-/** The value of one field, or its place where it is on its way; null where it failed. Errors: where null may not be. */
-function executeField(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
-  const { execution } = parent;
-  const { leaf } = field;
-  // A leaf is completed without its place, which few of them need.
-  let pending =
-    leaf === null || field.takesInfo ? new PendingField(execution, parent, field, field.name) : undefined;
-  try {
-    const value =
-      field.resolve === null
-        ? propertyOf(field, source, parent)
-        : field.resolve(source, execution.argumentsOf(field), execution.context, pending as PendingField);
-    if (leaf !== null && !isPromise(value)) return leaf(value);
-    pending ??= new PendingField(execution, parent, field, field.name);
-    return isPromise(value) ? pending.awaitValue(value, field.complete) : field.complete(value, pending);
-  } catch (error) {
-    pending ??= new PendingField(execution, parent, field, field.name);
-    return pending.handleFieldError(error);
-  }
-}
-
-/** What stands for a resolver, where a field has none. */
-function propertyOf(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
-  const { execution } = parent;
-  const given = execution.argumentsOf(field);
-  if ((typeof source !== 'object' || source === null) && typeof source !== 'function') return undefined;
-  const property: unknown = (source as Data)[field.field.name];
-  if (typeof property !== 'function') return property;
-  return property.call(
-    source,
-    given,
-    execution.context,
-    new PendingField(execution, parent, field, field.name),
-  );
-}
-
-/** Promises among these, and in lists among them, may be rejected: nobody waits for them any more. */
-export function ignoreRejections(values: Iterable<unknown>): void {
-  const ignore = () => {};
-  for (const value of values) {
-    if (isPromise(value)) value.then(ignore, ignore);
-    else if (Array.isArray(value) || value instanceof Set) ignoreRejections(value);
-  }
-}
-
-export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';

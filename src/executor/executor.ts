@@ -9,11 +9,13 @@ import {
   visit,
 } from 'graphql';
 import { AnswerBudget, unlimited } from './answer-budget.ts';
-import { attempt, compileOperation, type OperationPlan } from './compile.ts';
+import { attempt } from './attempt.ts';
+import { compileOperation, type OperationPlan } from './compile.ts';
 import { run } from './execute-operation.ts';
-import { Execution } from './execution.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
 import { executeByReference } from './reference-executor.ts';
 import { fragmentsOf } from './selection.ts';
+import { isExecutionTraced, isResolveTraced, traceExecution } from './tracing.ts';
 
 export interface PrepareOptions {
   readonly schema: GraphQLSchema;
@@ -31,14 +33,6 @@ export interface Variables {
   readonly raw: Readonly<Record<string, unknown>>;
   /** As graphql's getVariableValues coerces them. */
   readonly values: GraphQLResolveInfo['variableValues'];
-}
-
-/** How far an execution may go. */
-export interface ExecuteOptions {
-  /** Without limits where it is left out. What the answer holds can be read from it afterwards. */
-  readonly budget?: AnswerBudget;
-  /** Whether nobody waits for the answer any more: a query that takes long asks it now and then. */
-  isAbandoned?(): boolean;
 }
 
 export interface PreparedOperation {
@@ -75,34 +69,34 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     return executeByReference(args, budget);
   };
 
+  /** The plan for what @skip and @include decide, and for whether resolvers are traced. */
+  const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
+    const isTraced = isResolveTraced();
+    const key = `${isTraced ? 'traced ' : ''}${conditions.map((name) => coerced[name]).join()}`;
+    const known = plans.get(key);
+    if (known !== undefined) return known;
+    const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
+    const variableValues = { coerced: decided, sources: {} };
+    const details = { schema, operation, fragments, hideSuggestions, namesPrototype };
+    const plan = attempt(() => compileOperation({ ...details, variableValues, isTraced }));
+    const [oldest] = plans.keys();
+    if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
+    plans.set(key, plan);
+    return plan;
+  };
+
   return {
     isInterpreted,
-    execute(context, variables, options = {}) {
+    execute(context, { raw, values }, options = {}) {
       const { budget = new AnswerBudget(unlimited) } = options;
-      if (isInterpreted) return interpret(context, variables.raw, budget);
-      const { coerced } = variables.values;
-      const decided = conditions.map((name) => coerced[name]);
-      const key = decided.join();
-      let plan = plans.get(key);
-      if (plan === undefined) {
-        const entries = conditions.map((name) => [name, coerced[name]] as const);
-        const variableValues = { coerced: Object.fromEntries(entries), sources: {} };
-        plan = attempt(() =>
-          compileOperation({
-            schema,
-            operation,
-            fragments,
-            variableValues,
-            hideSuggestions,
-            namesPrototype,
-          }),
-        );
-        const [oldest] = plans.keys();
-        if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
-        plans.set(key, plan);
-      }
-      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
-      return run(new Execution({ plan, context, variableValues: variables.values, budget, options }));
+      if (isInterpreted) return interpret(context, raw, budget);
+      const runPlan = () => {
+        const plan = planFor(values.coerced);
+        if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+        return run(new Execution({ plan, context, variableValues: values, budget, options }), plan.fields);
+      };
+      if (!isExecutionTraced()) return runPlan();
+      return traceExecution({ schema, document, operation, rawVariableValues: raw }, runPlan);
     },
   };
 }
@@ -115,13 +109,16 @@ interface Survey {
   readonly namesPrototype: boolean;
 }
 
+/** What a plan leaves to graphql's own executor. */
+const unplanned: ReadonlySet<string> = new Set(['defer', 'stream', 'experimental_disableErrorPropagation']);
+
 function analyseDocument(document: DocumentNode): Survey {
   const conditions = new Set<string>();
   let isPlain = true;
   let namesPrototype = false;
   visit(document, {
     Directive({ name, arguments: given }) {
-      if (name.value === 'defer' || name.value === 'stream') isPlain = false;
+      if (unplanned.has(name.value)) isPlain = false;
       if (name.value !== 'skip' && name.value !== 'include') return;
       for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
     },

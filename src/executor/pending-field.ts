@@ -1,20 +1,23 @@
-import type { GraphQLObjectType, GraphQLResolveInfo, ResponsePath } from 'graphql';
-import { AnswerLimitError, textBytes } from './answer-budget.ts';
-import type { FieldPlan } from './compile.ts';
-import type { Complete, FieldDetails } from './complete-value.ts';
-import { type Execution, ignoreRejections } from './execution.ts';
+import type { ResponsePath } from 'graphql';
+import { isAnswerLimit, textBytes } from './answer-budget.ts';
+import type { Execution } from './execution.ts';
 import { locateError } from './locate-error.ts';
 import { PendingValue } from './pending-value.ts';
-import type { PreparedSelection } from './selection.ts';
+import type { FieldDetails } from './plan.ts';
+import { ignoreRejections } from './promises.ts';
+import { ResolveInfo } from './resolve-info.ts';
 
 /**
- * A place in the answer: of a field, or of an entry of a list. It is what a resolver is told besides its arguments, where
- * an error says that it happened, and what stands for a value that is on its way.
+ * Makes a value of the answer of what the field's resolver gave; its place, where the value is on its way.
+ * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
  */
-export class PendingField
-  extends PendingValue
-  implements GraphQLResolveInfo, ResponsePath, PreparedSelection
-{
+export type Complete = (value: unknown, pending: PendingField) => unknown;
+
+/**
+ * The place of a field in the answer, or of an entry of a list: where an error says that it happened, and what stands for a
+ * value that is on its way.
+ */
+export class PendingField extends PendingValue {
   /** The object or list that it is a member of. */
   readonly parent: PendingValue;
   readonly details: FieldDetails;
@@ -46,7 +49,7 @@ export class PendingField
 
   #completeValue(value: unknown, complete: Complete): void {
     if (this.execution.isOver) {
-      ignoreRejections([value]);
+      ignoreRejections(value);
       return;
     }
     if (this.execution.mustWait) {
@@ -70,7 +73,7 @@ export class PendingField
 
   /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
   handleFieldError(raw: unknown): null {
-    if (raw instanceof AnswerLimitError) throw raw;
+    if (isAnswerLimit(raw)) throw raw;
     const error = this.#locate(raw);
     if (this.details.isNonNull) throw error;
     this.#record(error);
@@ -81,7 +84,7 @@ export class PendingField
   protected handleLateError(raw: unknown): void {
     if (this.execution.isOver) return;
     try {
-      if (raw instanceof AnswerLimitError) throw raw;
+      if (isAnswerLimit(raw)) throw raw;
       const error = this.#locate(raw);
       if (this.details.isNonNull) {
         this.parent.propagateError(error);
@@ -90,7 +93,7 @@ export class PendingField
         this.parent.setMember(this.key, null);
       }
     } catch (error) {
-      if (!(error instanceof AnswerLimitError)) throw error;
+      if (!isAnswerLimit(error)) throw error;
       this.execution.stop(error);
     }
   }
@@ -99,80 +102,31 @@ export class PendingField
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
     const keys: (string | number)[] = [];
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.prev)
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
       keys.push(pending.key);
     return locateError(raw, this.details.nodes, keys.reverse());
   }
 
   #record(error: unknown): void {
     if (this.execution.isOver) return;
-    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.prev)
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
       if (pending.#isNulled) return;
     this.#isNulled = true;
     this.execution.record(error);
   }
 
   /** What the field's resolver is told: that of the list, where this is an entry. */
-  get info(): GraphQLResolveInfo {
+  get info(): ResolveInfo {
     let pending: PendingField = this;
-    while (pending.typename === undefined && pending.prev !== undefined) pending = pending.prev;
-    return pending;
+    while (pending.details.typename === undefined && pending.#prev !== undefined) pending = pending.#prev;
+    return new ResolveInfo(pending.parent, pending.details);
   }
-  fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
-    return this.details.fieldsOf(type);
-  }
-  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
-    return this.execution.argumentsOf(field);
-  }
-  subselection(field: FieldPlan): PendingField {
-    return new PendingField(this.execution, this, field, field.name);
-  }
+
   get path(): ResponsePath {
-    return this;
+    return { prev: this.parent.path, key: this.key, typename: this.details.typename };
   }
-  get prev(): PendingField | undefined {
+
+  get #prev(): PendingField | undefined {
     return this.parent instanceof PendingField ? this.parent : undefined;
-  }
-  get typename() {
-    return this.details.typename;
-  }
-  get fieldName() {
-    return this.details.field.name;
-  }
-  get fieldNodes() {
-    return this.details.nodes;
-  }
-  get returnType() {
-    return this.details.field.type;
-  }
-  get parentType() {
-    return this.details.parentType;
-  }
-  get schema() {
-    return this.execution.plan.schema;
-  }
-  get fragments() {
-    return this.execution.plan.fragments;
-  }
-  get operation() {
-    return this.execution.plan.operation;
-  }
-  get variableValues() {
-    return this.execution.variableValues;
-  }
-  get prepared(): this {
-    return this;
-  }
-  get rootValue() {
-    return undefined;
-  }
-  getAbortSignal() {
-    return undefined;
-  }
-  getAsyncHelpers() {
-    return {
-      promiseAll: <T>(values: readonly (PromiseLike<T> | T)[]) => Promise.all(values),
-      track: ignoreRejections,
-    };
   }
 }

@@ -1,3 +1,4 @@
+import type { ResponsePath } from 'graphql';
 import type { Execution } from './execution.ts';
 
 /** An object of the answer. */
@@ -18,12 +19,25 @@ export abstract class PendingValue {
     this.execution = execution;
   }
 
+  /** Where it stands in the answer; undefined for the root. */
+  abstract get path(): ResponsePath | undefined;
+
   /** An object or list, and how many of its members are on their way: this stands for it, where there are any. */
   awaitMembers<T extends Data | unknown[]>(members: T, outstanding: number): T | this {
     if (outstanding === 0) return members;
     this.members = members;
     this.#outstanding = outstanding;
     return this;
+  }
+
+  /** One member more is on its way. */
+  awaitOneMore(): void {
+    this.#outstanding++;
+  }
+
+  /** Whether nothing is waited for: all is there, or was given up. */
+  get isSettled(): boolean {
+    return this.#outstanding === 0;
   }
 
   /** A member that was on its way; there may be members of its own that still are. */
@@ -61,6 +75,10 @@ export abstract class PendingValue {
 export class PendingRoot extends PendingValue {
   #resolve: (data: Data) => void = () => {};
   #reject: (error: unknown) => void = () => {};
+
+  get path(): undefined {
+    return undefined;
+  }
 
   /** The fields of the root, when all of them have come. Errors: GraphQLError, where none can stand. */
   completed(): Promise<Data> {

@@ -19,8 +19,8 @@ import {
   nameBytes,
   textBytes,
 } from './answer-budget.ts';
-import { ignoreRejections, isPromise } from './execution.ts';
 import { locateError } from './locate-error.ts';
+import { ignoreRejections, isPromise } from './promises.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -82,7 +82,7 @@ function countedField(
     try {
       budget.spendValues(lengthOf(value) ?? 0);
     } catch (error) {
-      ignoreRejections([value]);
+      ignoreRejections(value);
       throw error;
     }
     if (Array.isArray(value)) for (const entry of value) spendOn(entry);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
-import { createYoga, type FetchAPI, type GraphQLParams, type Plugin, useReadinessCheck } from 'graphql-yoga';
+import { createYoga, type FetchAPI, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Credentials } from '../bank/credentials.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
@@ -90,7 +90,7 @@ function createServer(options: YogaHandlerOptions, rendered: Rendered) {
 
 /** What yoga itself refuses, with the status that it gives it: a method, a body that is too long. */
 function toRequestError(error: unknown, maxRequestBytes: number): unknown {
-  if (!(error instanceof GraphQLError)) return error;
+  if (error instanceof RequestError || !(error instanceof GraphQLError)) return error;
   const { http } = error.extensions;
   if (!isHttpExtension(http)) return error;
   const message = http.status === 413 ? `The body is longer than ${maxRequestBytes} bytes.` : error.message;
@@ -101,9 +101,6 @@ const notAcceptable = () =>
   new RequestError('BAD_USER_INPUT', 'An answer is JSON in UTF-8: accept application/json.', {
     http: { status: 406 },
   });
-
-/** The members that yoga looks at itself before it asks its plugins. */
-const looksRight: GraphQLParams = { query: '{ __typename }' };
 
 /**
  * Puts the engine in the place of yoga's own parsing, validation and execution. Pages that need no caller (GraphiQL,
@@ -155,20 +152,18 @@ function useEngine(
           request.method === 'GET'
             ? parseUrlParams(request.url)
             : parseBodyParams(new Uint8Array(await bounded.arrayBuffer()));
-        return { extensions: { asked } };
+        const { operationName, ...params } = engine.parseParams(asked);
+        return { ...params, operationName: operationName ?? undefined };
       });
     },
-    onParams({ params, request, setParams, setParamsHandler }) {
-      const asked: unknown = params.extensions?.asked;
+    onParams({ request, setParamsHandler }) {
       const credentials = callers.get(request);
-      setParams(looksRight);
-      setParamsHandler(async () => {
+      setParamsHandler(async ({ params: { query = '', operationName = null, variables = {} } }) => {
         if (credentials === undefined) throw new Error('a request reached its operation without a caller');
-        return engine.execute(asked, {
-          credentials,
-          signal: () => request.signal,
-          isReadOnly: request.method === 'GET',
-        });
+        return engine.executeParams(
+          { query, operationName, variables },
+          { credentials, signal: () => request.signal, isReadOnly: request.method === 'GET' },
+        );
       });
     },
     onResultProcess({ request, result, setResultProcessor }) {

@@ -3,7 +3,6 @@ import { getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
-import { locateError } from '../../src/executor/locate-error.ts';
 import { schemaOf } from '../support/both-executors.ts';
 
 /** What an execution spends, and how it ends where that is too much. */
@@ -210,14 +209,4 @@ it('once exceeded, whatever is spent fails', () => {
   expect(() => budget.spendBytes(11)).toThrow(/longer than 10 bytes/);
   for (const spend of [() => budget.spendValues(1), () => budget.spendBytes(0), () => budget.countFailure()])
     expect(spend).toThrow(/longer than 10 bytes/);
-});
-
-it('an error that cannot be read is located all the same', () => {
-  const unreadable = Object.defineProperty(new Error('hidden'), 'message', {
-    get() {
-      throw new Error('message');
-    },
-  });
-  const { message, path } = locateError(unreadable, [], ['a', 0]);
-  expect({ message, path }).toEqual({ message: 'What was thrown cannot be read.', path: ['a', 0] });
 });

@@ -16,14 +16,56 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     await turn();
     throw new Error('late');
   };
-  const schema = schemaOf('type Query { array: [Int!] set: [Int!] }', {
-    'Query.array': () => [null, late()],
-    'Query.set': () => new Set([null, late()]),
-  });
+  const schema = schemaOf(
+    'type Query { array: [Int!] set: [Int!] iterator: [Int!] lists: [[Int]!] laterLists: [[Int]!] }',
+    {
+      'Query.array': () => [null, late()],
+      'Query.set': () => new Set([null, late()]),
+      'Query.iterator': () => [null, late()].values(),
+      'Query.lists': () => [null, [late()], new Map([[late(), 1]])],
+      'Query.laterLists': () => [null, turn().then(() => [late()])],
+    },
+  );
 
-  it.each(['array', 'set'])('of its later entries: %s', async (field) => {
+  it.each(['array', 'set', 'iterator', 'lists', 'laterLists'])('of its later entries: %s', async (field) => {
     const { run } = prepare(schema, `{ ${field} }`);
     expect((await run()).errors).toHaveLength(1);
+    for (let more = 0; more < 5; more++) await turn();
+    expect(unhandled).toEqual([]);
+  });
+
+  it('of a generator, which makes none of them', async () => {
+    let made = 0;
+    const endless = schemaOf('type Query { endless: [Int!] }', {
+      'Query.endless': function* () {
+        for (;;) {
+          made++;
+          yield made === 3 ? null : late();
+        }
+      },
+    });
+    expect((await prepare(endless, '{ endless }').run()).data).toEqual({ endless: null });
+    for (let more = 0; more < 5; more++) await turn();
+    expect([made, unhandled]).toEqual([3, []]);
+  });
+
+  it('where a resolver waits for one promise of several, and tracks the others', async () => {
+    const tracking = schemaOf(
+      'type Query { first: Int named: Named } interface Named { name: Int } type A implements Named { name: Int } type B implements Named { name: Int }',
+      {
+        'Query.first': (_source, _args, _context, info) => {
+          info.getAsyncHelpers().track([late(), [late()]]);
+          return info.getAsyncHelpers().promiseAll([1, late()]);
+        },
+        'Query.named': () => ({}),
+      },
+    );
+    // graphql's own resolver of types tracks what it has asked before it knows the type.
+    Object.assign(Object(tracking.getType('A')), { isTypeOf: late });
+    Object.assign(Object(tracking.getType('B')), { isTypeOf: () => true });
+    const { data, errors } = await prepare(tracking, '{ first named { __typename } }').run();
+    expect(data).toEqual({ first: null, named: { __typename: 'B' } });
+    expect(errors).toHaveLength(1);
     for (let more = 0; more < 5; more++) await turn();
     expect(unhandled).toEqual([]);
   });
@@ -36,6 +78,12 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
   });
 });
 
+function revoked() {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 it.each([
   ['nodes that are none', Object.assign(new Error('thrown'), { nodes: [null] })],
   [
@@ -46,6 +94,8 @@ it.each([
       },
     }),
   ],
+  ['no text', Object.create(null)],
+  ['a proxy that is revoked', revoked()],
 ])('an error with %s is an error of its field, at once or late', async (_what, thrown) => {
   const schema = schemaOf('type Query { now: Int late: Int other: Int }', {
     'Query.now': () => {
@@ -115,6 +165,15 @@ it('an operation is compiled beside one that has conditions of its own', async (
   const { isInterpreted, run, reference } = prepare(schema, text, 'A');
   expect(isInterpreted).toBe(false);
   expect(told(await run())).toEqual(told(await reference()));
+});
+
+it('an operation that disables the propagation of errors is left to graphql’s own executor', async () => {
+  const schema = schemaOf(
+    'directive @experimental_disableErrorPropagation on QUERY type Query { must: Int! other: Int }',
+    { 'Query.must': () => null, 'Query.other': () => 1 },
+  );
+  const { data } = await answerOf(schema, 'query @experimental_disableErrorPropagation { must other }');
+  expect(data).toEqual({ must: null, other: 1 });
 });
 
 it('the internal values of an enum are not frozen', async () => {

@@ -12,6 +12,7 @@ import {
 } from 'graphql';
 import { expect } from 'vitest';
 import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
+import type { ExecuteOptions } from '../../src/executor/execution.ts';
 import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
@@ -45,6 +46,7 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
     isInterpreted: prepared.isInterpreted,
     run: async (raw: Variables['raw'] = {}, context: unknown = undefined) =>
       prepared.execute(context, variablesOf(raw)),
+    runWith: async (options: ExecuteOptions) => prepared.execute(undefined, variablesOf({}), options),
     runWithin: async (answerLimits: AnswerLimits) =>
       prepared.execute(undefined, variablesOf({}), { budget: new AnswerBudget(answerLimits) }),
     reference: async (variableValues: Variables['raw'] = {}, contextValue: unknown = undefined) =>

@@ -1,0 +1,82 @@
+import { GraphQLError } from 'graphql';
+import { lengthOf, textBytes } from './answer-budget.ts';
+import { completeAsyncList } from './complete-async-list.ts';
+import type { CompleteLeaf } from './execute-fields.ts';
+import { type Complete, PendingField } from './pending-field.ts';
+import type { FieldDetails } from './plan.ts';
+import { ignoreRejections, isPromise } from './promises.ts';
+
+interface ListEntry {
+  readonly entry: FieldDetails;
+  /** Null where the entries are no leaves. */
+  readonly leaf: CompleteLeaf | null;
+  readonly complete: Complete;
+}
+
+/** How lists are completed whose values are there; `complete` does the same for one entry. */
+export function createListCompleter({ entry, leaf, complete }: ListEntry): Complete {
+  /** An entry of the answer's list, or its place where it is on its way. */
+  function completeItem(item: unknown, parent: PendingField, index: number): unknown {
+    // As in executeField: a leaf is completed without its place.
+    let pending = leaf === null ? new PendingField(parent.execution, parent, entry, index) : undefined;
+    try {
+      if (leaf !== null && !isPromise(item)) return leaf(item);
+      pending ??= new PendingField(parent.execution, parent, entry, index);
+      return isPromise(item) ? pending.awaitValue(item, complete) : complete(item, pending);
+    } catch (error) {
+      pending ??= new PendingField(parent.execution, parent, entry, index);
+      return pending.handleFieldError(error);
+    }
+  }
+
+  /** The entries of a list; `length` are counted already. */
+  function completeItems(list: Iterable<unknown>, length: number, pending: PendingField): unknown {
+    const { budget } = pending.execution;
+    const completed: unknown[] = [];
+    let outstanding = 0;
+    let bytes = 0;
+    try {
+      for (const item of list) {
+        if (completed.length >= length) budget.spendValues(1);
+        const done = completeItem(item, pending, completed.length);
+        if (done instanceof PendingField) {
+          completed.push(done.members);
+          outstanding++;
+        } else {
+          if (typeof done === 'string') bytes += textBytes(done);
+          completed.push(done);
+        }
+      }
+      budget.spendBytes(bytes);
+    } catch (error) {
+      // There is no list: what its entries still come to is nobody's failure.
+      ignoreRejections(list);
+      throw error;
+    }
+    return pending.awaitMembers(completed, outstanding);
+  }
+
+  return (value, pending) => {
+    if (isAsyncIterable(value)) return completeAsyncList(value, pending, completeItem);
+    if (!isIterable(value))
+      throw new GraphQLError(
+        `Expected Iterable, but did not find one for field "${entry.parentType.name}.${entry.field.name}".`,
+      );
+    const { execution } = pending;
+    const length = lengthOf(value) ?? 0;
+    try {
+      execution.budget.spendValues(length);
+    } catch (error) {
+      ignoreRejections(value);
+      throw error;
+    }
+    if (!execution.mustWait) return completeItems(value, length, pending);
+    return pending.defer(value, () => completeItems(value, length, pending));
+  };
+}
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.iterator in value;
+
+const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.asyncIterator in value;

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { validateParams } from '../../src/engine/validate-params.ts';
+
+const nothing = { query: null, operationName: null, variables: null, extensions: null, documentId: null };
+
+test.each([
+  [{}, nothing],
+  [{ query: '{ a }' }, { ...nothing, query: '{ a }' }],
+  [{ query: null, variables: undefined, unknown: null }, nothing],
+  [
+    { documentId: 'id', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
+    { ...nothing, documentId: 'id', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
+  ],
+])('%j is taken', (asked, expected) => {
+  expect(validateParams(asked)).toEqual(expected);
+});
+
+test.each([
+  [null, /JSON object/],
+  ['{ a }', /JSON object/],
+  [[{ query: '{ a }' }], /Batches/],
+  [{ query: '{ a }', secret: 'x' }, /nothing but query, operationName, variables, extensions, documentId/],
+  [{ query: 1 }, /"query" has to be a text/],
+  [{ query: '{ a }', operationName: {} }, /"operationName" has to be a text/],
+  [{ query: '{ a }', variables: [] }, /"variables" has to be an object/],
+  [{ query: '{ a }', variables: '{}' }, /"variables" has to be an object/],
+  [{ query: '{ a }', extensions: 1 }, /"extensions" has to be an object/],
+  [{ documentId: 7 }, /"documentId" has to be a text/],
+])('%j is refused, and nothing of it repeated', (asked, message) => {
+  expect(() => validateParams(asked)).toThrow(message);
+  expect(() => validateParams(asked)).not.toThrow(/secret/);
+});
