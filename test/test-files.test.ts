@@ -38,6 +38,9 @@ function targetsOf(file: string): readonly string[] {
   const found = [...text.matchAll(/'(\.{1,2}\/[^'\n]+\.ts)'/g)]
     .map(([, target = '']) => join(dirname(file), target))
     .filter((path) => existsSync(join(root, path)));
+  // The thread of a worker is named without its ending.
+  for (const [, name = ''] of text.matchAll(/\bmodule: '([\w-]+)'/g))
+    found.push(join(dirname(file), `${name}.ts`));
   if (/\b(start|run)Process\(/.test(text)) found.push('src/main.ts');
   targets.set(file, found);
   return found;

@@ -76,5 +76,5 @@ it('2,000 operations are answered as by graphql: the same data, errors, places a
   );
   // The rest is not valid GraphQL: fields of one name that cannot be merged.
   expect(compiled).toBeGreaterThan(1600);
-  expect(failed).toBeGreaterThan(1000);
+  expect(failed).toBeGreaterThan(400);
 }, 120_000);

@@ -166,7 +166,7 @@ describe.each(updateCases)('$field', (it) => {
 
 test('is refused where what was read is no record at all', async () => {
   await using fixture = await startBankqlFixture();
-  fixture.bank.otherwise({ body: { error: 'try later', customers: [] } });
+  fixture.bank.otherwise({ body: { unknown: 'try later' } });
   const result = await fixture.ask(
     'mutation { updateCustomer(input: { customerId: "C", changes: { email: "e" } }) { trackId } }',
   );

@@ -21,6 +21,13 @@ const of = (folder: string, files: string, coveredBy: string, why: string): Cove
 
 export const coveredElsewhere: readonly Coverage[] = [
   of('.', 'errors', 'guards.test.ts', 'a table, held against docs/errors.md'),
+  of('.', 'version', 'index.test.ts', 'what the package exports'),
+  of(
+    'bank',
+    'interpret-record',
+    'schema/real-banks.test.ts',
+    'each habit of a bank, from the wire to the field',
+  ),
   of('bank', 'client', 'bank/wire-format.test.ts', 'what it sends is looked at on the wire'),
   of('bank/cache', 'public-cache', 'bank/cache/shared-reads.test.ts', 'one of the two caches of a read'),
   of(
@@ -37,7 +44,7 @@ export const coveredElsewhere: readonly Coverage[] = [
     'over a bank that breaks its answers',
   ),
   of('commands', 'doctor persist', 'engine/persisted-command.test.ts', 'commands are started as processes'),
-  of('commands', 'help payments sandbox serve', 'main.test.ts', 'commands are started as processes'),
+  of('commands', 'help payments sandbox schema serve', 'main.test.ts', 'commands are started as processes'),
   of('commands', 'fatal-error log-level reload', 'sighup.test.ts', 'signals and fatal errors of a process'),
   of(
     'commands',
@@ -58,9 +65,11 @@ export const coveredElsewhere: readonly Coverage[] = [
     'commands/payments/operator-story.test.ts',
     'the same',
   ),
+  of('commands', 'commands', 'commands/invocation.test.ts', 'a table, read by the words of the command line'),
+  of('config', 'in-force', 'commands/config.test.ts', 'what the command prints'),
   of(
     'config',
-    'formats start-error variables',
+    'formats start-error variable variables',
     'config/config.test.ts',
     'every variable with good and bad values',
   ),
@@ -110,6 +119,12 @@ export const coveredElsewhere: readonly Coverage[] = [
     'selection',
     'executor/executor.test.ts',
     'what resolvers see of a selection, by either executor',
+  ),
+  of(
+    'schema',
+    'annotate-transaction update-account update-branch update-customer update-field update-product',
+    'schema/updates.test.ts',
+    'each update, from the field to the wire',
   ),
   of(
     'payments',

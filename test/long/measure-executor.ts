@@ -1,5 +1,5 @@
 // How long bankql's executor and graphql's own take for the same operations over data that is there:
-// `node bench/executor.ts`. When a later graphql compiles operations, its compiled execution belongs in `executors`:
+// `node test/long/measure-executor.ts`. When a later graphql compiles operations, its compiled execution belongs in `executors`:
 // docs/decisions/0001-compile-operations-to-closures.md says what follows from its ratio.
 import {
   buildSchema,
@@ -11,7 +11,7 @@ import {
   isObjectType,
   parse,
 } from 'graphql';
-import { prepareOperation } from '../src/executor/executor.ts';
+import { prepareOperation } from '../../src/executor/executor.ts';
 
 const schema = buildSchema(`
   type Query { accounts(count: Int!): [Account!]! later(count: Int!): [Account!]! }
