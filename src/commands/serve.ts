@@ -95,7 +95,7 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
           return store.isUp && payments.unwrittenEnds() === 0;
         }
       : undefined,
-    defaults: { bankId: config.bankId, viewId: config.defaultView },
+    defaults: { bankId: config.bankId, viewId: config.defaultView, viewer: config.viewer },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
     answerLimits: config.answerLimits,

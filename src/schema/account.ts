@@ -1,11 +1,19 @@
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import type { BankIds } from '../loaders/loaders.ts';
+import type { BankIds, Scope } from '../loaders/loaders.ts';
+import { AccountScope } from './account-scope.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { type AccountNode, AccountObject, accountNode } from './node-types/account.ts';
+import {
+  AccountConnection,
+  type AccountNode,
+  AccountObject,
+  accountNode,
+  loadAccounts,
+  toAccountNode,
+} from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { CustomerObject, customerNode } from './node-types/customer.ts';
 import {
@@ -19,10 +27,11 @@ import {
 } from './node-types/other-account.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import {
+  loadRequests,
   TransactionRequestConnection,
   TransactionRequestObject,
-  toTransactionRequestItem,
-} from './transaction-request.ts';
+  toTransactionRequestNode,
+} from './node-types/transaction-request.ts';
 
 AccountObject.implement({
   description:
@@ -42,6 +51,42 @@ AccountObject.implement({
         ({ bankId }: BankIds) => ({ bankId }),
       ),
     }),
+    view: t.field({
+      type: AccountObject,
+      nullable: true,
+      description: 'The same account through another of its views. REST: getAccountsScope.',
+      args: { viewId: t.arg.id({ required: true, description: "The path's view." }) },
+      ...nodeFromIds(
+        () => accountNode,
+        ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+          bankId,
+          accountId,
+          viewId: validateId('viewId', viewId),
+        }),
+      ),
+    }),
+    accounts: t.connection(
+      {
+        type: AccountObject,
+        nullable: true,
+        description:
+          'All that getAccountsScope answers for this account, its view and the scope. REST: getAccountsScope.',
+        args: {
+          scope: t.arg({
+            type: AccountScope,
+            required: true,
+            defaultValue: 'permissions',
+            description: "The path's scope.",
+          }),
+        },
+        ...connectionFromIds(
+          ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
+            loadAccounts({ bankId, accountId, viewId }, scope, context),
+          toAccountNode,
+        ),
+      },
+      AccountConnection,
+    ),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
       description: 'REST `bank_id`, as a list as for customers and products.',
@@ -158,9 +203,8 @@ AccountObject.implement({
         nullable: true,
         description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
         ...connectionFromIds(
-          ({ bankId, accountId, viewId }: AccountNode, _args: object, { session }) =>
-            session.loaders.transactionsRequest.load({ bankId, accountId, viewId }),
-          toTransactionRequestItem,
+          (account: AccountNode, _args: object, context) => loadRequests(account, context),
+          (account, record, index) => toTransactionRequestNode(account, record, index),
         ),
       },
       TransactionRequestConnection,

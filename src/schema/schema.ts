@@ -15,6 +15,7 @@ import './product.ts';
 import './put-account.ts';
 import './transaction.ts';
 import './transaction-request.ts';
+import './viewer.ts';
 import './common-types.ts';
 import { builder } from './builder.ts';
 

@@ -7,9 +7,13 @@ import { fragmentsOf } from '../../src/executor/selection.ts';
 import { type CallEstimate, estimateCalls } from '../../src/schema/call-estimate.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { generatedOperation } from '../support/generated-operation.ts';
+
+/** Who is logged in, the account and the customer that other fields name too. */
+const viewer = { customerId: parseViewerTemplate('A'), accountId: parseViewerTemplate('A') };
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -25,7 +29,8 @@ function plan(text: string, variables: Variables = {}, maxCalls = Infinity): Cal
     operation,
     variableValues,
     fragments: fragmentsOf(document),
-    defaults: { bankId: 'BANK', viewId: 'owner' },
+    defaults: { bankId: 'BANK', viewId: 'owner', viewer },
+    credentials: { subscriptionKey: 'K', authProviderName: 'P', authId: 'A' },
     maxCalls,
   });
 }
@@ -204,7 +209,8 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
     ['are the same where nothing hangs on a record', true],
     ['are no fewer calls than planned where something does', false],
   ])('%s', async (_, determined) => {
-    await using fixture = await startBankqlFixture({ documentLimits });
+    const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
+    await using fixture = await startBankqlFixture({ documentLimits, defaults });
     fixture.bank.otherwise(anyAnswer);
     const planned = new Set<string>();
     await fc.assert(
