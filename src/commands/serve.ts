@@ -187,7 +187,7 @@ function banner(
   config: Config,
 ): string {
   const { graphiql, identity } = config;
-  const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
+  const query = '{ viewer { account { label balance { amount currency } } } }';
   const headers = Object.entries(identity === null ? alice : bearer).map(
     ([name, value]) => `    -H '${name}: ${value}' \\`,
   );
