@@ -151,9 +151,9 @@ AccountObject.implement({
         type: OtherAccountObject,
         nullable: true,
         description:
-          'Counterparties of the account. REST: getOtherAccounts; with a filter, postOtherAccounts.',
+          'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
         args: {
-          filter: t.arg({ type: OtherAccountFilter, description: 'The query body of postOtherAccounts.' }),
+          filter: t.arg({ type: OtherAccountFilter, description: 'By IBAN and id.' }),
         },
         ...connectionFromIds(
           (account: AccountNode, args: OtherAccountFilterInput, { session }) =>

@@ -60,6 +60,10 @@ const positions = new WeakMap<object, number>();
 /** Where a branch stands in the bank's list, if another list was made of that. */
 export const positionOf = (branch: Branch): number | undefined => positions.get(branch);
 
+function rememberPositions(list: readonly Branch[]): void {
+  for (const [index, branch] of list.entries()) if (itemId(branch) === null) positions.set(branch, index);
+}
+
 const names = new Intl.Collator('en', { numeric: true });
 const cities = new Intl.Collator('en', { sensitivity: 'base' });
 
@@ -79,28 +83,23 @@ export function branchSelection(search: BranchSearch): ((list: readonly Branch[]
   const conditions = conditionsOf(search);
   if (conditions.length === 0 && !orderBy) return null;
   return (list) => {
-    const chosen: Branch[] = [];
-    for (const [index, branch] of list.entries()) {
-      if (!conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true)) continue;
-      if (itemId(branch) === null) positions.set(branch, index);
-      chosen.push(branch);
-    }
-    if (orderBy === 'NAME') return sortedBy(chosen, nameOf, names.compare);
-    if (orderBy === 'DISTANCE' && near)
-      return sortedBy(
-        chosen,
-        (branch) => distanceTo(near, branch),
-        (one, other) => one - other,
-      );
-    return chosen;
+    rememberPositions(list);
+    const chosen = (orderBy === 'NAME' ? byName(list) : list).filter((branch) =>
+      conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true),
+    );
+    if (orderBy !== 'DISTANCE' || !near) return chosen;
+    return sortedBy(
+      chosen,
+      (branch) => distanceTo(near, branch),
+      (one, other) => one - other,
+    );
   };
 }
 
 function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
   const conditions: ((branch: Branch) => boolean)[] = [];
-  const byName = filter?.id === null || filter?.id === undefined ? filter?.name?.toLowerCase() : undefined;
-  if (byName !== undefined)
-    conditions.push((branch) => nameOf(branch)?.toLowerCase().includes(byName) ?? false);
+  const name = filter?.id === null || filter?.id === undefined ? filter?.name?.toLowerCase() : undefined;
+  if (name !== undefined) conditions.push((branch) => nameOf(branch)?.toLowerCase().includes(name) ?? false);
   if (typeof acceptsDeposits === 'boolean')
     conditions.push((branch) => branch.acceptsDeposits === acceptsDeposits);
   if (typeof city === 'string')
@@ -112,6 +111,18 @@ function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
   if (near && typeof radius === 'number')
     conditions.push((branch) => (distanceTo(near, branch) ?? Infinity) <= radius);
   return conditions;
+}
+
+const listsByName = new WeakMap<readonly Branch[], readonly Branch[]>();
+
+/** A list by its names, sorted once: a collator takes its time. */
+function byName(list: readonly Branch[]): readonly Branch[] {
+  let sorted = listsByName.get(list);
+  if (sorted === undefined) {
+    sorted = sortedBy(list, nameOf, names.compare);
+    listsByName.set(list, sorted);
+  }
+  return sorted;
 }
 
 const nameOf = ({ name }: Branch): string | null => (typeof name === 'string' ? name : null);

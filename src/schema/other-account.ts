@@ -98,7 +98,8 @@ OtherAccountObject.implement({
 /** The account of this bank that a counterparty is; null where it is none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
-  if (![bank, swift_bic].includes(other.bankId)) return null;
+  // A bank identifier code has eight characters, or eleven with XXX for the head office.
+  if (![bank, swift_bic].some((code) => code === other.bankId || code === `${other.bankId}XXX`)) return null;
   const accountId = unwrap(id);
   if (!accountId) return null;
   return {

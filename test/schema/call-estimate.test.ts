@@ -108,6 +108,43 @@ describe('a plan', () => {
     ],
     ['metadata', '{ metadata(id: "M") { totalCount } }', ['postMetadata']],
     [
+      'what hangs on the viewer, with what others name too once',
+      '{ viewer { customer { customerId email } account { label } accounts { totalCount } messages { totalCount } } bank { account(accountId: "A") { iban } customer(customerId: "A") { legalName accounts { totalCount } messages { totalCount } } } }',
+      ['getCustomer BANK A', read, 'getAccountsScope BANK A owner permissions', 'getMessagesOwner BANK'],
+    ],
+    [
+      'nothing for the ids of the viewer',
+      '{ viewer { customer { id customerId } account { accountId } } }',
+      [],
+    ],
+    ['nothing of another customer', bank('customer(customerId: "C") { accounts { totalCount } }'), []],
+    [
+      'another view, and the accounts of a scope',
+      account('view(viewId: "public") { label } accounts { totalCount }'),
+      ['getAccountsScope BANK A public views', 'getAccountsScope BANK A owner permissions'],
+    ],
+    [
+      'the requests in which that of a transaction is looked for once',
+      account(
+        'transactionRequests { totalCount } transaction(transactionId: "T") { bank { bankId } request { id } }',
+      ),
+      ['getTransactionsRequest BANK A owner'],
+    ],
+    [
+      'the one list that branches are looked for in',
+      bank(
+        'a: branches(near: { latitude: 1, longitude: 1, radiusKm: 1 }) { totalCount } b: branches(city: "C", filter: { name: "N" }) { totalCount } c: branches(orderBy: DISTANCE) { totalCount }',
+      ),
+      ['getBranches BANK'],
+    ],
+    [
+      'the one list that counterparties are looked for in',
+      account(
+        'otherAccounts(filter: { id: "X" }) { totalCount } otherAccount(otherAccountId: "IBAN") { kind }',
+      ),
+      ['getOtherAccounts BANK A owner'],
+    ],
+    [
       'nothing for a bad id',
       bank('customer(customerId: "..") { email } messages(first: -1) { totalCount }'),
       [],
@@ -128,6 +165,12 @@ describe('a plan', () => {
     expect(linesOf(document, { id: id('Customer', 'BANK', 'C') })).toEqual([]);
     expect(linesOf(document, { id: id('Account', 'BANK', '..', 'owner') })).toEqual([]);
     expect(linesOf(document, { id: 'forged' })).toEqual([]);
+    const requests =
+      'query($id: ID!) { node(id: $id) { ... on TransactionRequest { status } ... on Payment { state } } }';
+    expect(linesOf(requests, { id: id('TransactionRequest', 'BANK', 'A', 'owner', '/r') })).toEqual([
+      'getTransactionsRequest BANK A owner',
+    ]);
+    expect(linesOf(requests, { id: id('Payment', 'track', 'sealed') })).toEqual([]);
   });
 
   it('counts each distinct one of nodes, and a forged one as nothing', () => {

@@ -171,7 +171,7 @@ describe('a counterparty', () => {
       body: {
         otherAccounts: [
           { bank: 'BANK', id: 'B' },
-          { bank: 'The Bank', swift_bic: 'BANK', id: 'C' },
+          { bank: 'The Bank', swift_bic: 'BANKXXX', id: 'C' },
           { bank: 'Another', swift_bic: 'ELSEBANK', id: 'D' },
           { bank: 'BANK' },
           { bank: 'BANK', id: '../x' },
@@ -201,6 +201,27 @@ const NamedCounterparty = graphql(`
     bank { account(accountId: "A") { otherAccount(otherAccountId: $name) { id otherAccountId kind } } }
   }
 `);
+
+test('counterparties are looked for in the one list where a filter has no IBAN', async () => {
+  await using fixture = await start();
+  fixture.bank.on(others, {
+    body: { otherAccounts: [{ bank: 'B', id: 'P1' }, { bank: 'B' }, { bank: 'B', id: 'P2' }] },
+  });
+  const idsOf = async (filter: string) => {
+    const { data, errors } = await fixture.ask<
+      { bank: { account: { otherAccounts: { nodes: unknown } } } },
+      unknown
+    >(
+      `{ bank { account(accountId: "A") { otherAccounts(filter: ${filter}) { nodes { otherAccountId } } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    return data?.bank.account.otherAccounts.nodes;
+  };
+  expect(await idsOf('{ id: "P2" }')).toEqual([{ otherAccountId: 'P2' }]);
+  expect(await idsOf('{ id: "P3" }')).toEqual([]);
+  expect(await idsOf('{}')).toHaveLength(3);
+  expect(fixture.bank.lines()).toEqual([others, others, others]);
+});
 
 describe('a counterparty is found', () => {
   const list = [

@@ -8,7 +8,7 @@ import {
 import { findById } from '../../loaders/find-by-id.ts';
 import type { ViewIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
-import { mapOptional, omitNullish } from '../common-types.ts';
+import { omitNullish } from '../common-types.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from '../list-item.ts';
@@ -23,9 +23,11 @@ interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
-  description: 'The query body of postOtherAccounts.',
+  description: 'Which counterparties: with an IBAN the query body of postOtherAccounts.',
   fields: (t) => ({
-    iban: t.string({ required: true, description: 'REST `IBAN`.' }),
+    iban: t.string({
+      description: 'REST `IBAN`; where left out, bankql looks for the id in the list of getOtherAccounts.',
+    }),
     id: t.id({ description: 'REST `id`.' }),
   }),
 });
@@ -34,8 +36,11 @@ export interface OtherAccountFilterInput {
   readonly filter?: typeof OtherAccountFilter.$inferInput | null | undefined;
 }
 
-const queryOf = ({ filter }: OtherAccountFilterInput): OtherAccountQuery | null =>
-  mapOptional(filter, ({ iban, id }) => omitNullish({ IBAN: iban, id })) ?? null;
+/** What the bank itself is asked: null for all counterparties. */
+function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
+  if (filter?.iban === null || filter?.iban === undefined) return null;
+  return omitNullish({ IBAN: filter.iban, id: filter.id });
+}
 
 /** The counterparties of an account: all, or those that a query asks for. */
 const load = (
@@ -48,11 +53,17 @@ const load = (
 };
 
 /** The counterparties that a field with this filter lists. */
-export const loadOtherAccounts = (
+export function loadOtherAccounts(
   account: ViewIds,
-  filter: OtherAccountFilterInput,
+  args: OtherAccountFilterInput,
   session: ReadContext['session'],
-) => load(account, queryOf(filter), session);
+): Promise<OtherAccount[]> {
+  const query = queryOf(args);
+  const listed = load(account, query, session);
+  const id = args.filter?.id;
+  if (query !== null || id === null || id === undefined) return listed;
+  return listed.then((list) => list.filter((entry) => entry.id === id));
+}
 
 /** An entry of that list. */
 export const toOtherAccountNode = (
