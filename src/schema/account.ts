@@ -204,7 +204,8 @@ AccountObject.implement({
         description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
         ...connectionFromIds(
           (account: AccountNode, _args: object, context) => loadRequests(account, context),
-          (account, record, index) => toTransactionRequestNode(account, record, index),
+          (account, record, index, _args, _context, list) =>
+            toTransactionRequestNode(account, record, { index, list, trackId: null }),
         ),
       },
       TransactionRequestConnection,

@@ -181,7 +181,7 @@ const PutTransactionRequestPayload = builder
           'REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
         resolve: ({ requests, ids, trackId }) =>
           requests?.map(async (request, index) =>
-            toTransactionRequestNode(ids, unwrap(request), index, trackId),
+            toTransactionRequestNode(ids, unwrap(request), { index, list: requests, trackId }),
           ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),

@@ -134,6 +134,19 @@ describe('a transaction request', () => {
       expect(failuresOf(await fixture.ask(RequestNode, { id: node?.id ?? '' }))).toEqual(['node NOT_FOUND']);
   });
 
+  test('is a node by its place where its resource_url is that of others too', async () => {
+    await using fixture = await start();
+    const list = ['first', 'second'].map((status) => ({ status, resource_url: '/requests' }));
+    fixture.bank.on(requests, { body: { 'transaction-requests': list } });
+    const { data } = await fixture.ask(RequestsWithIds);
+    const ids = data?.bank?.account?.transactionRequests?.nodes?.map((node) => node?.id ?? '') ?? [];
+    const again = await Promise.all(ids.map((id) => fixture.ask(RequestNode, { id })));
+    expect(again.map(({ data }) => data?.node)).toMatchObject([
+      { id: ids[0], status: 'first' },
+      { id: ids[1], status: 'second' },
+    ]);
+  });
+
   test('of a payment’s answer is the one of the list only where the bank names it', async () => {
     await using fixture = await start();
     const put = 'PUT /v1/api/banks/BANK/accounts/A/owner/transaction-request-types/T/transaction-requests';

@@ -9,12 +9,18 @@ import { itemNotFound, listIndex } from '../list-item.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
-interface TransactionRequestIds extends ViewIds {
-  /** What the bank names it by; null where it gave none: then it is the one at `index` of its list. */
-  readonly resourceUrl: string | null;
+/** Where a request stands. */
+interface RequestPosition {
   readonly index: number;
   /** The payment whose answer lists it; null for the account's own list. */
   readonly trackId: string | null;
+  /** The list itself, where it has been read. */
+  readonly list?: readonly (TransactionRequest | Error)[];
+}
+
+interface TransactionRequestIds extends ViewIds, RequestPosition {
+  /** What the bank names it by; null where it gave none: then it is the one at `index` of its list. */
+  readonly resourceUrl: string | null;
 }
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
@@ -26,8 +32,8 @@ export const transactionRequestNode = defineNodeType({
     z.tuple([...viewKey, z.string()]),
     z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
   ]),
-  toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId }: TransactionRequestNode) =>
-    resourceUrl === null
+  toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
+    resourceUrl === null || isShared(resourceUrl, list)
       ? ([bankId, accountId, viewId, null, index, trackId] as const)
       : ([bankId, accountId, viewId, resourceUrl] as const),
   toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
@@ -60,17 +66,34 @@ export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }
 export const toTransactionRequestNode = (
   { bankId, accountId, viewId }: ViewIds,
   record: TransactionRequest,
-  index: number,
-  trackId: string | null = null,
+  position: RequestPosition,
 ): TransactionRequestNode => ({
   bankId,
   accountId,
   viewId,
   resourceUrl: (typeof record.resource_url === 'string' && record.resource_url) || null,
-  index,
-  trackId,
+  ...position,
   record,
 });
+
+const sharedUrls = new WeakMap<readonly unknown[], ReadonlySet<string>>();
+
+/** Whether several requests of a list have the same `resource_url`, such as that of the list: then it names none of them. */
+function isShared(url: string, list: RequestPosition['list']): boolean {
+  if (list === undefined) return false;
+  let shared = sharedUrls.get(list);
+  if (shared === undefined) {
+    const [seen, twice] = [new Set<unknown>(), new Set<string>()];
+    for (const entry of list) {
+      const given = entry instanceof Error ? null : entry.resource_url;
+      if (typeof given === 'string' && seen.has(given)) twice.add(given);
+      seen.add(given);
+    }
+    shared = twice;
+    sharedUrls.set(list, shared);
+  }
+  return shared.has(url);
+}
 
 /** The ids that `transaction_ids` names. Errors: BANK_BAD_RESPONSE where it is no text. */
 export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): readonly string[] | undefined =>
@@ -92,7 +115,7 @@ export async function requestOf(
     try {
       const request = unwrap(entry);
       if (transactionIdsOf(request)?.includes(transaction.transactionId))
-        return toTransactionRequestNode(transaction, request, index);
+        return toTransactionRequestNode(transaction, request, { index, list: requests, trackId: null });
     } catch (error) {
       broken ??= error;
     }
