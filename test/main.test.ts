@@ -32,7 +32,7 @@ describe('started with nothing', () => {
     );
     const { stdout } = await run(printed.slice(printed.indexOf('curl')));
     expect(JSON.parse(stdout)).toEqual({
-      data: { bank: { account: { label: 'Everyday', balance: { amount: '4305.80', currency: 'EUR' } } } },
+      data: { viewer: { account: { label: 'Everyday', balance: { amount: '4305.80', currency: 'EUR' } } } },
     });
     expect(await bankql.stop()).toBe(0);
   });

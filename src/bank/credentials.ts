@@ -9,6 +9,12 @@ export interface Credentials {
   readonly authId: string | null;
 }
 
+/** Who calls: what is shown to the bank, and what else is known of them. */
+export interface Caller extends Credentials {
+  /** The claims of a verified token that the configuration asks for, where it has them. The bank is not shown them. */
+  readonly claims?: Readonly<Record<string, string>>;
+}
+
 /** The header that carries each of them, in the specification's spelling. */
 export const credentialHeaders = {
   subscriptionKey: 'Ocp-Apim-Subscription-Key',

@@ -103,6 +103,7 @@ export async function serveBankql({
       bankId: config.bankId,
       viewId: config.defaultView,
       accountScope: config.accountScope,
+      viewer: config.viewer,
     },
     limits: config.operationLimits,
     documentLimits: config.documentLimits,
@@ -196,7 +197,7 @@ function banner(
   config: Config,
 ): string {
   const { graphiql, identity } = config;
-  const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
+  const query = '{ viewer { account { label balance { amount currency } } } }';
   const headers = Object.entries(identity === null ? alice : bearer).map(
     ([name, value]) => `    -H '${name}: ${value}' \\`,
   );

@@ -2,6 +2,7 @@ import type { BankOptions } from '../bank/client.ts';
 import type { AnswerLimits } from '../engine/answer-limits.ts';
 import type { DocumentLimits } from '../engine/document-limits.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
+import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
@@ -33,6 +34,8 @@ export interface Config {
   readonly defaultView: string;
   /** `{scope}` of getAccountsScope where a single account is read. */
   readonly accountScope: string;
+  /** How it is told who is logged in. */
+  readonly viewer: ViewerTemplates;
   /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
   readonly subscriptionKey: string | null;
   /** Whose tokens say who calls; null where headers say it. */
@@ -136,6 +139,7 @@ function configOf(values: Values): Config {
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
+    viewer: viewerOf(values),
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     identity: identityOf(values),
     rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },
@@ -164,6 +168,16 @@ function configOf(values: Values): Config {
   };
 }
 
+/** The sandbox's logins are the ids of its customers, each of whom has a current account. */
+function viewerOf(values: Values): ViewerTemplates {
+  const standard = (template: string) =>
+    values.BANK_BASE_URL === undefined ? parseViewerTemplate(template) : null;
+  return {
+    customerId: values.VIEWER_CUSTOMER_ID ?? standard('{auth-id}'),
+    accountId: values.VIEWER_ACCOUNT_ID ?? standard('{auth-id}-current'),
+  };
+}
+
 /** Null where no token says who calls. What is missing, contradictions() has said. */
 function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
@@ -177,5 +191,8 @@ function identityOf(values: Values): JwtOptions | null {
     algorithms: values.IDENTITY_ALGORITHMS ?? ['RS256', 'ES256', 'PS256', 'EdDSA'],
     providerClaim: values.IDENTITY_PROVIDER_CLAIM ?? 'iss',
     authIdClaim: values.IDENTITY_AUTH_ID_CLAIM ?? 'sub',
+    claims: Object.values(viewerOf(values)).flatMap((template) =>
+      template === null ? [] : claimsOf(template),
+    ),
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
+import { parseViewerTemplate, type ViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { isLoopback } from '../server/http-policy.ts';
 
@@ -142,6 +143,18 @@ export const id = (variable: string): Pick<Format<string>, 'schema'> => ({
     }
   }),
 });
+
+/** How an id is made of what a request shows. */
+export const viewerTemplate: Pick<Format<ViewerTemplate>, 'schema'> = {
+  schema: z.string().transform((given, context) => {
+    try {
+      return parseViewerTemplate(given);
+    } catch (error) {
+      context.addIssue(error instanceof Error ? error.message : 'give a template such as {auth-id}.');
+      return z.NEVER;
+    }
+  }),
+};
 
 /** The operator's subscription key, of which nothing is shown. */
 export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {

@@ -1,3 +1,4 @@
+import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/http-policy.ts';
 import type { ConfigProblem } from './start-error.ts';
 import type { Variable } from './variable.ts';
@@ -78,6 +79,8 @@ const rules: readonly Rule[] = [
 
   (values) => (values.IDENTITY === 'jwt' ? missingForTokens(values) : uselessWithoutTokens(values)),
 
+  (values) => (values.IDENTITY === 'jwt' ? null : claimsWithoutTokens(values)),
+
   (values) =>
     stateUrlOf(values) === null
       ? problem(
@@ -118,6 +121,14 @@ const uselessWithoutTokens = (values: Values): Contradiction[] =>
     const { show = (given: string) => given }: Variable = variables[name];
     const remedy = 'it needs IDENTITY=jwt: without that no token is verified.';
     return [problem(name, show([value].flat().join(' ')), remedy, ['IDENTITY'])];
+  });
+
+const claimsWithoutTokens = (values: Values): Contradiction[] =>
+  Object.values(viewerVariables).flatMap((name) => {
+    const template = values[name];
+    if (template === undefined || claimsOf(template).length === 0) return [];
+    const remedy = '{claim:name} needs IDENTITY=jwt: without that no token is verified.';
+    return [problem(name, template.text, remedy, ['IDENTITY'])];
   });
 
 /** Where payments are kept; null where the operator has to say it. */

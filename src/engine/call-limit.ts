@@ -10,6 +10,7 @@ import {
   type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
+import type { Caller } from '../bank/credentials.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { estimateCalls } from '../schema/call-estimate.ts';
@@ -31,11 +32,13 @@ interface CallLimitOptions {
  * what is asked for beside it is. What cannot need as many, whatever its variables, is never planned.
  * Errors: the answered function throws LIMIT_EXCEEDED.
  */
-export function createCallLimit(options: CallLimitOptions): (variables: Selection['variableValues']) => void {
+export function createCallLimit(
+  options: CallLimitOptions,
+): (variables: Selection['variableValues'], credentials: Caller) => void {
   const { restCalls } = options.limits;
   if (maxCalls(options) <= restCalls) return () => {};
-  return (variableValues) => {
-    const { calls } = estimateCalls({ ...options, variableValues, maxCalls: 10 * restCalls });
+  return (variableValues, credentials) => {
+    const { calls } = estimateCalls({ ...options, variableValues, credentials, maxCalls: 10 * restCalls });
     const counted = calls.filter(({ operation: { kind } }) => kind !== 'payment').length;
     if (counted > restCalls)
       throw new RequestError(

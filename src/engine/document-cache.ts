@@ -7,6 +7,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Caller } from '../bank/credentials.ts';
 import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { traceVariableCoercion } from '../executor/tracing.ts';
@@ -38,7 +39,7 @@ export interface ExecutableOperation extends PreparedOperation {
   /** Errors: LIMIT_EXCEEDED, see node-id-limit.ts. */
   checkNodeIds(variables: GraphQLResolveInfo['variableValues']): void;
   /** Errors: LIMIT_EXCEEDED, see call-limit.ts. */
-  checkCallLimit(variables: GraphQLResolveInfo['variableValues']): void;
+  checkCallLimit(variables: GraphQLResolveInfo['variableValues'], credentials: Caller): void;
 }
 
 /** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */

@@ -1,6 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import { AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
@@ -27,7 +27,7 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
 
 /** Who asks, and how. */
 export interface EngineRequest {
-  readonly credentials: Credentials;
+  readonly credentials: Caller;
   /** Makes the signal that is raised when the client has left, for who needs one. */
   readonly signal?: (() => AbortSignal) | undefined;
   /** A request that a browser makes without being asked, such as a link: it changes nothing. */
@@ -136,7 +136,7 @@ export function createEngine({
         });
       const values = operation.variablesOf(raw);
       operation.checkNodeIds(values);
-      operation.checkCallLimit(values);
+      operation.checkCallLimit(values, request.credentials);
       const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
       const context = new RequestContext(services, request, effects);
       const result = operation.execute(context, { raw, values }, context);
@@ -172,7 +172,7 @@ type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'>
 class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
-  readonly credentials: Credentials;
+  readonly credentials: Caller;
   readonly budget: AnswerBudget;
   /** What it writes and pays; null where it is no mutation. */
   readonly effects: MutationEffects | null;

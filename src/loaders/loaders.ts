@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { type CallInput, requestKey } from '../bank/request.ts';
-import { getAccountsScope } from '../contract/account.ts';
-import { type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
+import { type Account, getAccountsScope } from '../contract/account.ts';
+import { type Branch, type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
 import { getCustomer } from '../contract/customer.ts';
 import { getMessagesOwner } from '../contract/message.ts';
 import { type MetadataQuery, postMetadata } from '../contract/metadata.ts';
@@ -10,6 +10,7 @@ import { getOtherAccounts, type OtherAccountQuery, postOtherAccounts } from '../
 import { getProduct, type ProductQuery, postProducts } from '../contract/product.ts';
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest } from '../contract/transaction-request.ts';
+import { ListedRecords } from './listed-records.ts';
 import {
   type BankIds,
   inBank,
@@ -106,6 +107,8 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
     postProducts: loader(postProducts, (key: BankIds & Query<ProductQuery>) => inBank(key), query),
     messagesOwner: loader(getMessagesOwner, inBank),
     postMetadata: loader(postMetadata, (_key: Query<MetadataQuery>) => ({}), query),
+    /** What lists brought of records that can also be asked for alone, in the same shape. */
+    listed: { accounts: new ListedRecords<Account>(), branches: new ListedRecords<Branch>() },
   };
 }
 

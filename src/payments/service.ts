@@ -12,15 +12,15 @@ import {
   neverSent,
   notLogged,
   outcomeUnknown,
-  recordNotRead,
   recordsNotKept,
-  recordsNotRead,
   statedFailure,
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
-import { createPaymentSearch, type OwnPayment, type OwnPaymentsQuery } from './payment-search.ts';
-import { type AuditEntry, auditEntry, belongsTo, payerOf, pendingRecord, recordId } from './record.ts';
+import { createPaymentLookups } from './payment-lookups.ts';
+import type { PaymentReference } from './payment-reference.ts';
+import type { OwnPayment, OwnPaymentsQuery } from './payment-search.ts';
+import { type AuditEntry, auditEntry, payerOf, pendingRecord } from './record.ts';
 import { replay } from './replay.ts';
 import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
@@ -71,6 +71,12 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
+  /**
+   * The payment that a reference names; null where there is none any more, or somebody else made the reference. Sends
+   * nothing.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
+   */
+  findReferred(credentials: Credentials, reference: PaymentReference): Promise<OwnPayment | null>;
   /** How many payments' ends are known to this process alone, because the store could not be told. */
   unwrittenEnds(): number;
   /** Writes a line of the log for each of them, at once: whoever is about to end the process may not wait. Never throws. */
@@ -92,7 +98,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const { rejectedStatuses = defaultRejectedStatuses } = options;
   const underWay = new Set<Promise<unknown>>();
   const ends = createOutcomeWriter(store, now);
-  const search = createPaymentSearch(store, ends, now);
 
   const track = <T>(work: Promise<T>): Promise<T> => {
     const tracked = work.finally(() => underWay.delete(tracked));
@@ -122,11 +127,6 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
 
   /** What is kept with this id; this process may know more than the store. Errors: StoreUnavailable. */
   const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
-
-  /** What is not found may be among what the store lost: that it was never paid cannot be said. Errors: StoreUnavailable. */
-  function checkComplete(): void {
-    if (store.loss !== null) throw new StoreUnavailable(store.loss);
-  }
 
   /** Stores a payment before it is sent; the one that was there already, if any. Errors: StoreUnavailable. */
   async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
@@ -261,27 +261,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       return known !== null;
     },
 
-    async find(credentials, idempotencyKey) {
-      validateIdempotencyKey(idempotencyKey);
-      const payer = payerOf(credentials);
-      const id = recordId(payer, idempotencyKey);
-      return withStoreErrors(recordNotRead(idempotencyKey), async () => {
-        const record = await lookUp(id);
-        // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
-        if (record !== null && belongsTo(payer, record)) return record;
-        checkComplete();
-        return null;
-      });
-    },
-
-    async search(credentials, query) {
-      const payer = payerOf(credentials);
-      return withStoreErrors(recordsNotRead, async () => {
-        const payments = await search(payer, query);
-        if (payments.length === 0) checkComplete();
-        return payments;
-      });
-    },
+    ...createPaymentLookups({ store, ends, now, lookUp }),
 
     unwrittenEnds: () => ends.unwritten,
 

@@ -1,13 +1,21 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account as accountShape } from '../contract/account.ts';
-import type { BankIds } from '../loaders/loaders.ts';
+import type { BankIds, Scope } from '../loaders/loaders.ts';
+import { AccountScope } from './account-scope.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { type AccountNode, AccountObject, accountNode } from './node-types/account.ts';
+import {
+  AccountConnection,
+  type AccountNode,
+  AccountObject,
+  accountNode,
+  loadAccounts,
+  toAccountNode,
+} from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { CustomerObject, customerNode } from './node-types/customer.ts';
 import {
@@ -20,12 +28,13 @@ import {
   toOtherAccountNode,
 } from './node-types/other-account.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
 import {
+  loadRequests,
   TransactionRequestConnection,
   TransactionRequestObject,
-  toTransactionRequestItem,
-} from './transaction-request.ts';
+  toTransactionRequestNode,
+} from './node-types/transaction-request.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 
 /** The version of an account as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
 export const accountVersion = (record: Account): string => recordVersion(accountShape, record);
@@ -56,6 +65,42 @@ AccountObject.implement({
       description: versionDescription,
       resolve: (account) => accountVersion(recordOf(account)),
     }),
+    view: t.field({
+      type: AccountObject,
+      nullable: true,
+      description: 'The same account through another of its views. REST: getAccountsScope.',
+      args: { viewId: t.arg.id({ required: true, description: "The path's view." }) },
+      ...nodeFromIds(
+        () => accountNode,
+        ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+          bankId,
+          accountId,
+          viewId: restId('viewId', viewId),
+        }),
+      ),
+    }),
+    accounts: t.connection(
+      {
+        type: AccountObject,
+        nullable: true,
+        description:
+          'All that getAccountsScope answers for this account, its view and the scope. REST: getAccountsScope.',
+        args: {
+          scope: t.arg({
+            type: AccountScope,
+            required: true,
+            defaultValue: 'permissions',
+            description: "The path's scope.",
+          }),
+        },
+        ...connectionFromIds(
+          ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
+            loadAccounts({ bankId, accountId, viewId }, scope, context),
+          toAccountNode,
+        ),
+      },
+      AccountConnection,
+    ),
     bankIds: t.stringList({
       nullable: { list: true, items: true },
       description:
@@ -123,9 +168,9 @@ AccountObject.implement({
         type: OtherAccountObject,
         nullable: true,
         description:
-          'Counterparties of the account. REST: getOtherAccounts; with a filter, postOtherAccounts.',
+          'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
         args: {
-          filter: t.arg({ type: OtherAccountFilter, description: 'The query body of postOtherAccounts.' }),
+          filter: t.arg({ type: OtherAccountFilter, description: 'By IBAN and id.' }),
         },
         ...connectionFromIds(
           (account: AccountNode, args: OtherAccountFilterInput, { session }) =>
@@ -175,9 +220,9 @@ AccountObject.implement({
         nullable: true,
         description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
         ...connectionFromIds(
-          ({ bankId, accountId, viewId }: AccountNode, _args: object, { session }) =>
-            session.loaders.transactionsRequest.load({ bankId, accountId, viewId }),
-          toTransactionRequestItem,
+          (account: AccountNode, _args: object, context) => loadRequests(account, context),
+          (account, record, index, _args, _context, list) =>
+            toTransactionRequestNode(account, record, { index, list, trackId: null }),
         ),
       },
       TransactionRequestConnection,

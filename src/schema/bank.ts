@@ -1,13 +1,28 @@
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
+import { AccountScope } from './account-scope.ts';
+import {
+  BranchOrder,
+  type BranchSearch,
+  branchQueryOf,
+  branchSelection,
+  NearInput,
+  positionOf,
+} from './branch-search.ts';
 import { builder } from './builder.ts';
-import { mapOptional, omitNullish } from './common-types.ts';
+import { omitNullish } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { idFromPath, nodeFromIds } from './node-type.ts';
-import { AccountConnection, AccountObject, accountNode, toAccountNode } from './node-types/account.ts';
+import {
+  AccountConnection,
+  AccountObject,
+  accountNode,
+  loadAccounts,
+  toAccountNode,
+} from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import {
   BranchConnection,
@@ -25,18 +40,6 @@ import {
   ProductObject,
   productNode,
 } from './node-types/product.ts';
-
-const AccountScope = builder.enumType('AccountScope', {
-  description:
-    "Which accounts are listed: the path's {scope} of getAccountsScope, whose values the specification does not explain; these are the sandbox's.",
-  values: {
-    PERMISSIONS: {
-      value: 'permissions',
-      description: 'The accounts that the caller may see through the view. REST `permissions`.',
-    },
-    VIEWS: { value: 'views', description: 'The account itself. REST `views`.' },
-  } as const satisfies Record<string, { value: Scope; description: string }>,
-});
 
 type Optional<T> = T | null | undefined;
 interface AccountArguments {
@@ -107,7 +110,7 @@ BankObject.implement({
         },
         ...connectionFromIds(
           (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
-            context.session.loaders.accountsScope.load({ ...viewOf(bank, args, context), scope: args.scope }),
+            loadAccounts(viewOf(bank, args, context), args.scope, context),
           (bank, record, _index, args, context) => toAccountNode(viewOf(bank, args, context), record),
         ),
       },
@@ -117,16 +120,30 @@ BankObject.implement({
       {
         type: BranchObject,
         nullable: true,
-        description: 'Branches of the bank. REST: getBranches; with a filter, postBranches.',
-        args: { filter: t.arg({ type: BranchFilter, description: 'The query body of postBranches.' }) },
+        description:
+          'Branches of the bank, in its order unless another is asked for. REST: getBranches; with an id in `filter`, postBranches. All else is looked for in what that lists.',
+        args: {
+          filter: t.arg({ type: BranchFilter, description: 'By id and name.' }),
+          near: t.arg({
+            type: NearInput,
+            description:
+              'Those around a place; one that does not say where it is is left out where there is a radius.',
+          }),
+          orderBy: t.arg({ type: BranchOrder, description: "The bank's own order where left out." }),
+          acceptsDeposits: t.arg.boolean({ description: 'Those that do, or those that do not.' }),
+          city: t.arg.string({ description: 'Those in this city, whatever its case and accents.' }),
+        },
         ...connectionFromIds(
-          ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, { session }) =>
-            loadBranches({ bankId, query: mapOptional(filter, queryOf) ?? null }, session),
-          ({ bankId }, record, index, { filter }): BranchNode => ({
+          ({ bankId }: BankIds, args: BranchSearch, { session }) => {
+            const select = branchSelection(args);
+            const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
+            return select === null ? listed : listed.then(select);
+          },
+          ({ bankId }, record, index, args): BranchNode => ({
             bankId,
             branchId: itemId(record),
-            query: mapOptional(filter, queryOf) ?? null,
-            index,
+            query: branchQueryOf(args),
+            index: positionOf(record) ?? index,
             record,
           }),
         ),

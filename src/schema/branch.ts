@@ -7,6 +7,8 @@ import {
 } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBranch } from '../loaders/rest-ids.ts';
+import { checkCoordinates, coordinatesOf, distanceKm } from './branch-distance.ts';
+import { CoordinatesInput } from './branch-search.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
@@ -133,6 +135,17 @@ BranchObject.implement({
       nullable: true,
       description: 'Where on the earth it is. REST `location`.',
       resolve: (branch) => recordOf(branch).location,
+    }),
+    distanceKm: t.float({
+      nullable: true,
+      description:
+        'How far it is from a place as the crow flies, in kilometres; null where the branch does not say where it is.',
+      args: { from: t.arg({ type: CoordinatesInput, required: true, description: 'The place.' }) },
+      resolve: (branch, { from }) => {
+        checkCoordinates('from', from);
+        const to = coordinatesOf(recordOf(branch));
+        return to && distanceKm(from, to);
+      },
     }),
     meta: t.field({
       type: BranchMetaRef,

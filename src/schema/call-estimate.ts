@@ -6,6 +6,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
+import type { Caller } from '../bank/credentials.ts';
 import type { Operation } from '../contract/operation.ts';
 import { argumentsOf, type SelectedField, type Selection, selectedFields } from '../executor/selection.ts';
 import { createLoaders, type ReadOperation } from '../loaders/loaders.ts';
@@ -40,6 +41,7 @@ interface CallEstimateOptions {
   /** The variables, coerced. */
   readonly variableValues: Selection['variableValues'];
   readonly defaults: Defaults;
+  readonly credentials: Caller;
   /** Beyond so many calls the rest is not looked at: the plan then says less than the operation needs. No end by default. */
   readonly maxCalls?: number;
 }
@@ -65,6 +67,7 @@ export function estimateCalls({
   fragments,
   variableValues,
   defaults,
+  credentials,
   maxCalls = Infinity,
 }: CallEstimateOptions): CallEstimate {
   const calls: EstimatedCall[] = [];
@@ -80,6 +83,7 @@ export function estimateCalls({
   let loaders = fresh();
   const context: EstimateContext = {
     defaults,
+    credentials,
     session: {
       get loaders() {
         return loaders;

@@ -159,12 +159,19 @@ export const connectionTo = <Node>(
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
-  toNode: (parent: Parent, record: Exclude<Item, Error>, index: number, args: Args, context: Context) => Node,
+  toNode: (
+    parent: Parent,
+    record: Exclude<Item, Error>,
+    index: number,
+    args: Args,
+    context: Context,
+    list: readonly Item[],
+  ) => Node,
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
     return load(parent, args, context).then((list) =>
-      connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context)),
+      connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context, list)),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {

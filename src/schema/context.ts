@@ -1,13 +1,13 @@
-import type { Credentials } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import { badUserInput } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
 import { restId } from './global-id.ts';
+import type { ViewerTemplates } from './viewer-template.ts';
 
 /** What every resolver is given: one for each request. */
 export interface Context extends ReadContext {
   readonly session: BankSession;
-  readonly credentials: Credentials;
   readonly payments: PaymentService;
 }
 
@@ -15,6 +15,8 @@ export interface Context extends ReadContext {
 export interface ReadContext {
   readonly session: Pick<BankSession, 'loaders' | 'noteDrift'>;
   readonly defaults: Defaults;
+  /** Who asks. */
+  readonly credentials: Caller;
 }
 
 /** What stands for an argument that was left out. */
@@ -24,6 +26,8 @@ export interface Defaults {
   readonly viewId: string;
   /** `{scope}` of getAccountsScope where a single account is read; `views` where it is left out. */
   readonly accountScope?: string;
+  /** Who is logged in: see viewer-ids.ts. Nothing says it where this is left out. */
+  readonly viewer?: ViewerTemplates | undefined;
 }
 
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT where there is neither. */

@@ -17,10 +17,13 @@ import {
   NameBoxObject,
   omitNullish,
 } from './common-types.ts';
+import { connectionFromIds } from './connection.ts';
 import { bankIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { restIds } from './input-names.ts';
+import { MessageConnection, MessageObject } from './message.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './node-types/account.ts';
 import { BankObject, bankNode } from './node-types/bank.ts';
 import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
@@ -28,6 +31,8 @@ import { writeField, writtenNode } from './write-field.ts';
 
 /** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
 export const customerVersion = (record: Customer): string => recordVersion(customerShape, record);
+
+import { viewerAccount, viewerWhoIs } from './viewer-ids.ts';
 
 CustomerObject.implement({
   description: 'A customer of a bank. REST: getCustomer.',
@@ -114,6 +119,37 @@ CustomerObject.implement({
         (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
       ),
     }),
+    accounts: t.connection(
+      {
+        type: AccountObject,
+        nullable: true,
+        description:
+          'The accounts that the customer may see, where it is the viewer; of another customer the bank tells none. REST: getAccountsScope, scope `permissions`.',
+        ...connectionFromIds(
+          (customer: CustomerNode, _args: object, context) =>
+            loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
+          (customer, record, _index, _args, context) =>
+            toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record),
+        ),
+      },
+      AccountConnection,
+    ),
+    messages: t.connection(
+      {
+        type: MessageObject,
+        nullable: true,
+        description:
+          "The bank's messages to the customer, where it is the viewer; of another customer the bank tells none. REST: getMessagesOwner.",
+        ...connectionFromIds(
+          (customer: CustomerNode, _args: object, context) => {
+            const { bankId } = viewerWhoIs(customer, context);
+            return context.session.loaders.messagesOwner.load({ bankId });
+          },
+          (_customer, record) => record,
+        ),
+      },
+      MessageConnection,
+    ),
   }),
 });
 

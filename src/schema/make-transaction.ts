@@ -1,4 +1,5 @@
 import { postMakeTransaction } from '../contract/transaction.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { validateIdempotencyKey } from '../payments/service.ts';
 import {
   AccountRefInput,
@@ -11,7 +12,17 @@ import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
 import { restId } from './global-id.ts';
-import { idempotencyKeyDescription, paymentExtensions, receiptOf, validatePaymentAmount } from './payment.ts';
+import { nodeFromRecord } from './node-type.ts';
+import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import {
+  idempotencyKeyDescription,
+  paidTransaction,
+  paymentByKey,
+  paymentExtensions,
+  receiptOf,
+  validatePaymentAmount,
+} from './payment.ts';
+import { PaymentObject } from './payment-node.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   description:
@@ -60,17 +71,21 @@ function transferOf(input: TransferInput, defaults: Defaults) {
     to: validatedAccountRefBody('to', input.to),
     value: amountBody(input.value),
   });
-  const parties = {
+  const links = {
+    account: { bankId, accountId, viewId },
     from: { named: body.from, bankId, viewId },
     to: { named: body.to, bankId, viewId },
   };
-  return { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, parties };
+  return { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, links };
 }
 
 interface Transfer {
   readonly trackId: string;
   readonly replayed: boolean;
   readonly answer: unknown;
+  readonly idempotencyKey: string;
+  /** The account that pays, through the default view. */
+  readonly account: ViewIds;
   readonly from: NamedAccount;
   readonly to: NamedAccount;
 }
@@ -92,6 +107,25 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
       nullable: true,
       description: "`status` of the bank's answer, where it gave one; a short text is the status itself.",
       resolve: ({ answer }) => receiptOf(answer).status,
+    }),
+    transaction: t.field({
+      type: TransactionObject,
+      nullable: true,
+      description:
+        'The transaction that `transactionId` names, through the default view; null where the bank named none. REST: getTransaction.',
+      ...nodeFromRecord(
+        () => transactionNode,
+        ({ account, answer }: Transfer) => {
+          const { transactionId } = receiptOf(answer);
+          return transactionId ? paidTransaction(account, transactionId) : null;
+        },
+      ),
+    }),
+    payment: t.field({
+      type: PaymentObject,
+      nullable: true,
+      description: "bankql's record of it, as `payment(idempotencyKey)` answers. Costs no REST call.",
+      resolve: ({ idempotencyKey }, _args, context) => paymentByKey(idempotencyKey, context),
     }),
     from: t.field({
       type: AccountRefObject,
@@ -116,22 +150,22 @@ builder.mutationField('makeTransaction', (t) =>
     nullable: true,
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
     extensions: paymentExtensions((_root, { input }: { input: TransferInput }, context) => {
-      const { ids, body, parties } = transferOf(input, context.defaults);
+      const { ids, body, links } = transferOf(input, context.defaults);
       validateIdempotencyKey(input.idempotencyKey);
       context.send(postMakeTransaction, { ids, body });
-      return { parent: parties };
+      return { parent: links };
     }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
     resolve: async (_root, { input }, { session, payments, credentials, defaults }) => {
-      const { ids, body, parties } = transferOf(input, defaults);
+      const { ids, body, links } = transferOf(input, defaults);
       try {
         const paid = await payments.pay(postMakeTransaction, {
           input: { ids, body, credentials },
           idempotencyKey: input.idempotencyKey,
         });
-        return { ...paid, ...parties };
+        return { ...paid, ...links, idempotencyKey: input.idempotencyKey };
       } finally {
         session.invalidate();
       }

@@ -63,6 +63,8 @@ export interface NodeTypeOptions<Ids extends object, Item, Key extends readonly 
   readonly toIds: (key: Key) => Ids;
   /** Reads the record that the ids name. Errors: those of the operation behind it. */
   readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
+  /** The record's own ids, where it can be found by others too; those that it was found by where this is left out. */
+  readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
 
 export interface NodeType<Ids extends object, Item> {
@@ -87,7 +89,7 @@ export interface NodeType<Ids extends object, Item> {
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
 ): NodeType<Ids, Item> {
-  const { name, key, toKey, toIds, read } = options;
+  const { name, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   globalIdTypes.add(name);
   return {
@@ -113,7 +115,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
         const below = subselectionOf(selected, info);
         startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
       }
-      return reading.then((record) => ({ ...ids, record }));
+      return reading.then((record) => ({ ...(idsOfRecord?.(ids, record) ?? ids), record }));
     },
     read,
     estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),

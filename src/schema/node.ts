@@ -13,10 +13,12 @@ import { customerNode } from './node-types/customer.ts';
 import { otherAccountNode } from './node-types/other-account.ts';
 import { productNode } from './node-types/product.ts';
 import { transactionNode } from './node-types/transaction.ts';
+import { transactionRequestNode } from './node-types/transaction-request.ts';
+import { paymentNode } from './payment-node.ts';
 
 interface NodeResolver {
   /** Follows a global id's key to its node, and says of which type it is. */
-  readonly load: (key: unknown, context: Context, info: Selection) => Promise<object>;
+  readonly load: (key: unknown, context: Context, info: Selection) => Promise<object | null>;
   readonly estimate: (key: unknown, context: EstimateContext) => KnownObject;
 }
 
@@ -31,15 +33,18 @@ const byName = <Ids extends object, Item>(nodeType: NodeType<Ids, Item>): [strin
   },
 ];
 
-const nodeResolvers = new Map([
+const nodeResolvers = new Map<string, NodeResolver>([
   byName(bankNode),
   byName(customerNode),
   byName(accountNode),
   byName(otherAccountNode),
   byName(transactionNode),
+  byName(transactionRequestNode),
   byName(productNode),
   byName(branchNode),
   byName(metadataNode),
+  // Its record is bankql's own.
+  ['Payment', paymentNode],
 ]);
 
 /** Errors: BAD_USER_INPUT where it is no global id. */
@@ -50,7 +55,7 @@ function typeAndKey(id: string): { readonly type: NodeResolver; readonly key: un
   return { type, key };
 }
 
-async function nodeOf(id: string, context: Context, info: Selection): Promise<object> {
+async function nodeOf(id: string, context: Context, info: Selection): Promise<object | null> {
   const { type, key } = typeAndKey(id);
   return type.load(key, context, info);
 }

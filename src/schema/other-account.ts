@@ -1,7 +1,11 @@
+import { validateBankId, validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
 import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 
 const AccountHolderObject = builder
@@ -45,6 +49,30 @@ OtherAccountObject.implement({
         ({ bankId, accountId, viewId }: OtherAccountNode) => ({ bankId, accountId, viewId }),
       ),
     }),
+    bank: t.field({
+      type: BankObject,
+      nullable: false,
+      description: 'The bank through which the counterparty is read. Costs no REST call.',
+      ...nodeFromIds(
+        () => bankNode,
+        ({ bankId }: OtherAccountNode) => ({ bankId }),
+      ),
+    }),
+    linkedAccount: t.field({
+      type: AccountObject,
+      nullable: true,
+      description:
+        "The counterparty's account, where it is one of this bank: where REST `bank` or `swift_bic` is this bank's code, and REST `id` the account's. Null where it is not. REST: getAccountsScope.",
+      args: {
+        viewId: t.arg.id({
+          description: 'The view through which it is read; that of the counterparty where left out.',
+        }),
+      },
+      resolve: (other, { viewId }, context, info) => {
+        const ids = linkedAccountOf(other, viewId);
+        return ids === null ? null : accountNode.load(ids, context, info);
+      },
+    }),
     bankName: t.string({
       nullable: true,
       description: "The counterparty's bank, by its name or code. REST `bank`.",
@@ -79,3 +107,17 @@ OtherAccountObject.implement({
     }),
   }),
 });
+
+/** The account of this bank that a counterparty is; null where it is none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
+function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
+  const { bank, swift_bic, id } = recordOf(other);
+  // A bank identifier code has eight characters, or eleven with XXX for the head office.
+  if (![bank, swift_bic].some((code) => code === other.bankId || code === `${other.bankId}XXX`)) return null;
+  const accountId = unwrap(id);
+  if (!accountId) return null;
+  return {
+    bankId: other.bankId,
+    accountId: validateBankId('an account', accountId),
+    viewId: validateId('viewId', viewId ?? other.viewId),
+  };
+}

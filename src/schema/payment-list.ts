@@ -2,7 +2,8 @@ import { badUserInput } from '../errors.ts';
 import type { OwnPayment } from '../payments/payment-search.ts';
 import { builder } from './builder.ts';
 import { checkPage, connectionOf } from './connection.ts';
-import { type FoundPayment, PaymentObject, PaymentState } from './payment.ts';
+import { PaymentState } from './payment.ts';
+import { type FoundPayment, PaymentObject } from './payment-node.ts';
 
 const PaymentEdge = builder.edgeObject({
   type: PaymentObject,

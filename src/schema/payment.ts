@@ -1,9 +1,11 @@
 import type { GraphQLField } from 'graphql';
+import { validateBankId } from '../bank/ids.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { badUserInput } from '../errors.ts';
-import type { PaymentRecord } from '../payments/store.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
+import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { isPositive } from './decimal.ts';
 import {
   type EstimateContext,
@@ -11,6 +13,10 @@ import {
   fieldExtensionsOf,
   type KnownObject,
 } from './field-extensions.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
+import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
+import { validateViewIds } from './view-ids.ts';
 
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
@@ -39,6 +45,16 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   return { transactionId: member('id'), status: member('status') };
 }
 
+/** The transaction that a payment's answer names. Errors: BANK_BAD_RESPONSE where it cannot be asked for. */
+export const paidTransaction = ({ bankId, accountId, viewId }: ViewIds, transactionId: string) => ({
+  bankId,
+  accountId,
+  viewId,
+  transactionId: validateBankId('a transaction', transactionId),
+});
+
+const viewDescription = 'The view through which it is read; the configured default view where left out.';
+
 export const PaymentState = builder.enumType('PaymentState', {
   description:
     'PENDING: under way, or its end not yet recorded. UNKNOWN: it may have been executed; bankql never sends it again.',
@@ -50,18 +66,22 @@ export const PaymentState = builder.enumType('PaymentState', {
   },
 });
 
-/** A record, and the key that its caller chose. */
-export interface FoundPayment {
-  readonly idempotencyKey: string;
-  readonly record: PaymentRecord;
-}
-
 const receipt = ({ record }: FoundPayment) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
-export const PaymentObject = builder.objectRef<FoundPayment>('Payment').implement({
-  description: "What bankql's record says of a payment. Costs no REST call.",
+/** An account that a record names, through the default view unless another is given. */
+const accountOf = (
+  bankId: string,
+  accountId: string,
+  viewId: string | null | undefined,
+  { defaults }: ReadContext,
+): ViewIds => validateViewIds(bankId, accountId, viewIdOr(defaults, viewId));
+
+PaymentObject.implement({
+  description: "What bankql's record says of a payment. Costs no REST call but for the links.",
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(paymentNode.idField),
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
       description:
@@ -87,6 +107,40 @@ export const PaymentObject = builder.objectRef<FoundPayment>('Payment').implemen
       nullable: false,
       description: 'The account.',
       resolve: ({ record }) => record.accountId,
+    }),
+    account: t.field({
+      type: AccountObject,
+      nullable: true,
+      description: 'The account that pays. REST: getAccountsScope.',
+      args: { viewId: t.arg.id({ description: viewDescription }) },
+      resolve: ({ record }, { viewId }, context, info) =>
+        accountNode.load(accountOf(record.bankId, record.accountId, viewId, context), context, info),
+    }),
+    toAccount: t.field({
+      type: AccountObject,
+      nullable: true,
+      description:
+        'The account that is paid, at the bank that pays where the payment names no other; null where it names no account. REST: getAccountsScope.',
+      args: { viewId: t.arg.id({ description: viewDescription }) },
+      resolve: ({ record }, { viewId }, context, info) => {
+        const { toAccountId, toBankId, bankId } = record;
+        if (!toAccountId) return null;
+        return accountNode.load(accountOf(toBankId ?? bankId, toAccountId, viewId, context), context, info);
+      },
+    }),
+    transaction: t.field({
+      type: TransactionObject,
+      nullable: true,
+      description:
+        'The transaction that `transactionId` names, of the account that pays; null where the bank named none. REST: getTransaction.',
+      args: { viewId: t.arg.id({ description: viewDescription }) },
+      resolve: (payment, { viewId }, context, info) => {
+        const { bankId, accountId } = payment.record;
+        const { transactionId } = receipt(payment);
+        if (!transactionId) return null;
+        const account = accountOf(bankId, accountId, viewId, context);
+        return transactionNode.load(paidTransaction(account, transactionId), context, info);
+      },
     }),
     value: t.field({
       type: MoneyObject,
@@ -128,6 +182,15 @@ export const PaymentObject = builder.objectRef<FoundPayment>('Payment').implemen
   }),
 });
 
+/** The caller's payment with this key; null where there is none. Errors: those of PaymentService.find. */
+export async function paymentByKey(
+  idempotencyKey: string,
+  { payments, credentials }: Context,
+): Promise<FoundPayment | null> {
+  const record = await payments.find(credentials, idempotencyKey);
+  return record === null ? null : { idempotencyKey, record };
+}
+
 builder.queryField('payment', (t) =>
   t.field({
     type: PaymentObject,
@@ -135,9 +198,6 @@ builder.queryField('payment', (t) =>
     description:
       "What became of the calling customer's payment with this key; null where there is none. Sends nothing to the bank.",
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
-    resolve: async (_root, { idempotencyKey }, { payments, credentials }) => {
-      const record = await payments.find(credentials, idempotencyKey);
-      return record === null ? null : { idempotencyKey, record };
-    },
+    resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),
   }),
 );

@@ -20,6 +20,7 @@ import './update-account.ts';
 import './update-branch.ts';
 import './update-customer.ts';
 import './update-product.ts';
+import './viewer.ts';
 import './common-types.ts';
 import { builder } from './builder.ts';
 

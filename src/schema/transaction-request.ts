@@ -7,70 +7,76 @@ import { validateIdempotencyKey } from '../payments/service.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
-import { connectionTo } from './connection.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
-import { nodesFromRecord } from './node-type.ts';
+import { nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+import { AccountObject, accountNode } from './node-types/account.ts';
 import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import {
+  type TransactionRequestNode,
+  TransactionRequestObject,
+  toTransactionRequestNode,
+  transactionIdsOf,
+  transactionRequestNode,
+} from './node-types/transaction-request.ts';
 import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
-
-/** A transaction request, which has no id of its own, and the account and view through which it was read. */
-interface TransactionRequestItem extends ViewIds {
-  readonly request: TransactionRequest;
-}
-
-/** An entry of an account's transaction requests. */
-export const toTransactionRequestItem = (
-  { bankId, accountId, viewId }: ViewIds,
-  request: TransactionRequest,
-): TransactionRequestItem => ({ bankId, accountId, viewId, request });
 
 const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
   account ? { named: unwrap(account), bankId, viewId } : null;
 
-const bodyOf = ({ request }: TransactionRequestItem) => unwrap(request.body);
+const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
-export const TransactionRequestObject = builder.objectRef<TransactionRequestItem>('TransactionRequest');
 TransactionRequestObject.implement({
   description: 'A request for a transaction. REST: getTransactionsRequest.',
+  interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    id: t.id(transactionRequestNode.idField),
+    account: t.field({
+      type: AccountObject,
+      nullable: true,
+      description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
+      ...nodeFromIds(
+        () => accountNode,
+        ({ bankId, accountId, viewId }: TransactionRequestNode) => ({ bankId, accountId, viewId }),
+      ),
+    }),
     description: t.string({
       nullable: true,
       description: 'What it is for. REST `description`.',
-      resolve: ({ request }) => request.description,
+      resolve: (entry) => recordOf(entry).description,
     }),
     resourceUrl: t.string({
       nullable: true,
       description: "The request's address at the bank. REST `resource_url`.",
-      resolve: ({ request }) => request.resource_url,
+      resolve: (entry) => recordOf(entry).resource_url,
     }),
     status: t.string({
       nullable: true,
       description:
         'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, and `COMPLETED`. REST `status`, a free text.',
-      resolve: ({ request }) => request.status,
+      resolve: (entry) => recordOf(entry).status,
     }),
     startDate: t.string({
       nullable: true,
       description: 'When it was asked for. REST `start_date`, as the bank wrote it.',
-      resolve: ({ request }) => request.start_date,
+      resolve: (entry) => recordOf(entry).start_date,
     }),
     endDate: t.string({
       nullable: true,
       description: 'When it came to its end. REST `end_date`, as the bank wrote it.',
-      resolve: ({ request }) => request.end_date,
+      resolve: (entry) => recordOf(entry).end_date,
     }),
     challenge: t.string({
       nullable: true,
       description:
         'What the customer has to confirm it with, where the bank waits for that. REST `challenge`.',
-      resolve: ({ request }) => request.challenge,
+      resolve: (entry) => recordOf(entry).challenge,
     }),
     from: t.field({
       type: AccountRefObject,
       nullable: true,
       description: 'The account that pays. REST `from`.',
-      resolve: (entry) => named(entry, entry.request.from),
+      resolve: (entry) => named(entry, recordOf(entry).from),
     }),
     to: t.field({
       type: AccountRefObject,
@@ -88,7 +94,7 @@ TransactionRequestObject.implement({
       nullable: true,
       description:
         'The transactions that it led to, by their ids. REST `transaction_ids`, as the bank wrote it.',
-      resolve: ({ request }) => request.transaction_ids,
+      resolve: (entry) => recordOf(entry).transaction_ids,
     }),
     transactions: t.field({
       type: [TransactionObject],
@@ -97,10 +103,7 @@ TransactionRequestObject.implement({
         'The transactions that `transactionIds` names (separated by commas or white space). REST: getTransaction for each.',
       ...nodesFromRecord(
         () => transactionNode,
-        ({ request }: TransactionRequestItem) =>
-          unwrap(request.transaction_ids)
-            ?.split(/[\s,]+/)
-            .filter((id) => id !== ''),
+        (entry: TransactionRequestNode) => transactionIdsOf(recordOf(entry)),
         ({ bankId, accountId, viewId }, transactionId) => ({
           bankId,
           accountId,
@@ -110,11 +113,6 @@ TransactionRequestObject.implement({
       ),
     }),
   }),
-});
-
-export const TransactionRequestConnection = connectionTo(TransactionRequestObject, {
-  list: 'A list of transaction requests.',
-  entry: 'A transaction request and its place in a list.',
 });
 
 const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
@@ -188,8 +186,10 @@ const PutTransactionRequestPayload = builder
         nullable: { list: true, items: true },
         description:
           'The requests that were made. REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
-        resolve: ({ requests, ids }) =>
-          requests?.map(async (request) => toTransactionRequestItem(ids, unwrap(request))),
+        resolve: ({ requests, ids, trackId }) =>
+          requests?.map(async (request, index) =>
+            toTransactionRequestNode(ids, unwrap(request), { index, list: requests, trackId }),
+          ),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
       replayed: t.exposeBoolean('replayed', {

@@ -11,12 +11,15 @@ import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
+import { startPrefetch } from './field-extensions.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { idUnderEitherName, renamedTo } from './input-names.ts';
-import { idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
+import { answeredByIdsWithPrefetch, idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
 import { AccountObject, accountNode } from './node-types/account.ts';
+import { BankObject, bankNode } from './node-types/bank.ts';
 import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 import { type TransactionNode, TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { loadRequests, requestOf, TransactionRequestObject } from './node-types/transaction-request.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import {
   detailsBody,
@@ -53,6 +56,29 @@ TransactionObject.implement({
       nullable: true,
       description: versionDescription,
       resolve: (transaction) => transactionVersion(recordOf(transaction)),
+    }),
+    bank: t.field({
+      type: BankObject,
+      nullable: false,
+      description: 'The bank through which the transaction is read. Costs no REST call.',
+      ...nodeFromIds(
+        () => bankNode,
+        ({ bankId }: TransactionNode) => ({ bankId }),
+      ),
+    }),
+    request: t.field({
+      type: TransactionRequestObject,
+      nullable: true,
+      description:
+        'The request that led to it: the first of the account whose `transactionIds` names it; null where none does. REST: getTransactionsRequest.',
+      extensions: answeredByIdsWithPrefetch(
+        (transaction: TransactionNode, _args: object, context) => loadRequests(transaction, context),
+        (transaction: TransactionNode, _args: object, context) => {
+          startPrefetch(() => loadRequests(transaction, context));
+          return null;
+        },
+      ),
+      resolve: (transaction, _args, context) => requestOf(transaction, context),
     }),
     uuid: t.string({
       nullable: true,

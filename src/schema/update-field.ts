@@ -75,14 +75,14 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
   const resolve = async (
     _root: object,
     args: Args,
-    { session, defaults }: Context,
+    { session, defaults, credentials }: Context,
     info: Selection,
   ): Promise<UpdateResult<Node>> => {
     const { node, ids, record: name, ifVersion, changes } = callOf(args, defaults);
     const key = JSON.stringify([operation.id, ...name]);
     let conflict: UpdateResult<Node>['conflict'] = null;
     const written = await session.update(key, operation, ids, async (fresh) => {
-      const record = await nodeType().read(node, { session: fresh, defaults });
+      const record = await nodeType().read(node, { session: fresh, defaults, credentials });
       const version = versionOfWhole(record);
       if (typeof ifVersion === 'string' && ifVersion !== version) {
         conflict = { node: { ...node, record }, error: conflictError(operation, version) };

@@ -1,32 +1,32 @@
 /** The operations that GraphiQL opens with, one a tab. They run as they are against the sandbox bank. */
 export const exampleOperations: readonly string[] = [
-  `# An account, who owns it, whom it pays and what was
-# asked of it: one request, eight REST calls. The headers
-# below say who asks: alice, a customer of the sandbox.
+  `# Who is logged in, their accounts, whom they pay and
+# what was asked of them: one request, nine REST calls.
+# The headers below say who asks: alice, a customer of
+# the sandbox.
 query Overview {
-  bank {
-    account(accountId: "alice-current") {
-      label
-      iban
-      balance { amount currency }
-      owners { legalName email }
+  viewer {
+    customer { legalName }
+    accounts {
+      nodes {
+        label
+        iban
+        balance { amount currency }
+        transactionRequests {
+          nodes {
+            status
+            value { amount currency }
+            from { account { label } }
+            to { accountId }
+          }
+        }
+      }
+    }
+    account {
+      owners { email }
       otherAccounts(first: 3) {
         totalCount
         nodes { otherAccountId iban holder { name } }
-      }
-      transactionRequests {
-        nodes {
-          status
-          value { amount currency }
-          to { accountId }
-          transactions {
-            transactionId
-            details {
-              description
-              value { amount currency }
-            }
-          }
-        }
       }
     }
   }
@@ -34,8 +34,9 @@ query Overview {
 `,
   `# The caller, and the bank's messages to her.
 query Me {
-  bank {
-    customer(customerId: "alice") {
+  viewer {
+    customer {
+      customerId
       legalName
       email
       mobilePhoneNumber
@@ -53,11 +54,16 @@ query Me {
 query Bank {
   bank {
     bankId
-    branches(first: 5) {
+    branches(
+      near: { latitude: 35.17, longitude: 33.36 }
+      orderBy: DISTANCE
+      first: 5
+    ) {
       totalCount
       nodes {
         branchId
         name
+        distanceKm(from: { latitude: 35.17, longitude: 33.36 })
         address { city country }
         lobby { is24Hours }
       }
@@ -74,8 +80,8 @@ query Bank {
   `# A transaction and both its ends. Whatever has an id
 # can be read again with node(id: "…").
 query Transaction {
-  bank {
-    account(accountId: "alice-current") {
+  viewer {
+    account {
       transaction(transactionId: "tx-0001") {
         id
         details {
@@ -105,8 +111,10 @@ mutation Pay {
     }
   ) {
     replayed
-    transactionId
     status
+    transaction {
+      details { description newBalance { amount currency } }
+    }
     from {
       account {
         balance { amount currency }
@@ -115,13 +123,15 @@ mutation Pay {
   }
 }
 `,
-  `# What became of a payment. Sends nothing to the bank.
+  `# What became of a payment: a record of bankql's own. Only
+# its transaction is read of the bank.
 query Payment {
   payment(idempotencyKey: "a-new-one-for-each-payment") {
+    id
     state
-    transactionId
     value { amount currency }
     createdAt
+    transaction { transactionId details { status } }
   }
 }
 `,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type Plugin, useReadinessCheck } from 'graphql-yoga';
-import type { Credentials } from '../bank/credentials.ts';
+import type { Caller } from '../bank/credentials.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
 import { schema } from '../schema/schema.ts';
@@ -120,7 +120,7 @@ function useEngine(
     rendered.set(response, answer);
     return response;
   };
-  const callers = new WeakMap<Request, Credentials>();
+  const callers = new WeakMap<Request, Caller>();
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
   return {

@@ -49,7 +49,33 @@ test.each([
 
 const real = { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:' };
 
+test('the viewer is the login with the sandbox bank; of another bank the operator says how', () => {
+  const textsOf = (environment: Record<string, string>) => {
+    const { customerId, accountId } = readConfig(environment).viewer;
+    return [customerId?.text, accountId?.text];
+  };
+  expect(textsOf({})).toEqual(['{auth-id}', '{auth-id}-current']);
+  expect(textsOf({ VIEWER_ACCOUNT_ID: 'family-joint' })).toEqual(['{auth-id}', 'family-joint']);
+  expect(textsOf(real)).toEqual([undefined, undefined]);
+  expect(textsOf({ ...real, VIEWER_CUSTOMER_ID: 'c-{provider}' })).toEqual(['c-{provider}', undefined]);
+});
+
 test.each<[string, Record<string, string>, string]>([
+  [
+    'VIEWER_CUSTOMER_ID',
+    { VIEWER_CUSTOMER_ID: '{user}' },
+    'VIEWER_CUSTOMER_ID={user} cannot be used: {user} is unknown',
+  ],
+  [
+    'VIEWER_CUSTOMER_ID',
+    { VIEWER_CUSTOMER_ID: '{auth-id' },
+    'VIEWER_CUSTOMER_ID={auth-id cannot be used: a brace',
+  ],
+  [
+    'VIEWER_ACCOUNT_ID',
+    { VIEWER_ACCOUNT_ID: '../{auth-id}' },
+    'VIEWER_ACCOUNT_ID=../{auth-id} cannot be used: ',
+  ],
   ['PORT', { PORT: '70000' }, 'PORT=70000 '],
   ['PORT', { PORT: '80.5' }, 'PORT=80.5 '],
   ['PORT', { PORT: '-1' }, 'PORT=-1 '],

@@ -18,6 +18,7 @@ test('tokens need a key, the issuer’s keys, the issuer and the audience; the r
     algorithms: ['RS256', 'ES256', 'PS256', 'EdDSA'],
     providerClaim: 'iss',
     authIdClaim: 'sub',
+    claims: [],
   });
   expect(readConfig({ ...jwt, IDENTITY_ALGORITHMS: 'ES384, RS512' }).identity?.algorithms).toEqual([
     'ES384',
@@ -81,4 +82,11 @@ test('limits of calls and documents are off unless set; without texts there is n
   expect(persisted.persisted).toEqual({ file: 'manifest.json', only: true });
   expect(persisted.graphiql).toBe(false);
   expect(readConfig({ PERSISTED_DOCUMENTS: 'manifest.json' }).graphiql).toBe(true);
+});
+
+test('a template of the viewer may name claims only where tokens are verified', () => {
+  const claim = { VIEWER_CUSTOMER_ID: '{claim:customer}', VIEWER_ACCOUNT_ID: '{claim:account}-{auth-id}' };
+  expect(() => readConfig(claim)).toThrow(/VIEWER_CUSTOMER_ID=\{claim:customer\} .*IDENTITY=jwt/);
+  expect(() => readConfig(claim)).toThrow(/VIEWER_ACCOUNT_ID=/);
+  expect(readConfig({ ...jwt, ...claim }).identity?.claims).toEqual(['customer', 'account']);
 });

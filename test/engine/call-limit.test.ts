@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
+const own = parseViewerTemplate('{auth-id}');
+
 /** bankql in front of a bank that has everything, with three REST calls for an operation. */
 async function startLimited() {
-  const fixture = await startBankqlFixture({ limits: { timeoutMs: 20_000, restCalls: 3 } });
+  const fixture = await startBankqlFixture({
+    limits: { timeoutMs: 20_000, restCalls: 3 },
+    defaults: { bankId: 'BANK', viewId: 'owner', viewer: { customerId: own, accountId: own } },
+  });
   fixture.bank.otherwise(anyAnswer);
   const send = (query: string, variables: object = {}, accept = 'application/json') =>
     fixture.bankql.fetch(
@@ -55,6 +61,17 @@ describe('an operation that needs more REST calls than it may make', () => {
       expect(limited.bank.calls).toEqual([]);
     },
   );
+
+  it('is refused for what hangs on the viewer, who is known before it runs', async () => {
+    await using limited = await startLimited();
+    const viewer = (fields: string) => `{ viewer { account { label } accounts { totalCount } ${fields} } }`;
+    expect(await limited.outcomeOf(viewer('messages { totalCount }'))).toEqual(answered(3));
+    expect(await limited.outcomeOf(viewer('messages { totalCount } customer { email }'))).toEqual(refused);
+    const same = 'bank { account(accountId: "the-caller") { iban } }';
+    expect(await limited.outcomeOf(`{ ${same} ${viewer('customer { email }').slice(1)}`)).toEqual(
+      answered(3),
+    );
+  });
 
   it('is refused by GET as by POST', async () => {
     await using limited = await startLimited();

@@ -148,8 +148,9 @@ describe('loaders', () => {
   it('are one for each of the bank’s reads, by its name without `get`', () => {
     const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
     const names = reads.map(({ id }) => id.replace(/^get(.)/, (_, letter: string) => letter.toLowerCase()));
-    expect(new Set(Object.keys(loaders))).toEqual(new Set(names));
-    expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(loaders).toSorted());
+    const { listed, ...ofOperations } = loaders;
+    expect(new Set(Object.keys(ofOperations))).toEqual(new Set(names));
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(ofOperations).toSorted());
   });
 
   it.each(rows)(

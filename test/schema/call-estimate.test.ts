@@ -7,9 +7,13 @@ import { fragmentsOf } from '../../src/executor/selection.ts';
 import { type CallEstimate, estimateCalls } from '../../src/schema/call-estimate.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { generatedOperation } from '../support/generated-operation.ts';
+
+/** Who is logged in, the account and the customer that other fields name too. */
+const viewer = { customerId: parseViewerTemplate('A'), accountId: parseViewerTemplate('A') };
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -25,7 +29,8 @@ function plan(text: string, variables: Variables = {}, maxCalls = Infinity): Cal
     operation,
     variableValues,
     fragments: fragmentsOf(document),
-    defaults: { bankId: 'BANK', viewId: 'owner' },
+    defaults: { bankId: 'BANK', viewId: 'owner', viewer },
+    credentials: { subscriptionKey: 'K', authProviderName: 'P', authId: 'A' },
     maxCalls,
   });
 }
@@ -103,6 +108,43 @@ describe('a plan', () => {
     ],
     ['metadata', '{ metadata(id: "M") { totalCount } }', ['postMetadata']],
     [
+      'what hangs on the viewer, with what others name too once',
+      '{ viewer { customer { customerId email } account { label } accounts { totalCount } messages { totalCount } } bank { account(accountId: "A") { iban } customer(customerId: "A") { legalName accounts { totalCount } messages { totalCount } } } }',
+      ['getCustomer BANK A', read, 'getAccountsScope BANK A owner permissions', 'getMessagesOwner BANK'],
+    ],
+    [
+      'nothing for the ids of the viewer',
+      '{ viewer { customer { id customerId } account { accountId } } }',
+      [],
+    ],
+    ['nothing of another customer', bank('customer(customerId: "C") { accounts { totalCount } }'), []],
+    [
+      'another view, and the accounts of a scope',
+      account('view(viewId: "public") { label } accounts { totalCount }'),
+      ['getAccountsScope BANK A public views', 'getAccountsScope BANK A owner permissions'],
+    ],
+    [
+      'the requests in which that of a transaction is looked for once',
+      account(
+        'transactionRequests { totalCount } transaction(transactionId: "T") { bank { bankId } request { id } }',
+      ),
+      ['getTransactionsRequest BANK A owner'],
+    ],
+    [
+      'the one list that branches are looked for in',
+      bank(
+        'a: branches(near: { latitude: 1, longitude: 1, radiusKm: 1 }) { totalCount } b: branches(city: "C", filter: { name: "N" }) { totalCount } c: branches(orderBy: DISTANCE) { totalCount }',
+      ),
+      ['getBranches BANK'],
+    ],
+    [
+      'the one list that counterparties are looked for in',
+      account(
+        'otherAccounts(filter: { id: "X" }) { totalCount } otherAccount(otherAccountId: "IBAN") { kind }',
+      ),
+      ['getOtherAccounts BANK A owner'],
+    ],
+    [
       'nothing for a bad id',
       bank('customer(customerId: "..") { email } messages(first: -1) { totalCount }'),
       [],
@@ -123,6 +165,12 @@ describe('a plan', () => {
     expect(linesOf(document, { id: id('Customer', 'BANK', 'C') })).toEqual([]);
     expect(linesOf(document, { id: id('Account', 'BANK', '..', 'owner') })).toEqual([]);
     expect(linesOf(document, { id: 'forged' })).toEqual([]);
+    const requests =
+      'query($id: ID!) { node(id: $id) { ... on TransactionRequest { status } ... on Payment { state } } }';
+    expect(linesOf(requests, { id: id('TransactionRequest', 'BANK', 'A', 'owner', '/r') })).toEqual([
+      'getTransactionsRequest BANK A owner',
+    ]);
+    expect(linesOf(requests, { id: id('Payment', 'track', 'sealed') })).toEqual([]);
   });
 
   it('counts each distinct one of nodes, and a forged one as nothing', () => {
@@ -191,6 +239,10 @@ describe('a plan', () => {
   });
 });
 
+/** Whether a list that arrived brought what is asked for alone: it is not asked for where the list was there before. */
+const isListed = (line: string, arrived: readonly string[]) =>
+  arrived.includes(line.replace(/\/views$/, '/permissions').replace(/^GET (.*\/branches)$/, 'POST $1'));
+
 describe('a plan and the calls that arrive at a bank that has what is asked for', () => {
   const documentLimits = {
     tokens: 1e6,
@@ -204,7 +256,8 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
     ['are the same where nothing hangs on a record', true],
     ['are no fewer calls than planned where something does', false],
   ])('%s', async (_, determined) => {
-    await using fixture = await startBankqlFixture({ documentLimits });
+    const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
+    await using fixture = await startBankqlFixture({ documentLimits, defaults });
     fixture.bank.otherwise(anyAnswer);
     const planned = new Set<string>();
     await fc.assert(
@@ -220,6 +273,7 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
         const arrived = fixture.bank.lines();
         for (const { operation, key } of calls) {
           const line = `${operation.method} ${expandPath(operation.path, key.ids)}`;
+          if (!arrived.includes(line) && isListed(line, fixture.bank.lines())) continue;
           expect(arrived).toContain(line);
           arrived.splice(arrived.indexOf(line), 1);
         }

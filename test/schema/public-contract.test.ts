@@ -27,6 +27,9 @@ const harmless = new Set([
   'OPTIONAL_INPUT_FIELD_ADDED',
   'VALUE_ADDED_TO_ENUM',
   'DIRECTIVE_ADDED',
+  // A type can be read again by `node`, and an input asks for less than before.
+  'IMPLEMENTED_INTERFACE_ADDED',
+  'FIELD_CHANGED_KIND_SAFE',
 ]);
 
 const ownTypes = Object.values(schema.getTypeMap()).filter(
@@ -85,6 +88,21 @@ const reaching: Readonly<Record<string, readonly string[]>> = {
   'TransactionRequest.transactions': ['getTransaction'],
   'AccountRef.account': ['getAccountsScope'],
   'PutAccountPayload.account': ['getAccountsScope'],
+  'Viewer.customer': ['getCustomer'],
+  'Viewer.account': ['getAccountsScope'],
+  'Viewer.accounts': ['getAccountsScope'],
+  'Viewer.messages': ['getMessagesOwner'],
+  'Customer.accounts': ['getAccountsScope'],
+  'Customer.messages': ['getMessagesOwner'],
+  'Account.view': ['getAccountsScope'],
+  'Account.accounts': ['getAccountsScope'],
+  'OtherAccount.linkedAccount': ['getAccountsScope'],
+  'Transaction.request': ['getTransactionsRequest'],
+  'TransactionRequest.account': ['getAccountsScope'],
+  'MakeTransactionPayload.transaction': ['getTransaction'],
+  'Payment.account': ['getAccountsScope'],
+  'Payment.toAccount': ['getAccountsScope'],
+  'Payment.transaction': ['getTransaction'],
   'Mutation.putCustomer': ['putCustomerID'],
   'Mutation.putCustomerMessage': ['the customer message PUT'],
   'Mutation.putBranch': ['putBranchID'],

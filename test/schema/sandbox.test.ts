@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CallReport } from '../../src/bank/resilience/call-report.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { callers } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/example-operations.ts';
 import { graphql } from '../generated/index.ts';
@@ -68,9 +70,10 @@ interface Sandboxed extends AsyncDisposable {
 async function startSandboxed(): Promise<Sandboxed> {
   const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   const calls: CallReport[] = [];
+  const { bankId, defaultView, viewer } = readConfig({});
   const bankql = createTestBankql({
     bankUrl: sandbox.url,
-    defaults: { bankId: 'SNDBCY2N', viewId: 'owner' },
+    defaults: { bankId, viewId: defaultView, viewer },
     bankOptions: { onCall: (call) => void calls.push(call) },
   });
   return {
@@ -125,6 +128,30 @@ describe('the example operations', () => {
 
   it('that comes first says what it costs', () => {
     expect(exampleOperations[0]).toMatch(/\w+ REST calls/);
+  });
+});
+
+const SandboxViewer = graphql(`
+  query SandboxViewer {
+    viewer {
+      customer { customerId legalName }
+      account { label balance { amount } }
+      accounts { totalCount }
+      messages { totalCount }
+    }
+  }
+`);
+
+describe('viewer', () => {
+  it.each(callers)('is whole for %s, with the templates that the sandbox is started with', async (caller) => {
+    await using bankql = await startSandboxed();
+    const { data, errors } = await bankql.ask(SandboxViewer, {}, as(caller));
+    expect(errors).toBeUndefined();
+    expect(data?.viewer).toMatchObject({
+      customer: { customerId: caller, legalName: expect.any(String) },
+      account: { balance: { amount: expect.any(String) } },
+    });
+    expect(bankql.calls).toHaveLength(4);
   });
 });
 

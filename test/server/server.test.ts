@@ -93,6 +93,7 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
       pay: fail,
       isKnown: fail,
       find: fail,
+      findReferred: () => Promise.reject(new Error('not asked')),
       search: fail,
       unwrittenEnds: () => 0,
       logUnwrittenEnds: () => {},

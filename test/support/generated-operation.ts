@@ -31,6 +31,8 @@ const fromRecords = new Set([
   'Customer.banks',
   'Transaction.thisAccount',
   'Transaction.otherAccount',
+  'OtherAccount.linkedAccount',
+  'MakeTransactionPayload.transaction',
   'PutTransactionRequestPayload.transactionRequests',
 ]);
 const isFromRecord = (type: GraphQLNamedType, { name }: GraphQLField<unknown, unknown>) =>

@@ -7,6 +7,7 @@ import {
   rateLimit,
   signatureAlgorithms,
   subscriptionKey,
+  viewerTemplate,
 } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
@@ -47,6 +48,15 @@ export const callersVariables = {
   IDENTITY_AUTH_ID_CLAIM: {
     ...optional(anyText, '`sub`'),
     description: 'the claim that becomes `Auth-ID`',
+  },
+  VIEWER_CUSTOMER_ID: {
+    ...optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
+    description:
+      'the customer who is logged in, for `viewer`: an id in which `{auth-id}` and `{provider}` stand for the credentials, and with `IDENTITY=jwt` `{claim:name}` for a claim of the token',
+  },
+  VIEWER_ACCOUNT_ID: {
+    ...optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
+    description: 'the account that the login starts from, in the same way',
   },
   RATE_LIMIT: {
     ...optional(rateLimit),

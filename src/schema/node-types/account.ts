@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unwrap } from '../../bank/response.ts';
 import { type Account, getAccountsScope } from '../../contract/account.ts';
-import type { ViewIds } from '../../loaders/loaders.ts';
+import type { Scope, ViewIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
@@ -21,8 +21,27 @@ export const accountNode = defineNodeType({
 });
 
 function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<Account> {
-  const reading = session.loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
+  const { loaders } = session;
+  const listed = loaders.listed.accounts.find(placeOf(ids), ids.accountId);
+  if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
+  const reading = loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
   return reading.then((accounts) => accountIn(accounts, ids, session));
+}
+
+/** Where an account would be asked for alone. No id holds a line's end. */
+const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
+
+/** A list may hold accounts of other banks; what this bank knows under the same id is another account. */
+const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank_id === bankId;
+
+/** A list of accounts; what it brings is not asked for again during the operation. */
+export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
+  // A write in the meantime puts other loaders in their place: what the list says is no news to those.
+  const { accountsScope, listed } = session.loaders;
+  return accountsScope.load({ ...ids, scope }).then((accounts) => {
+    listed.accounts.add(placeOf(ids), accounts);
+    return accounts;
+  });
 }
 
 /**

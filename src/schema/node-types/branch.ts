@@ -19,8 +19,14 @@ export type BranchNode = NodeRef<BranchIds, Branch>;
 export const loadBranches = (
   { bankId, query }: { bankId: string; query: BranchQuery | null },
   { loaders }: ReadContext['session'],
-): Promise<Branch[]> =>
-  query === null ? loaders.branches.load({ bankId }) : loaders.postBranches.load({ bankId, query });
+): Promise<Branch[]> => {
+  if (query === null) return loaders.branches.load({ bankId });
+  const { postBranches, listed } = loaders;
+  return postBranches.load({ bankId, query }).then((branches) => {
+    listed.branches.add(bankId, branches);
+    return branches;
+  });
+};
 
 /** Branches by bank and branch id. No operation reads one: it is found in the list. */
 export const branchNode = defineNodeType({
@@ -37,11 +43,16 @@ export const branchNode = defineNodeType({
     index,
     query,
   }),
-  read: async (ids, { session }) =>
-    ids.branchId === null
-      ? findListItem(await loadBranches(ids, session), ids, getBranches)
-      : findListItem(await session.loaders.branches.load({ bankId: ids.bankId }), ids.branchId, getBranches),
+  read: readBranch,
 });
+
+async function readBranch(ids: BranchIds, { session }: ReadContext): Promise<Branch> {
+  const { bankId, branchId } = ids;
+  if (branchId === null) return findListItem(await loadBranches(ids, session), ids, getBranches);
+  const { branches, listed } = session.loaders;
+  const known = listed.branches.find(bankId, branchId);
+  return known ?? findListItem(await branches.load({ bankId }), branchId, getBranches);
+}
 
 export const BranchObject = builder.objectRef<BranchNode>('Branch');
 
@@ -51,9 +62,14 @@ export const BranchConnection = connectionTo(BranchObject, {
 });
 
 export const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'The query body of postBranches.',
+  description: 'Which branches: with an id the query body of postBranches.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
-    name: t.string({ description: 'The name to look for. REST `name`.' }),
+    id: t.id({
+      description:
+        'The id to look for. REST `id`; where it is left out, bankql looks for the name in the list of getBranches.',
+    }),
+    name: t.string({
+      description: 'The name to look for. REST `name`; without an id a part of the name, whatever its case.',
+    }),
   }),
 });

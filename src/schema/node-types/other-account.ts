@@ -5,13 +5,14 @@ import {
   type OtherAccountQuery,
   otherAccountQuery,
 } from '../../contract/other-account.ts';
+import { findById } from '../../loaders/find-by-id.ts';
 import type { ViewIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
 import { mapOptional, omitNullish } from '../common-types.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { notGlobalId } from '../global-id.ts';
-import { findListItem, itemId, type ListPosition, listIndex } from '../list-item.ts';
+import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from '../list-item.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
@@ -23,11 +24,11 @@ interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
-  description: 'The query body of postOtherAccounts.',
+  description: 'Which counterparties: with an IBAN the query body of postOtherAccounts.',
   fields: (t) => ({
     iban: t.string({
-      required: true,
-      description: 'The international account number to look for. REST `IBAN`.',
+      description:
+        'The international account number to look for. REST `IBAN`; where it is left out, bankql looks for the id in the list of getOtherAccounts.',
     }),
     id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
@@ -37,10 +38,14 @@ export interface OtherAccountFilterInput {
   readonly filter?: typeof OtherAccountFilter.$inferInput | null | undefined;
 }
 
-const queryOf = ({ filter }: OtherAccountFilterInput): OtherAccountQuery | null =>
-  mapOptional(filter, ({ iban, id }) =>
-    omitNullish({ IBAN: iban, id: mapOptional(id, (given) => notGlobalId('filter.id', given)) }),
-  ) ?? null;
+const filterId = (id: string | null | undefined) =>
+  mapOptional(id, (given) => notGlobalId('filter.id', given));
+
+/** What the bank itself is asked: null for all counterparties. */
+function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
+  if (filter?.iban === null || filter?.iban === undefined) return null;
+  return omitNullish({ IBAN: filter.iban, id: filterId(filter.id) });
+}
 
 /** The counterparties of an account: all, or those that a query asks for. */
 const load = (
@@ -53,11 +58,17 @@ const load = (
 };
 
 /** The counterparties that a field with this filter lists. */
-export const loadOtherAccounts = (
+export function loadOtherAccounts(
   account: ViewIds,
-  filter: OtherAccountFilterInput,
+  args: OtherAccountFilterInput,
   session: ReadContext['session'],
-) => load(account, queryOf(filter), session);
+): Promise<OtherAccount[]> {
+  const query = queryOf(args);
+  const listed = load(account, query, session);
+  const id = filterId(args.filter?.id);
+  if (query !== null || id === null || id === undefined) return listed;
+  return listed.then((list) => list.filter((entry) => entry.id === id));
+}
 
 /** An entry of that list. */
 export const toOtherAccountNode = (
@@ -92,11 +103,59 @@ export const otherAccountNode = defineNodeType({
     index,
     query,
   }),
-  read: async (ids, { session }) =>
-    ids.otherAccountId === null
-      ? findListItem(await load(ids, ids.query, session), ids, getOtherAccounts)
-      : findListItem(await load(ids, null, session), ids.otherAccountId, getOtherAccounts),
+  read: async (ids, { session }) => {
+    const list = await load(ids, ids.otherAccountId === null ? ids.query : null, session);
+    if (ids.otherAccountId === null) return findListItem(list, ids, getOtherAccounts);
+    return findOtherAccount(list, ids.otherAccountId);
+  },
+  // Found by its IBAN or its number, it is the same node as in the list.
+  idsOfRecord: (ids, record) =>
+    ids.otherAccountId === null ? ids : { ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId },
 });
+
+/**
+ * The counterparty that a text names: by its id, else by its IBAN, else by its number. An IBAN or a number that several
+ * have names none of them: another could be paid in its place.
+ * Errors: NOT_FOUND.
+ */
+function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
+  const byId = findById(list, name);
+  if (byId !== null) return byId;
+  const { byIban, byNumber } = namesIn(list);
+  const iban = compactIban(name);
+  const found = byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
+  if (!found) throw itemNotFound(getOtherAccounts);
+  return found;
+}
+
+/** Counterparties by a text; null where several have the same. */
+type ByName = ReadonlyMap<string, OtherAccount | null>;
+
+const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; readonly byNumber: ByName }>();
+
+/** A list is indexed once, however many links lead into it. */
+function namesIn(list: readonly OtherAccount[]) {
+  let known = names.get(list);
+  if (known === undefined) {
+    const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
+      const index = new Map<string, OtherAccount | null>();
+      for (const record of list) {
+        const name = nameOf(record);
+        if (name) index.set(name, index.has(name) ? null : record);
+      }
+      return index;
+    };
+    known = {
+      byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
+      byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
+    };
+    names.set(list, known);
+  }
+  return known;
+}
+
+/** People and banks write an IBAN in groups of four, or without them. */
+const compactIban = (iban: string) => iban.replaceAll(' ', '').toUpperCase();
 
 export const OtherAccountObject = builder.objectRef<OtherAccountNode>('OtherAccount');
 

@@ -1,10 +1,10 @@
-import type { Credentials } from '../../bank/credentials.ts';
+import type { Caller } from '../../bank/credentials.ts';
 import { retryLaterError } from '../../engine/request-error.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
 /** Finds out who calls. Errors: BankqlError; a RequestError where another status than 400 says it better. */
-export type Authenticate = (request: IncomingRequest) => Credentials | Promise<Credentials>;
+export type Authenticate = (request: IncomingRequest) => Caller | Promise<Caller>;
 
 /**
  * Finds out who calls, once for each request and before its body is read, and refuses callers who have no REST call

@@ -14,6 +14,8 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
+  /** Further claims that are handed on, where the token has them as a text or a whole number; none where left out. */
+  readonly claims?: readonly string[];
   /** How long keys are believed, where the usual times do not suit. */
   readonly keyTimes?: Partial<JwksTimes>;
 }

@@ -1,11 +1,6 @@
-import { errors, jwtVerify } from 'jose';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import {
-  type Credentials,
-  credentialHeaders,
-  secretsOf,
-  validateCredential,
-} from '../../bank/credentials.ts';
+import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/request-error.ts';
 import { badUserInput, requestSentNothing } from '../../errors.ts';
 import { redactFromLog } from '../request-scope.ts';
@@ -30,7 +25,7 @@ export function authenticateByToken(
   logger: Pick<Logger, 'debug' | 'warn'>,
   onRefusal?: (why: TokenRefusal) => void,
 ): Authenticate & { readonly reloadKeys: Keys['reload'] } {
-  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
+  const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
   const keys = createJwks({
     url: options.jwksUrl,
     times: options.keyTimes,
@@ -46,7 +41,7 @@ export function authenticateByToken(
   };
 
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
-  async function verify(token: string): Promise<Credentials> {
+  async function verify(token: string): Promise<Caller> {
     const { payload } = await jwtVerify(token, keys, expected);
     const read = (claim: string, header: string) => {
       const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
@@ -57,6 +52,7 @@ export function authenticateByToken(
       subscriptionKey,
       authProviderName: read(providerClaim, credentialHeaders.authProviderName),
       authId: read(authIdClaim, credentialHeaders.authId),
+      ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
   }
 
@@ -86,6 +82,15 @@ export function authenticateByToken(
     }
   };
   return Object.assign(authenticate, { reloadKeys: keys.reload });
+}
+
+/** Those of the claims that the token has. A whole number is an id too, as far as JSON keeps all its digits. */
+function claimsOf(payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> {
+  const found = names.flatMap((name) => {
+    const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
+    return typeof value === 'string' || Number.isSafeInteger(value) ? [[name, String(value)]] : [];
+  });
+  return Object.fromEntries(found);
 }
 
 const unauthenticated = (message: string, challenge: string) =>

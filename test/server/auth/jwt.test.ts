@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { exportSPKI, importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { credentialHeaders } from '../../../src/bank/credentials.ts';
+import { parseViewerTemplate } from '../../../src/schema/viewer-template.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import {
@@ -106,6 +107,34 @@ describe('a good token', () => {
     expect((await post(token, { to: own })).status).toBe(200);
     expect(bank.calls[0]?.headers).toMatchObject({ 'auth-provider-name': 'p', 'auth-id': 'c-1' });
     expect((await post(await sign(rsa), { to: own })).status).toBe(401);
+  });
+
+  test('says who is logged in by the claims that a template names', async () => {
+    const viewer = {
+      customerId: parseViewerTemplate('{claim:customer}'),
+      accountId: parseViewerTemplate('{claim:account}-{auth-id}'),
+    };
+    const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
+    await using own = createTestBankql({
+      bankUrl: bank.url,
+      identity: identity({ claims: ['customer', 'account'] }),
+      defaults,
+    });
+    const body = JSON.stringify({ query: '{ viewer { customer { customerId } account { accountId } } }' });
+    const viewerOf = async (more: object) =>
+      (await post(await sign(rsa, claims({ ...more })), { to: own, body })).json();
+    expect(await viewerOf({ customer: 'c-1', account: 12 })).toEqual({
+      data: { viewer: { customer: { customerId: 'c-1' }, account: { accountId: '12-alice' } } },
+    });
+    expect(await viewerOf({ customer: 'c-1', account: { id: 'a' } })).toMatchObject({
+      data: { viewer: { customer: { customerId: 'c-1' }, account: null } },
+      errors: [{ message: expect.stringContaining('the token has no claim account') }],
+    });
+    expect(await viewerOf({ customer: '../c-1' })).toMatchObject({
+      data: { viewer: null },
+      errors: [{ extensions: { code: 'BAD_USER_INPUT' } }],
+    });
+    expect(bank.calls).toEqual([]);
   });
 
   test('is each caller’s own: two tokens are two callers', async () => {

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { unwrap } from '../../bank/response.ts';
+import { getTransactionsRequest, type TransactionRequest } from '../../contract/transaction-request.ts';
+import type { TransactionIds, ViewIds } from '../../loaders/loaders.ts';
+import { builder } from '../builder.ts';
+import { connectionTo } from '../connection.ts';
+import type { ReadContext } from '../context.ts';
+import { itemNotFound, listIndex } from '../list-item.ts';
+import { defineNodeType, type NodeRef } from '../node-type.ts';
+import { validateViewIds, viewKey } from '../view-ids.ts';
+
+/** Where a request stands. */
+interface RequestPosition {
+  readonly index: number;
+  /** The payment whose answer lists it; null for the account's own list. */
+  readonly trackId: string | null;
+  /** The list itself, where it has been read. */
+  readonly list?: readonly (TransactionRequest | Error)[];
+}
+
+interface TransactionRequestIds extends ViewIds, RequestPosition {
+  /** What the bank names it by; null where it gave none: then it is the one at `index` of its list. */
+  readonly resourceUrl: string | null;
+}
+
+export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
+
+/** Transaction requests by account, view and `resource_url`. No operation reads one: it is found in the account's list. */
+export const transactionRequestNode = defineNodeType({
+  name: 'TransactionRequest',
+  key: z.union([
+    z.tuple([...viewKey, z.string()]),
+    z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
+  ]),
+  toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
+    resourceUrl === null || isShared(resourceUrl, list)
+      ? ([bankId, accountId, viewId, null, index, trackId] as const)
+      : ([bankId, accountId, viewId, resourceUrl] as const),
+  toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
+    ...validateViewIds(bankId, accountId, viewId),
+    resourceUrl,
+    index,
+    trackId,
+  }),
+  read: readRequest,
+});
+
+async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
+  const { resourceUrl, trackId } = ids;
+  // A payment's answer cannot be asked for again.
+  if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest);
+  const requests = await loadRequests(ids, context);
+  const found =
+    resourceUrl === null
+      ? requests[ids.index]
+      : requests.find((request) => request.resource_url === resourceUrl);
+  if (found === undefined) throw itemNotFound(getTransactionsRequest);
+  return unwrap(found);
+}
+
+/** What was asked of an account to pay. */
+export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }: ReadContext) =>
+  session.loaders.transactionsRequest.load({ bankId, accountId, viewId });
+
+/** An entry of a list of requests: the account's own, or the answer to the payment with this Track-ID. */
+export const toTransactionRequestNode = (
+  { bankId, accountId, viewId }: ViewIds,
+  record: TransactionRequest,
+  position: RequestPosition,
+): TransactionRequestNode => ({
+  bankId,
+  accountId,
+  viewId,
+  resourceUrl: (typeof record.resource_url === 'string' && record.resource_url) || null,
+  ...position,
+  record,
+});
+
+const sharedUrls = new WeakMap<readonly unknown[], ReadonlySet<string>>();
+
+/** Whether several requests of a list have the same `resource_url`, such as that of the list: then it names none of them. */
+function isShared(url: string, list: RequestPosition['list']): boolean {
+  if (list === undefined) return false;
+  let shared = sharedUrls.get(list);
+  if (shared === undefined) {
+    const [seen, twice] = [new Set<unknown>(), new Set<string>()];
+    for (const entry of list) {
+      const given = entry instanceof Error ? null : entry.resource_url;
+      if (typeof given === 'string' && seen.has(given)) twice.add(given);
+      seen.add(given);
+    }
+    shared = twice;
+    sharedUrls.set(list, shared);
+  }
+  return shared.has(url);
+}
+
+/** The ids that `transaction_ids` names. Errors: BANK_BAD_RESPONSE where it is no text. */
+export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): readonly string[] | undefined =>
+  unwrap(transaction_ids)
+    ?.split(/[\s,]+/)
+    .filter((id) => id !== '');
+
+/**
+ * The request that led to a transaction, among those of the transaction's account; null where none names it.
+ * Errors: those of the list; BANK_BAD_RESPONSE where a broken entry could be the one.
+ */
+export async function requestOf(
+  transaction: TransactionIds,
+  context: ReadContext,
+): Promise<TransactionRequestNode | null> {
+  let broken: unknown = null;
+  const requests = await loadRequests(transaction, context);
+  for (const [index, entry] of requests.entries()) {
+    try {
+      const request = unwrap(entry);
+      if (transactionIdsOf(request)?.includes(transaction.transactionId))
+        return toTransactionRequestNode(transaction, request, { index, list: requests, trackId: null });
+    } catch (error) {
+      broken ??= error;
+    }
+  }
+  if (broken !== null) throw broken;
+  return null;
+}
+
+export const TransactionRequestObject = builder.objectRef<TransactionRequestNode>('TransactionRequest');
+
+export const TransactionRequestConnection = connectionTo(TransactionRequestObject, {
+  list: 'A list of transaction requests.',
+  entry: 'A transaction request and its place in a list.',
+});

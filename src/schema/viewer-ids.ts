@@ -1,0 +1,65 @@
+import { unwrap } from '../bank/response.ts';
+import { badUserInput } from '../errors.ts';
+import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
+import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import {
+  fillViewerTemplate,
+  type ViewerTemplate,
+  type ViewerTemplates,
+  viewerVariables,
+} from './viewer-template.ts';
+
+/** Who is logged in. An id that nothing says, or that is none, is the error of the fields that need it. */
+export interface Viewer extends BankIds {
+  readonly viewId: string;
+  readonly customerId: string | Error;
+  readonly accountId: string | Error;
+}
+
+/**
+ * Who is logged in, by what the request shows and the configuration makes of it.
+ * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT, where neither the customer nor the account is known.
+ */
+export function viewerOf({ defaults, credentials }: ReadContext): Viewer {
+  const idOf = (name: keyof ViewerTemplates): string | Error => {
+    const template: ViewerTemplate | null = defaults.viewer?.[name] ?? null;
+    if (template === null) return notConfigured(viewerVariables[name]);
+    try {
+      return fillViewerTemplate(viewerVariables[name], template, credentials);
+    } catch (error) {
+      return error as Error;
+    }
+  };
+  const [customerId, accountId] = [idOf('customerId'), idOf('accountId')];
+  if (customerId instanceof Error && accountId instanceof Error)
+    throw defaults.viewer?.customerId ? customerId : accountId;
+  return { bankId: bankIdOr(defaults, null), viewId: viewIdOr(defaults, null), customerId, accountId };
+}
+
+const notConfigured = (variable: string) =>
+  badUserInput(`This server does not know who is logged in: its operator says how with ${variable}.`);
+
+/** The viewer's record. Errors: as viewerOf. */
+export const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => ({
+  bankId,
+  customerId: unwrap(customerId),
+});
+
+/** The account that the login starts from, through the default view. Errors: as viewerOf. */
+export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds => ({
+  bankId,
+  accountId: unwrap(accountId),
+  viewId,
+});
+
+/**
+ * The viewer, where this customer is theirs.
+ * Errors: as viewerOf; BAD_USER_INPUT where it is somebody else, of whom the bank's interface tells nothing more.
+ */
+export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
+  const viewer = viewerOf(context);
+  const own = viewerCustomer(viewer);
+  if (own.bankId !== customer.bankId || own.customerId !== customer.customerId)
+    throw badUserInput("The bank tells this of the caller's own customer record only: ask `viewer`.");
+  return viewer;
+}

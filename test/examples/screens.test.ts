@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { alice } from '../../src/commands/sandbox.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+const folder = join(import.meta.dirname, '../../examples');
+const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+const variables: Readonly<Record<string, Record<string, unknown>>> = JSON.parse(read('variables.json'));
+const readme = read('README.md');
+
+const names = readdirSync(join(folder, 'screens')).map((file) => file.replace(/\.graphql$/, ''));
+const screens = names.map((name) => {
+  const document = read(`screens/${name}.graphql`);
+  return { name, document, said: Number(/^# (\d+) REST calls?/m.exec(document)?.[1]) };
+});
+const documentOf = (name: string) => screens.find((screen) => screen.name === name)?.document ?? '';
+
+let sandbox: Sandbox;
+let recorder: RecordingBank;
+let bankql: TestBankql;
+
+/** Passes a call on to the sandbox bank, and its answer back. */
+async function forward({ method, path, headers, body }: RecordedCall) {
+  const { host, connection, 'content-length': _length, ...rest } = headers;
+  const response = await fetch(`${sandbox.url}${path}`, {
+    method,
+    headers: rest,
+    ...(body === '' ? {} : { body }),
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+beforeAll(async () => {
+  const config: Config = readConfig({});
+  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  recorder = (await startRecordingBank()).otherwise(forward);
+  bankql = createTestBankql({
+    bankUrl: recorder.url,
+    defaults: { bankId: config.bankId, viewId: config.defaultView, viewer: config.viewer },
+    limits: config.operationLimits,
+    documentLimits: config.documentLimits,
+    answerLimits: config.answerLimits,
+  });
+});
+afterAll(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await recorder.close();
+  await sandbox.close();
+});
+beforeEach(() => {
+  recorder.calls.length = 0;
+});
+
+const ask = (name: string, more?: object) =>
+  bankql.ask<Record<string, unknown>, object>(documentOf(name), { ...variables[name], ...more }, alice);
+
+describe('the fifteen screens, as alice, with the limits that are there by default', () => {
+  test('are fifteen, each in the table of the README', () => {
+    expect(names).toHaveLength(15);
+    for (const { name, said } of screens) expect(readme).toContain(`(screens/${name}.graphql) | ${said} |`);
+    expect(Object.keys(variables).filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  test.each(screens)('$name is whole, for $said REST calls', async ({ name, said }) => {
+    if (name === 'payment-history') {
+      const input = { ...(variables.receipt?.input as object), idempotencyKey: 'for the history' };
+      expect((await ask('receipt', { input })).errors).toBeUndefined();
+      recorder.calls.length = 0;
+    }
+    const { data, errors } = await ask(name);
+    expect(errors).toBeUndefined();
+    expect(recorder.lines()).toHaveLength(said);
+    // No call is made twice.
+    expect(new Set(recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size).toBe(
+      said,
+    );
+    // It shows something.
+    if (documentOf(name).includes('nodes')) expect(JSON.stringify(data)).toContain('"nodes":[{');
+    for (const value of Object.values(data ?? {})) expect(value).not.toBeNull();
+  });
+});
+
+describe('what the screens show', () => {
+  test('the nearest branch is the first', async () => {
+    const { data } = await ask('nearest-branches');
+    const { bank } = data as { bank: { branches: { nodes: { distanceKm: number }[] } } };
+    const distances = bank.branches.nodes.map(({ distanceKm }) => distanceKm);
+    expect(distances).toEqual(distances.toSorted((one, other) => one - other));
+    expect(distances[0]).toBeLessThan(5);
+  });
+
+  test('the receipt has the balances behind the transfer', async () => {
+    const input = { ...(variables.receipt?.input as object), idempotencyKey: 'another' };
+    const { data } = await ask('receipt', { input });
+    const { makeTransaction: receipt } = data as {
+      makeTransaction: {
+        from: { account: { balance: { amount: string } } };
+        transaction: { details: { newBalance: { amount: string } } };
+      };
+    };
+    expect(receipt.from.account.balance.amount).toBe(receipt.transaction.details.newBalance.amount);
+  });
+
+  test('the transaction shows its request and its counterparty', async () => {
+    const { data } = await ask('transaction');
+    expect(data).toMatchObject({
+      bank: {
+        account: { transaction: { otherAccount: { holder: {} }, request: { status: 'COMPLETED' } } },
+      },
+    });
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { ListedRecords } from '../../src/loaders/listed-records.ts';
+
+type Entry = { readonly id?: string; readonly value?: unknown };
+
+test('a record is found by its place and its id', () => {
+  const listed = new ListedRecords<Entry>();
+  expect(listed.find('here', 'a')).toBeNull();
+  const [first, second] = [{ id: 'a' }, { id: 'b' }];
+  listed.add('here', [first, {}]);
+  listed.add('here', [second]);
+  expect(listed.find('here', 'a')).toBe(first);
+  expect(listed.find('here', 'b')).toBe(second);
+  expect(listed.find('there', 'a')).toBeNull();
+  expect(listed.find('here', 'c')).toBeNull();
+});
+
+test('one that is broken, however deep, is none; another list may have it whole', () => {
+  const listed = new ListedRecords<Entry>();
+  listed.add('here', [{ id: 'a', value: { deep: [new Error('broken')] } }]);
+  expect(listed.find('here', 'a')).toBeNull();
+  const whole = { id: 'a', value: { deep: [null, 1] } };
+  listed.add('here', [whole]);
+  expect(listed.find('here', 'a')).toBe(whole);
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { decodeGlobalId, encodeGlobalId } from '../../src/schema/global-id.ts';
+import { graphql } from '../generated/index.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { credentials } from '../support/bankql.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const PayForLinks = graphql(`
+  mutation PayForLinks($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      transactionId
+      transaction { transactionId uuid }
+      payment { id idempotencyKey state trackId }
+    }
+  }
+`);
+
+const PaymentLinks = graphql(`
+  query PaymentLinks($key: String!, $viewId: ID) {
+    payment(idempotencyKey: $key) {
+      account(viewId: $viewId) { accountId viewId label }
+      toAccount(viewId: $viewId) { bankId accountId label }
+      transaction { transactionId uuid }
+    }
+  }
+`);
+
+const PaymentNode = graphql(`
+  query PaymentNode($id: ID!) {
+    node(id: $id) { __typename id ... on Payment { idempotencyKey state value { amount } } }
+  }
+`);
+
+const line = 'POST /v1/api/banks/BANK/accounts/A/make-transaction';
+const read = (id: string, view = 'owner', bank = 'BANK') =>
+  `GET /v1/api/banks/${bank}/accounts/${id}/${view}/views`;
+const transaction = 'GET /v1/api/banks/BANK/accounts/A/owner/transactions/T1/transaction';
+
+async function start() {
+  const fixture = await startBankqlFixture();
+  fixture.bank.otherwise(anyAnswer);
+  const pay = (
+    key: string,
+    to: object = { accountId: 'B' },
+    headers: Readonly<Record<string, string>> = credentials,
+  ) =>
+    fixture.ask(
+      PayForLinks,
+      { input: { accountId: 'A', to, value: { amount: '1.50' }, idempotencyKey: key } },
+      headers,
+    );
+  return { ...fixture, pay };
+}
+
+describe('a transfer', () => {
+  test('leads to its transaction and its record, also where it is asked for again', async () => {
+    await using fixture = await start();
+    const { data, errors } = await fixture.pay('key');
+    expect(errors).toBeUndefined();
+    expect(data?.makeTransaction).toMatchObject({
+      transactionId: 'T1',
+      transaction: { transactionId: 'T1', uuid: 'uuid of T1' },
+      payment: { idempotencyKey: 'key', state: 'DONE' },
+    });
+    expect(fixture.bank.lines()).toEqual([line, transaction]);
+    const again = await fixture.pay('key');
+    expect(again.data?.makeTransaction).toEqual(data?.makeTransaction);
+    expect(fixture.bank.lines()).toEqual([line, transaction, transaction]);
+  });
+
+  test.each([
+    [{}, []],
+    [{ id: '' }, []],
+    [{ id: '../x' }, ['makeTransaction.transaction BANK_BAD_RESPONSE']],
+  ])('has no transaction where the bank answers %o', async (body, failures) => {
+    await using fixture = await start();
+    fixture.bank.on(line, { body });
+    const result = await fixture.pay('key');
+    expect(result.data?.makeTransaction?.transaction).toBeNull();
+    expect(result.data?.makeTransaction?.payment).toMatchObject({ state: 'DONE' });
+    expect(failuresOf(result)).toEqual(failures);
+    expect(fixture.bank.lines()).toEqual([line]);
+  });
+});
+
+describe('a payment', () => {
+  test('leads to both accounts and its transaction', async () => {
+    await using fixture = await start();
+    await fixture.pay('key');
+    fixture.bank.calls.length = 0;
+    const { data, errors } = await fixture.ask(PaymentLinks, { key: 'key' });
+    expect(errors).toBeUndefined();
+    expect(data?.payment).toEqual({
+      account: { accountId: 'A', viewId: 'owner', label: 'A as owner' },
+      toAccount: { bankId: 'BANK', accountId: 'B', label: 'B as owner' },
+      transaction: { transactionId: 'T1', uuid: 'uuid of T1' },
+    });
+    expect(fixture.bank.lines().sort()).toEqual([read('A'), read('B'), transaction].sort());
+  });
+
+  test('leads to the account that it names, at another bank and through another view', async () => {
+    await using fixture = await start();
+    fixture.bank.on(line, { status: 400, body: { message: 'no' } });
+    await fixture.pay('other bank', { bankId: 'B2', accountId: 'B' });
+    await fixture.pay('nobody', {});
+    fixture.bank.calls.length = 0;
+    const { data } = await fixture.ask(PaymentLinks, { key: 'other bank', viewId: 'public' });
+    expect(data?.payment).toMatchObject({ toAccount: { bankId: 'B2' }, transaction: null });
+    expect(fixture.bank.lines().sort()).toEqual([read('A', 'public'), read('B', 'public', 'B2')].sort());
+    expect((await fixture.ask(PaymentLinks, { key: 'nobody' })).data?.payment?.toAccount).toBeNull();
+  });
+});
+
+describe('the global id of a payment', () => {
+  test('leads its caller to it, for no call, and is the same each time', async () => {
+    await using fixture = await start();
+    const { data } = await fixture.pay('key');
+    const id = data?.makeTransaction?.payment?.id ?? '';
+    fixture.bank.calls.length = 0;
+    expect((await fixture.ask(PaymentNode, { id })).data?.node).toEqual({
+      __typename: 'Payment',
+      id,
+      idempotencyKey: 'key',
+      state: 'DONE',
+      value: { amount: '1.50' },
+    });
+    expect(fixture.bank.lines()).toEqual([]);
+  });
+
+  test.each([
+    ['Auth-ID', 'another'],
+    ['Auth-Provider-Name', 'another'],
+    ['Ocp-Apim-Subscription-Key', 'another'],
+  ])('leads nobody else to it: another %s', async (header, value) => {
+    await using fixture = await start();
+    const id = (await fixture.pay('key')).data?.makeTransaction?.payment?.id ?? '';
+    // The other caller has a payment with the same key.
+    const other = { ...credentials, [header]: value };
+    if (header !== 'Ocp-Apim-Subscription-Key') await fixture.pay('key', { accountId: 'B' }, other);
+    expect(await fixture.ask(PaymentNode, { id }, other)).toEqual({ data: { node: null } });
+  });
+
+  test('tells of the payment that it names: a later one with a key that became free is another', async () => {
+    await using fixture = await start();
+    const payments = await Promise.all(['one', 'two'].map((key) => fixture.pay(key)));
+    const ids = payments.map(({ data }) => data?.makeTransaction?.payment?.id ?? '');
+    const [[first = '', sealed = ''] = [], [second = ''] = []] = ids.map(
+      (id) => decodeGlobalId(id).key as string[],
+    );
+    expect(first).not.toBe(second);
+    const mixed = encodeGlobalId('Payment', JSON.stringify([second, sealed]));
+    expect(await fixture.ask(PaymentNode, { id: mixed })).toEqual({ data: { node: null } });
+  });
+
+  test('holds neither the key nor a hash of it', async () => {
+    await using fixture = await start();
+    const id = (await fixture.pay('a-secret-key')).data?.makeTransaction?.payment?.id ?? '';
+    const text = Buffer.from(id, 'base64url').toString();
+    expect(text).not.toContain('a-secret-key');
+    expect(text).not.toContain(fixture.bankql.audit[0]?.id ?? 'none');
+  });
+
+  test.each([['["x"]'], ['[1,"x"]'], ['["x","y","z"]'], ['{}']])(
+    'is refused where nobody made it: %s',
+    async (key) => {
+      await using fixture = await start();
+      const result = await fixture.ask(PaymentNode, { id: encodeGlobalId('Payment', key) });
+      expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT']);
+    },
+  );
+
+  test('needs credentials', async () => {
+    await using fixture = await start();
+    const id = (await fixture.pay('key')).data?.makeTransaction?.payment?.id ?? '';
+    expect(failuresOf(await fixture.ask(PaymentNode, { id }, {}))).toEqual(['node MISSING_CREDENTIALS']);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { graphql } from '../generated/index.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { credentials } from '../support/bankql.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const ViewerIds = graphql(`
+  query ViewerIds { viewer { customer { bankId customerId } account { bankId accountId viewId } } }
+`);
+
+const WholeViewer = graphql(`
+  query WholeViewer($first: Int) {
+    viewer {
+      customer { legalName }
+      account { label }
+      accounts(first: $first) { totalCount nodes { accountId viewId label } }
+      messages(first: $first) { totalCount nodes { message } }
+    }
+  }
+`);
+
+const OwnCustomer = graphql(`
+  query OwnCustomer($customerId: ID!, $bankId: ID) {
+    bank(bankId: $bankId) {
+      customer(customerId: $customerId) {
+        customerId
+        accounts { nodes { accountId label } }
+        messages { nodes { message } }
+      }
+    }
+  }
+`);
+
+const template = (text: string | null) => (text === null ? null : parseViewerTemplate(text));
+
+/** bankql in front of a bank that has everything, with these templates. */
+async function start(customerId: string | null, accountId: string | null, bankId: string | null = 'BANK') {
+  const viewer = { customerId: template(customerId), accountId: template(accountId) };
+  const fixture = await startBankqlFixture({ defaults: { bankId, viewId: 'owner', viewer } });
+  fixture.bank.otherwise(anyAnswer);
+  return fixture;
+}
+
+const customer = 'GET /v1/api/banks/BANK/customers/the-caller';
+const account = 'GET /v1/api/banks/BANK/accounts/the-caller-current/owner/views';
+const accounts = 'GET /v1/api/banks/BANK/accounts/the-caller-current/owner/permissions';
+const messages = 'GET /v1/api/banks/BANK/customer/messages';
+
+describe('viewer', () => {
+  test('is who the templates make of the request, at the default bank and view, without a call', async () => {
+    await using fixture = await start('{auth-id}', '{provider}-{auth-id}');
+    expect(await fixture.ask(ViewerIds)).toEqual({
+      data: {
+        viewer: {
+          customer: { bankId: 'BANK', customerId: 'the-caller' },
+          account: { bankId: 'BANK', accountId: 'the-provider-the-caller', viewId: 'owner' },
+        },
+      },
+    });
+    expect(fixture.bank.lines()).toEqual([]);
+  });
+
+  test('leads to the record, the accounts and the messages, each for one call', async () => {
+    await using fixture = await start('{auth-id}', '{auth-id}-current');
+    const result = await fixture.ask(WholeViewer, { first: 1 });
+    const label = 'the-caller-current as owner';
+    expect(result).toEqual({
+      data: {
+        viewer: {
+          customer: { legalName: 'name of the-caller' },
+          account: { label },
+          accounts: { totalCount: 1, nodes: [{ accountId: 'the-caller-current', viewId: 'owner', label }] },
+          messages: { totalCount: 1, nodes: [{ message: 'message' }] },
+        },
+      },
+    });
+    expect(fixture.bank.lines().sort()).toEqual([account, accounts, customer, messages].sort());
+  });
+
+  test('is each caller’s own', async () => {
+    await using fixture = await start('{auth-id}', null);
+    const customerOf = async (caller: string) => {
+      const { data } = await fixture.ask<{ viewer: { customer: object } }, object>(
+        '{ viewer { customer { customerId } } }',
+        {},
+        { ...credentials, 'Auth-ID': caller },
+      );
+      return data?.viewer.customer;
+    };
+    expect(await Promise.all(['alice', 'bob'].map(customerOf))).toEqual([
+      { customerId: 'alice' },
+      { customerId: 'bob' },
+    ]);
+  });
+
+  test('is null with the reason where the operator did not say who it is', async () => {
+    await using fixture = await startBankqlFixture();
+    const { data, errors } = await fixture.ask(ViewerIds);
+    expect(data).toEqual({ viewer: null });
+    expect(errors).toMatchObject([
+      { message: expect.stringContaining('VIEWER_ACCOUNT_ID'), extensions: { code: 'BAD_USER_INPUT' } },
+    ]);
+  });
+
+  test('is null with the reason where the request does not', async () => {
+    await using fixture = await start('{auth-id}', '{auth-id}-current');
+    const { 'Auth-ID': _, ...others } = credentials;
+    const { data, errors } = await fixture.ask(ViewerIds, {}, others);
+    expect(data).toEqual({ viewer: null });
+    expect(errors).toMatchObject([
+      { message: expect.stringContaining('Auth-ID'), extensions: { code: 'MISSING_CREDENTIALS' } },
+    ]);
+  });
+
+  test('is null with the reason without a default bank', async () => {
+    await using fixture = await start('{auth-id}', null, null);
+    expect(failuresOf(await fixture.ask(ViewerIds))).toEqual(['viewer BAD_USER_INPUT']);
+  });
+
+  test('fails where its account is needed and only its customer is known', async () => {
+    await using fixture = await start('{auth-id}', null);
+    const result = await fixture.ask(WholeViewer, {});
+    expect(result.data?.viewer).toMatchObject({
+      customer: { legalName: 'name of the-caller' },
+      account: null,
+      accounts: null,
+      messages: { totalCount: 1 },
+    });
+    expect(failuresOf(result)).toEqual(['viewer.account BAD_USER_INPUT', 'viewer.accounts BAD_USER_INPUT']);
+    expect(fixture.bank.lines().sort()).toEqual([customer, messages].sort());
+  });
+
+  test.each(['..', 'a/b', 'a%2fb', 'a?b'])('makes no path of the login %s', async (login) => {
+    await using fixture = await start('{auth-id}', '{auth-id}');
+    const result = await fixture.ask(ViewerIds, {}, { ...credentials, 'Auth-ID': login });
+    expect(failuresOf(result)).toEqual(['viewer BAD_USER_INPUT']);
+    expect(fixture.bank.lines()).toEqual([]);
+  });
+});
+
+describe("a customer's accounts and messages", () => {
+  test('are told where the customer is the viewer, by two calls', async () => {
+    await using fixture = await start('{auth-id}', '{auth-id}-current');
+    const result = await fixture.ask(OwnCustomer, { customerId: 'the-caller' });
+    expect(result).toEqual({
+      data: {
+        bank: {
+          customer: {
+            customerId: 'the-caller',
+            accounts: { nodes: [{ accountId: 'the-caller-current', label: 'the-caller-current as owner' }] },
+            messages: { nodes: [{ message: 'message' }] },
+          },
+        },
+      },
+    });
+    expect(fixture.bank.lines().sort()).toEqual([accounts, messages].sort());
+  });
+
+  test.each([{ customerId: 'another' }, { customerId: 'the-caller', bankId: 'B2' }])(
+    'are not asked for where it is another one: %o',
+    async (variables) => {
+      await using fixture = await start('{auth-id}', '{auth-id}-current');
+      const result = await fixture.ask(OwnCustomer, variables);
+      expect(failuresOf(result)).toEqual([
+        'bank.customer.accounts BAD_USER_INPUT',
+        'bank.customer.messages BAD_USER_INPUT',
+      ]);
+      expect(fixture.bank.lines()).toEqual([]);
+    },
+  );
+});
+
+describe('an account that a list of the same view brought', () => {
+  const records = (...ids: string[]) => ids.map((id) => ({ id, label: `${id} in the list`, balance: {} }));
+  const requests = (id: string, from: object) => ({
+    body: { 'transaction-requests': [{ from: { account_id: id, ...from } }] },
+  });
+  const requestsLine = (id: string) => `GET /v1/api/banks/BANK/accounts/${id}/owner/transaction-requests`;
+  const alone = (id: string, view = 'owner') => `GET /v1/api/banks/BANK/accounts/${id}/${view}/views`;
+
+  const WithRequests = graphql(`
+    query ListedAccounts($viewId: ID) {
+      viewer {
+        accounts {
+          nodes { accountId transactionRequests { nodes { from { account(viewId: $viewId) { accountId label } } } } }
+        }
+      }
+    }
+  `);
+
+  test('is not asked for again, however many links lead to it', async () => {
+    await using fixture = await start(null, 'A');
+    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
+      body: { accounts: records('A', 'B', 'C', 'D', 'E') },
+    });
+    for (const id of ['A', 'B', 'C', 'D', 'E']) fixture.bank.on(requestsLine(id), requests(id, {}));
+    const { data, errors } = await fixture.ask(WithRequests, {});
+    expect(errors).toBeUndefined();
+    const labels = data?.viewer?.accounts?.nodes?.map(
+      (node) => node?.transactionRequests?.nodes?.[0]?.from?.account?.label,
+    );
+    expect(labels).toEqual(['A', 'B', 'C', 'D', 'E'].map((id) => `${id} in the list`));
+    expect(fixture.bank.calls).toHaveLength(6);
+  });
+
+  test('is asked for where it is another view’s, another bank’s, none of the list, or broken in it', async () => {
+    await using fixture = await start(null, 'A');
+    const [a, b, c] = records('A', 'B', 'C');
+    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
+      body: { accounts: [a, { ...b, bank_id: 'B2' }, { ...c, label: 7 }] },
+    });
+    fixture.bank.on(requestsLine('A'), requests('A', { bank_id: 'B2' }));
+    fixture.bank.on(requestsLine('B'), requests('B', {}));
+    fixture.bank.on(requestsLine('C'), requests('C', {}));
+    const { data } = await fixture.ask(WithRequests, {});
+    const labels = data?.viewer?.accounts?.nodes?.map(
+      (node) => node?.transactionRequests?.nodes?.[0]?.from?.account?.label,
+    );
+    expect(labels).toEqual(['A as owner', 'B as owner', 'C as owner']);
+    const lines = fixture.bank.lines();
+    expect(lines).toContain('GET /v1/api/banks/B2/accounts/A/owner/views');
+    expect(lines).toContain(alone('B'));
+    expect(lines).toContain(alone('C'));
+    expect(lines).toHaveLength(7);
+
+    fixture.bank.calls.length = 0;
+    await fixture.ask(WithRequests, { viewId: 'public' });
+    expect(fixture.bank.lines()).toContain(alone('B', 'public'));
+  });
+
+  test('is asked for anew behind a write', async () => {
+    await using fixture = await start(null, 'A');
+    fixture.bank.on('GET /v1/api/banks/BANK/accounts/A/owner/permissions', {
+      body: { accounts: records('A') },
+    });
+    const put = (name: string) =>
+      `${name}: putAccount(input: { accountId: "A", account: { balance: {} } }) {
+        account { label accounts { nodes { view(viewId: "owner") { label } } } }
+      }`;
+    await fixture.ask(`mutation { ${put('a')} ${put('b')} }`);
+    const one = [
+      'PUT /v1/api/banks/BANK/accounts/A',
+      alone('A'),
+      'GET /v1/api/banks/BANK/accounts/A/owner/permissions',
+    ];
+    expect(fixture.bank.lines()).toEqual([...one, ...one]);
+  });
+});
+
+test('a branch that a query brought is not asked for again', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(anyAnswer);
+  const result = await fixture.ask<unknown, unknown>(
+    '{ bank { branches(filter: { id: "Q" }) { nodes { bank { branch(branchId: "BRANCH") { name } } } } } }',
+  );
+  expect(result.errors).toBeUndefined();
+  expect(fixture.bank.lines()).toEqual(['POST /v1/api/banks/BANK/branches']);
+});
