@@ -59,11 +59,11 @@ type Run = () => ExecutionResult | Promise<ExecutionResult>;
 
 /** What is done once for a document is done before. */
 const executors: Readonly<Record<string, (text: string) => Run>> = {
-  graphql(text) {
+  graphql: (text) => {
     const document = parse(text);
     return () => execute({ schema, document, contextValue: {}, variableValues: {} });
   },
-  bankql(text) {
+  bankql: (text) => {
     const document = parse(text);
     const operation = getOperationAST(document);
     if (!operation) throw new Error('a document without an operation');

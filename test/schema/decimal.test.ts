@@ -11,7 +11,7 @@ const decimal = fc.tuple(fc.boolean(), digits(1), digits(0)).map(([negative, who
   const left = whole.replace(/^0+(?=.)/, '');
   return `${negative ? '-' : ''}${left}${fraction === '' ? '' : `.${fraction}`}`;
 });
-const decimals = fc.sample(decimal, { seed, numRuns: 250 });
+const decimals = fc.sample(decimal, { seed, numRuns: 240 });
 
 /** Requests with these amounts, written as they are. */
 const listOf = (amounts: readonly string[]) => ({
@@ -25,8 +25,8 @@ const amountsIn = (data: unknown) =>
   );
 
 describe('an amount of the bank', () => {
-  it('is answered with its digits, whatever they are: 250 of them', async () => {
-    expect(new Set(decimals).size).toBeGreaterThan(225);
+  it('is answered with its digits, whatever they are: 240 of them', async () => {
+    expect(new Set(decimals).size).toBeGreaterThan(216);
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(listOf(decimals));
     const result = await fixture.ask(amountsQuery);
@@ -106,7 +106,7 @@ describe('an amount of a caller', () => {
     ['a number in the text', (amount: string) => amount],
   ] as const;
 
-  it.each(forms)('arrives with its digits, as %s: 250 of them', async (_, write) => {
+  it.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const batch = 20;

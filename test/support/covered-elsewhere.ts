@@ -120,6 +120,16 @@ export const coveredElsewhere: readonly Coverage[] = [
     'executor/executor.test.ts',
     'what resolvers see of a selection, by either executor',
   ),
+  of('schema', 'account-scope', 'schema/links.test.ts', 'an enum, by the fields that take it'),
+  of('schema', 'branch-distance', 'schema/branch-search.test.ts', 'the search that needs it'),
+  of('schema', 'payment-node', 'schema/payment-links.test.ts', 'through the fields that lead to it'),
+  of('schema', 'viewer-ids', 'schema/viewer.test.ts', 'through the field'),
+  of(
+    'schema/node-types',
+    'transaction-request',
+    'schema/links.test.ts',
+    'through the fields that lead to it',
+  ),
   of(
     'schema',
     'annotate-transaction update-account update-branch update-customer update-field update-product',
@@ -158,6 +168,12 @@ export const coveredElsewhere: readonly Coverage[] = [
     'through the fields that ask for them',
   ),
   of('payments', 'payment-refusals', 'server/refusal-metrics.test.ts', 'refusals are counted'),
+  of(
+    'payments',
+    'payment-lookups payment-reference',
+    'schema/payment-links.test.ts',
+    'through the fields that lead to a payment',
+  ),
   of('payments', 'store', 'payments/stores/memory-store.test.ts', 'the tests that every store passes'),
   of(
     'payments/stores',
