@@ -3,7 +3,7 @@ import { secretsOf } from './credentials.ts';
 import { type HttpResponse, isGatewayError, type TransportFailure } from './http/http-message.ts';
 import { redact } from './redact.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
-import { holdsTooManyValues } from './response-limits.ts';
+import { whatTakesTooLong } from './response-limits.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const maxTextLength = 500;
@@ -66,12 +66,12 @@ const messages = new WeakMap<HttpResponse, string>();
 
 /**
  * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
- * with none of `secrets` in it, since a bank may echo the request. Empty where it holds too many values to parse.
+ * with none of `secrets` in it, since a bank may echo the request. Empty where it would take too long to parse.
  */
 export function bankText(response: HttpResponse, secrets: readonly string[]): string {
   let message = messages.get(response);
   if (message === undefined) {
-    message = holdsTooManyValues(response.body) ? '' : messageOf(response.body.toString('utf8'));
+    message = whatTakesTooLong(response.body) === null ? messageOf(response.body.toString('utf8')) : '';
     messages.set(response, message);
   }
   // Much more than could be shown is not looked at.
@@ -81,6 +81,9 @@ export function bankText(response: HttpResponse, secrets: readonly string[]): st
     .slice(0, maxTextLength)
     .replace(/\p{Cs}$/u, '');
 }
+
+/** The members in which banks and their frameworks say in words what is wrong. */
+const messageName = /^(message|error|error_description|reason|detail|description|title)$/i;
 
 function messageOf(text: string): string {
   let json: unknown;
@@ -92,13 +95,11 @@ function messageOf(text: string): string {
   }
   if (typeof json === 'string') return json;
   if (typeof json !== 'object' || json === null) return text;
-  return Object.entries(json)
-    .filter(
-      ([key, value]) =>
-        /^(message|error|detail|error_description|title)$/i.test(key) && typeof value === 'string',
-    )
-    .map(([, value]) => value)
-    .join(' ');
+  const said = Object.entries(json)
+    .filter(([key, value]) => messageName.test(key) && typeof value === 'string')
+    .map(([, value]) => value);
+  // Some frameworks say it twice.
+  return [...new Set(said)].join(' ');
 }
 
 function parseRetryAfter(response: HttpResponse): number {

@@ -5,7 +5,7 @@ import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import type { HttpResponse } from './http/http-message.ts';
-import { holdsTooManyValues, maxRecords, maxValues } from './response-limits.ts';
+import { maxRecords, whatTakesTooLong } from './response-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
@@ -18,7 +18,7 @@ export interface Drift {
 
 /**
  * The JSON of an answer, its amounts exact.
- * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
+ * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or would take too long to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -28,8 +28,8 @@ export function parseResponse(
   const type = response.headers['content-type'];
   if (type !== undefined && !jsonType.test(String(type)))
     throw badResponse('is not JSON by its content type', details);
-  if (holdsTooManyValues(response.body))
-    throw badResponse(`holds more than ${maxValues} values, which are not read`, details);
+  const tooMuch = whatTakesTooLong(response.body);
+  if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
     return parseExactJson(response.body.toString(), () => {
