@@ -81,8 +81,6 @@ export class Outcomes {
       });
       if (this.#waiting.length === 1) this.#pump();
     });
-    // A list that fails while it is made leaves its items to nobody. What executors make of them is still told.
-    later.catch(() => {});
     return later;
   }
 
@@ -102,10 +100,17 @@ export class Outcomes {
     const wanted = getNullableType(type);
     if (isListType(wanted)) {
       if (dice === 3) return 'no list';
-      const items = Array.from({ length: this.#dice(`${place} items`, 3) }, (_, index) => {
-        const itemPlace = `${place} ${index}`;
-        return this.#maybeLater(itemPlace, () => this.#valueOf(wanted.ofType, itemPlace));
-      });
+      const items: unknown[] = [];
+      try {
+        for (let index = 0; index < this.#dice(`${place} items`, 3); index++) {
+          const itemPlace = `${place} ${index}`;
+          items.push(this.#maybeLater(itemPlace, () => this.#valueOf(wanted.ofType, itemPlace)));
+        }
+      } catch (error) {
+        // No executor ever sees the list that fails while it is made: its items are for nobody else to wait for.
+        void Promise.allSettled(items);
+        throw error;
+      }
       return dice === 4 ? new Set(items) : items;
     }
     if (isAbstractType(wanted)) {
