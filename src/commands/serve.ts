@@ -102,6 +102,7 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
     maxRequestBytes: config.maxRequestBytes,
     load: config.load,
     maxUnreadBytes: config.maxUnreadBytes,
+    writeDeadlineMs: config.maxUnreadMs,
     callerKey: config.identity === null ? undefined : callerKeyByToken,
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,

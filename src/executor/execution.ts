@@ -181,14 +181,16 @@ function propertyOf(field: FieldPlan, source: unknown, parent: PendingValue): un
   );
 }
 
-/** Promises among these, and in lists among them, may be rejected: nobody waits for them any more. */
+/** Promises among these, in lists among them, and in what they give may be rejected: nobody waits for them any more. */
 export function ignoreRejections(values: Iterable<unknown>): void {
-  const ignore = () => {};
   for (const value of values) {
-    if (isPromise(value)) value.then(ignore, ignore);
+    if (isPromise(value)) value.then(ignoreGiven, ignore);
     else if (Array.isArray(value) || value instanceof Set) ignoreRejections(value);
   }
 }
+
+const ignore = () => {};
+const ignoreGiven = (value: unknown) => ignoreRejections([value]);
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
