@@ -32,10 +32,15 @@ const leaseMarginMs = 10_000;
 export async function serveBankql({ environment, write, replica }: CliContext): Promise<Service> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
-  const logger = pino(logOptions(await readLogLevel(config), secrets), openLogOutput(1, false).stream);
+  let droppedLines = 0;
+  const onDropped = () => void droppedLines++;
+  const logger = pino(
+    logOptions(await readLogLevel(config), secrets),
+    openLogOutput(1, false, { onDropped }).stream,
+  );
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const auditOutput = openLogOutput(1, true);
+  const auditOutput = openLogOutput(1, true, { onDropped });
   const audit = pino(logOptions('info', secrets), auditOutput.stream).child({ audit: 'payment' });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
@@ -112,6 +117,7 @@ export async function serveBankql({ environment, write, replica }: CliContext): 
     onHttpRefusal: telemetry.onHttpRefusal,
   });
   telemetry.watchUnread(() => server.unreadBytes);
+  telemetry.watchDroppedLines(() => droppedLines);
   const metrics =
     config.metricsPort === null
       ? null
