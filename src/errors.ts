@@ -48,6 +48,9 @@ export interface ErrorDetails {
 /**
  * A failure that the caller is told of, with a stable code. Its message is public: it holds no secret, and
  * nothing of the bank's 5xx answers. Whatever else is thrown is answered as INTERNAL, without its message.
+ *
+ * Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field that fails, of which
+ * one operation may have a thousand.
  */
 export class BankqlError extends Error {
   override readonly name = 'BankqlError';
@@ -56,7 +59,10 @@ export class BankqlError extends Error {
   readonly extensions: { readonly code: ErrorCode; readonly retryable: boolean } & ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message, options);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.extensions = { code, ...details, retryable: errorCodes[code].retryable };
   }

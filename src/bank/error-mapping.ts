@@ -4,7 +4,7 @@ import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from
 import { redact } from './redact.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { errorWords } from './response-content.ts';
-import { holdsTooManyValues } from './response-limits.ts';
+import { whatTakesTooLong } from './response-limits.ts';
 
 /** How much of the bank's text an error shows, in characters. */
 const maxTextLength = 500;
@@ -75,12 +75,12 @@ const messages = new WeakMap<HttpResponse, string>();
 
 /**
  * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
- * with none of `secrets` in it, since a bank may echo the request. Empty where it holds too many values to parse.
+ * with none of `secrets` in it, since a bank may echo the request. Empty where it would take too long to parse.
  */
 export function bankText(response: HttpResponse, secrets: readonly string[]): string {
   let message = messages.get(response);
   if (message === undefined) {
-    message = holdsTooManyValues(response.body) ? '' : messageOf(textOf(response));
+    message = whatTakesTooLong(response.body) === null ? messageOf(textOf(response)) : '';
     messages.set(response, message);
   }
   // Much more than could be shown is not looked at.

@@ -15,6 +15,8 @@ export class ErrorInSuccess extends Error {
 /** The members that hold an error, and those that hold words about one. */
 const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
+/** What says something about an error where it is known that there is one: a record may have these too. */
+const reasonName = /^(reason|description)$/i;
 
 /**
  * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, alone, or under
@@ -125,15 +127,17 @@ const maxDepth = 4;
 
 /** The words of an answer that tells of an error: its texts that say so, those inside of an error included. */
 export function errorWords(answer: object, depth = 0): string {
-  return Object.entries(answer)
+  const words = Object.entries(answer)
     .flatMap(([name, member]) => {
-      if (typeof member === 'string') return errorName.test(name) || wordName.test(name) ? member : [];
+      if (typeof member === 'string')
+        return [errorName, wordName, reasonName].some((names) => names.test(name)) ? member : [];
       if (!errorName.test(name) || depth >= maxDepth) return [];
       const errors: readonly unknown[] = Array.isArray(member) ? member : [member];
       return errors.map((error) => (isObject(error) ? errorWords(error, depth + 1) : textOf(error)));
     })
-    .filter((words) => words !== '')
-    .join(' ');
+    .filter((text) => text !== '');
+  // Some frameworks say it twice.
+  return [...new Set(words)].join(' ');
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');

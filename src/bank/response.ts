@@ -7,7 +7,7 @@ import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { type HttpResponse, startsWithMark, textOf } from './http/http-message.ts';
 import { interpretRecord, type Path, type RecordObserver } from './interpret-record.ts';
 import { contentOf } from './response-content.ts';
-import { holdsTooManyValues, maxRecords, maxValues } from './response-limits.ts';
+import { maxRecords, whatTakesTooLong } from './response-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
@@ -36,7 +36,7 @@ export type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
- * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or holds too many values to parse; its text is never shown.
+ * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or would take too long to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -51,8 +51,8 @@ export function parseResponse(
   const isTyped = type === undefined || jsonType.test(String(type));
   if (!isTyped && !untoldType.test(String(type)))
     throw badResponse('is not JSON by its content type', details);
-  if (holdsTooManyValues(response.body))
-    throw badResponse(`holds more than ${maxValues} values, which are not read`, details);
+  const tooMuch = whatTakesTooLong(response.body);
+  if (tooMuch !== null) throw badResponse(`holds ${tooMuch}, which are not read`, details);
   try {
     if (!isUtf8(response.body)) throw new TypeError('the text is no UTF-8');
     const text = textOf(response);

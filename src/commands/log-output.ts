@@ -1,17 +1,36 @@
 import { pino } from 'pino';
 
+/** How much text of lines that could not be written is kept, in characters: tens of thousands of lines of the audit log. */
+export const maxUnwritten = 32 * 1024 * 1024;
+
+interface LogOutputOptions {
+  /** How much text of lines that could not be written is kept, in bytes. */
+  readonly maxLength?: number;
+  /** Is told of each line that is not kept. It must not throw. */
+  readonly onDropped?: () => void;
+}
+
 /**
  * Where lines of a log go. A reader that is gone, or a full disk, must not end the process; lines that could not be
- * written are kept, and come first once they can be.
+ * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
+ * what was sent.
  */
-export function openLogOutput(dest: number, sync: boolean) {
-  const stream = pino.destination({ dest, sync });
+export function openLogOutput(
+  dest: number,
+  sync: boolean,
+  { maxLength = maxUnwritten, onDropped = () => {} }: LogOutputOptions = {},
+) {
+  const stream = pino.destination({ dest, sync, maxLength });
   let failure: Error | null = null;
   stream.on('error', (error: Error) => {
     failure = error;
   });
   stream.on('write', () => {
     failure = null;
+  });
+  stream.on('drop', () => {
+    failure ??= new Error('Too many lines of the log wait to be written.');
+    onDropped();
   });
   return {
     stream,

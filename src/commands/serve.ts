@@ -36,10 +36,15 @@ export async function serveBankql({
 }: CliContext): Promise<Service & { readonly url: string }> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
-  const logger = pino(logOptions(await readLogLevel(config), secrets), openLogOutput(1, false).stream);
+  let droppedLines = 0;
+  const onDropped = () => void droppedLines++;
+  const logger = pino(
+    logOptions(await readLogLevel(config), secrets),
+    openLogOutput(1, false, { onDropped }).stream,
+  );
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const auditOutput = openLogOutput(1, true);
+  const auditOutput = openLogOutput(1, true, { onDropped });
   const audit = pino(logOptions('info', secrets), auditOutput.stream).child({ audit: 'payment' });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
@@ -111,6 +116,7 @@ export async function serveBankql({
     maxRequestBytes: config.maxRequestBytes,
     load: config.load,
     maxUnreadBytes: config.maxUnreadBytes,
+    writeDeadlineMs: config.maxUnreadMs,
     callerKey: config.identity === null ? undefined : callerKeyByToken,
     subscriptionKey: config.subscriptionKey,
     introspection: config.introspection,
@@ -120,6 +126,7 @@ export async function serveBankql({
     onHttpRefusal: telemetry.onHttpRefusal,
   });
   telemetry.watchUnread(() => server.unreadBytes);
+  telemetry.watchDroppedLines(() => droppedLines);
   const metrics =
     config.metricsPort === null
       ? null

@@ -23,6 +23,8 @@ export interface Config {
   readonly maxRequestBytes: number;
   /** How many bytes of answers may wait for their clients to take them, in all. */
   readonly maxUnreadBytes: number;
+  /** How long each may wait, in milliseconds. */
+  readonly maxUnreadMs: number;
   readonly corsOrigins: ReadonlySet<string>;
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
@@ -127,6 +129,7 @@ function configOf(values: Values): Config {
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
     maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
+    maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,

@@ -1,12 +1,11 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
-import { schedule } from '../executor/scheduler.ts';
 
-interface BoundedResultOptions {
+export interface BoundedResultOptions {
   /** How long its JSON may be. */
   readonly maxBytes: number;
-  /** Whether it takes long to make its JSON. */
-  readonly isLong: boolean;
+  /** The JSON of its data, where that was long and is made already. */
+  readonly dataJson?: Buffer | null;
   /** Makes the answer with this error in the place of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
@@ -26,14 +25,9 @@ export class BoundedResult implements ExecutionResult {
     this.#options = options;
   }
 
-  /** Whether it takes long to make its JSON, which then is to wait for its turn. */
-  get isLong(): boolean {
-    return this.#options.isLong;
-  }
-
-  /** Resolves when its JSON may be made, in its turn among what the operations of others have to do. */
-  turn(): Promise<void> {
-    return new Promise(schedule);
+  /** The JSON of its data, where it is made already; null where it is still to be made. */
+  get dataJson(): Buffer | null {
+    return this.#options.dataJson ?? null;
   }
 
   /** Whether its JSON is short enough; mostly it is so short that nobody has to count its bytes. */

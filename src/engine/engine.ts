@@ -3,12 +3,14 @@ import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import { AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
+import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
-import { BoundedResult } from './bounded-result.ts';
+import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
+import { jsonInTurns } from './json-in-turns.ts';
 import { internalError, maskError } from './mask-error.ts';
 import { MutationEffects } from './mutation-effects.ts';
 import { documentTextOf, type Persisted } from './persisted-documents.ts';
@@ -92,7 +94,7 @@ export function createEngine({
     return { errors: [error], data: null };
   };
 
-  const finish = (result: ExecutionResult, context: RequestContext): ExecutionResult => {
+  const finish = (result: ExecutionResult, context: RequestContext) => {
     const { stale, effects, budget } = context;
     const { errors, data } = result;
     const told: ExecutionResult = {
@@ -100,12 +102,31 @@ export function createEngine({
       ...(data === undefined ? {} : { data }),
       ...(stale.length === 0 ? {} : { extensions: { stale } }),
     };
-    return new BoundedResult(told, {
+    const options = {
       maxBytes: answerLimits.bytes,
-      isLong: isLong(budget),
-      withoutData: (error) => withoutData(error, effects),
-    });
+      withoutData: (error: unknown) => withoutData(error, effects),
+    };
+    return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
   };
+
+  /** The same of an answer whose JSON takes long: it is made when its turn comes, and in many turns where it is very long. */
+  async function finishInTurn(
+    told: ExecutionResult,
+    options: BoundedResultOptions,
+    context: RequestContext,
+  ): Promise<ExecutionResult> {
+    await new Promise<void>(schedule);
+    // There is nobody for whom it would be made.
+    if (context.isAbandoned()) return { data: null };
+    if (context.budget.bytes < veryLong) return new BoundedResult(told, options);
+    try {
+      const dataJson = await jsonInTurns(told.data, options.maxBytes);
+      const answer = new BoundedResult(told, { ...options, dataJson });
+      return dataJson === null ? answer.failed() : answer;
+    } catch (error) {
+      return options.withoutData(error);
+    }
+  }
 
   /** The answer to an operation that ended before its time: its reads end, and what it writes or pays is waited for. */
   const end = (limit: AnswerLimitError, context: RequestContext) => {
@@ -160,6 +181,9 @@ export function createEngine({
 
   return { execute, parseParams, executeParams, toErrorResult };
 }
+
+/** From so many bytes on an answer's JSON takes so long that others are served in between. */
+const veryLong = 2 * 1024 * 1024;
 
 /** Whether it takes milliseconds to make the answer's JSON. */
 const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { BankqlError, isErrorCode } from '../errors.ts';
-import { withPlaceOf } from '../executor/locate-error.ts';
+import { withoutStack, withPlaceOf } from '../executor/locate-error.ts';
 import { RequestError } from './request-error.ts';
 
 /**
@@ -16,7 +16,8 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   const placed = (masked: GraphQLError) => (located === null ? masked : withPlaceOf(masked, located));
   if (origin instanceof BankqlError) {
     const http = located?.path === undefined ? { http: { status: 400 } } : {};
-    return placed(new GraphQLError(origin.message, { path, extensions: { ...origin.extensions, ...http } }));
+    const extensions = { ...origin.extensions, ...http };
+    return placed(withoutStack(() => new GraphQLError(origin.message, { path, extensions })));
   }
   if (origin instanceof GraphQLError) {
     const [code = 'BAD_USER_INPUT'] = [located?.extensions.code, origin.extensions.code].filter(isErrorCode);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from '../bank/http/http-message.ts';
+import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { hintsAtFailure, isFailure } from './failure-words.ts';
@@ -84,7 +85,7 @@ const unreadable: Body = { kind: 'unreadable', value: undefined };
 const maxStatus = 64;
 
 function readBody(body: Buffer): Body {
-  if (!isUtf8(body)) return unreadable;
+  if (!isUtf8(body) || whatTakesTooLong(body) !== null) return unreadable;
   const text = body
     .toString('utf8')
     .replace(/^\uFEFF/, '')

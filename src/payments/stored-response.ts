@@ -33,16 +33,17 @@ export function toStoredResponse(
   const names = operation.answer === null ? ['id', 'status'] : Object.keys(operation.answer.shape);
   const isList =
     Array.isArray(value) || (isObject(value) && envelope !== null && Array.isArray(value[envelope]));
-  const records = recordsOf(operation, value).map((record) =>
-    isObject(record) ? pick(record, names) : null,
-  );
+  const records = recordsOf(operation, value);
+  const read = (record: unknown) => (isObject(record) ? pick(record, names) : null);
   if (envelope !== null) {
-    if (!isList && !records.some(hasMembers)) return null;
-    return `{${JSON.stringify(envelope)}:[${whatFits(records.map((record) => write(record, secrets))).join()}]}`;
+    if (!isList && !records.some((record) => hasMembers(read(record)))) return null;
+    const texts = whatFits(records, (record) => write(read(record), secrets));
+    return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
   // A receipt: of several nobody could say whose it is.
-  const [receipt = null, ...others] = records;
-  if (!hasMembers(receipt) || others.length > 0) return null;
+  if (records.length !== 1) return null;
+  const receipt = read(records[0]);
+  if (!hasMembers(receipt)) return null;
   const text = write(receipt, secrets);
   return text.length > maxAnswer ? null : text;
 }
@@ -73,12 +74,17 @@ function write(record: object | null, secrets: readonly string[]): string {
   });
 }
 
-function whatFits(texts: readonly string[]): readonly string[] {
+/** The first of them, as texts, as many as an answer may hold. */
+function whatFits(records: readonly unknown[], toText: (record: unknown) => string): readonly string[] {
+  const texts: string[] = [];
   let length = 0;
-  return texts.filter((text) => {
+  for (const record of records) {
+    const text = toText(record);
     length += text.length + 1;
-    return length <= maxAnswer;
-  });
+    if (length > maxAnswer) break;
+    texts.push(text);
+  }
+  return texts;
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BoundedResult } from '../engine/bounded-result.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
-import { fromNodeRequest } from './auth/incoming-request.ts';
+import type { IncomingRequest } from './auth/incoming-request.ts';
 import {
   type GraphQLHttpResponse,
   type MediaType,
@@ -28,12 +27,17 @@ export interface GraphQLHandlerOptions {
  * or a client that takes no JSON.
  */
 export function createGraphQLHandler(options: GraphQLHandlerOptions) {
-  return (request: IncomingMessage, response: ServerResponse, headers: Headers): Promise<void> | null => {
+  return (
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: Headers,
+    incoming: IncomingRequest,
+  ): Promise<void> | null => {
     const { method, url = '' } = request;
     if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
     const mediaType = negotiateMediaType(request.headers.accept);
     if (mediaType === null) return null;
-    return serve({ request, response, mediaType, headers }, options);
+    return serve({ request, incoming, response, mediaType, headers }, options);
   };
 }
 
@@ -42,28 +46,25 @@ type Headers = readonly string[];
 
 interface PostRequest {
   readonly request: IncomingMessage;
+  readonly incoming: IncomingRequest;
   readonly response: ServerResponse;
   readonly mediaType: MediaType;
   readonly headers: Headers;
 }
 
 async function serve(
-  { request, response, mediaType, headers }: PostRequest,
+  { request, incoming, response, mediaType, headers }: PostRequest,
   { engine, authenticate, serializeResult, limitPending, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
   let answer: GraphQLHttpResponse;
   try {
-    const credentials = await authenticate(fromNodeRequest(request));
+    const credentials = await authenticate(incoming);
     const body = bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes));
     const answered = engine.execute(parseBodyParams(body), {
       credentials,
       signal: () => abortSignalOf(response),
     });
     const result = answered instanceof Promise ? await answered : answered;
-    if (result instanceof BoundedResult && result.isLong) {
-      await result.turn();
-      if (response.destroyed) return;
-    }
     answer = limitPending(serializeResult(result, mediaType), response);
   } catch (error) {
     // Nobody is there to be answered.

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createEngine, type EngineOptions } from '../engine/engine.ts';
 import { type Authenticate, withRateLimit } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
+import { fromNodeRequest, type IncomingRequest } from './auth/incoming-request.ts';
 import { createGraphQLHandler } from './graphql-handler.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import { createPendingLimit, createResultSerializer, type HasRoomFor } from './serialize-result.ts';
@@ -28,10 +29,15 @@ export interface GraphQLServerOptions
 
 export interface GraphQLServer {
   /**
-   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears. Errors: what nobody
-   * expects, where the answer may have begun.
+   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `incoming` is the
+   * request as somebody has looked at it already. Errors: what nobody expects, where the answer may have begun.
    */
-  listen(request: IncomingMessage, response: ServerResponse, headers: readonly string[]): Promise<void>;
+  listen(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: readonly string[],
+    incoming?: IncomingRequest,
+  ): Promise<void>;
   /** The same as a Fetch handler, by yoga's handler. */
   fetch(request: Request): Promise<Response>;
 }
@@ -59,9 +65,9 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
   const post = createGraphQLHandler({ ...options, ...answering });
   return {
-    listen(request, response, headers) {
-      const byPost = options.hasGraphQLHandler === false ? null : post(request, response, headers);
-      return byPost ?? yoga.listen(request, response, headers);
+    listen(request, response, headers, incoming = fromNodeRequest(request)) {
+      const byPost = options.hasGraphQLHandler === false ? null : post(request, response, headers, incoming);
+      return byPost ?? yoga.listen(request, response, headers, incoming);
     },
     fetch: yoga.fetch,
   };

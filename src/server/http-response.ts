@@ -65,9 +65,19 @@ export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): G
 /** Up to this length a text is cheaper: Node sends it in one piece with the head. In characters. */
 const shortText = 16_384;
 
-function bodyOf(result: unknown): Body {
-  const json = JSON.stringify(result);
+/** A result's JSON; `errors` as they are shown. */
+function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
+  const data = result instanceof BoundedResult ? result.dataJson : null;
+  if (data !== null) return withMembers(data, errors, result.extensions);
+  const json = JSON.stringify(errors === undefined ? result : { ...result, errors });
   return json.length > shortText ? Buffer.from(json) : json;
+}
+
+/** A result whose data is JSON already. */
+function withMembers(data: Buffer, errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
+  const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
+  const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
+  return Buffer.concat([Buffer.from(before), data, Buffer.from(after)]);
 }
 
 function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
@@ -81,7 +91,7 @@ function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpR
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: bodyOf({ ...result, errors: result.errors.map(shown) }),
+    body: bodyOf(result, result.errors.map(shown)),
     result,
   };
 }

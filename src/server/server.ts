@@ -87,9 +87,10 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       // Of a body in chunks only its reader knows that it is too long.
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     }
+    const incoming = fromNodeRequest(request);
     // Health is told whatever the load.
     if (!/^\/(health|ready)(\?|$)/.test(target)) {
-      const acquired = load.tryAcquire(fromNodeRequest(request));
+      const acquired = load.tryAcquire(incoming);
       if (typeof acquired === 'string') {
         options.onShed?.(acquired);
         headers.push('Retry-After', '1');
@@ -107,7 +108,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       },
       isClosed: () => response.destroyed,
     };
-    runInRequestScope(requestId, failures, () => graphql.listen(request, response, headers));
+    runInRequestScope(requestId, failures, () => graphql.listen(request, response, headers, incoming));
   }
 
   const listening = await listen(

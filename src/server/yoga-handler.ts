@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/request-error.ts';
 import { schema } from '../schema/schema.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
-import { fromFetchRequest, fromNodeRequest } from './auth/incoming-request.ts';
+import { fromFetchRequest, type IncomingRequest } from './auth/incoming-request.ts';
 import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import { isJsonType } from './http-policy.ts';
 import {
@@ -25,6 +25,7 @@ import { streamOf, streamTypeOf } from './stream-response.ts';
 interface NodeContext {
   readonly req?: IncomingMessage;
   readonly res?: ServerResponse;
+  readonly incoming?: IncomingRequest;
 }
 
 export interface YogaHandlerOptions {
@@ -51,8 +52,13 @@ export function createYogaHandler(options: YogaHandlerOptions) {
      * Yoga's own listener would write errors to the console, and leave a client waiting whose answer failed half-way.
      * Errors: what nobody expects, where the answer may have begun.
      */
-    async listen(req: IncomingMessage, res: ServerResponse, headers: readonly string[]): Promise<void> {
-      const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res });
+    async listen(
+      req: IncomingMessage,
+      res: ServerResponse,
+      headers: readonly string[],
+      incoming: IncomingRequest,
+    ): Promise<void> {
+      const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res, incoming });
       const whole = rendered.get(answer);
       if (whole === undefined) await sendResponse(answer, res, headers);
       else writeResponse(res, options.limitPending(whole, res), headers);
@@ -124,12 +130,9 @@ function useEngine(
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
   return {
-    async onRequest({ request, serverContext: { req }, endResponse, fetchAPI }) {
+    async onRequest({ request, serverContext: { incoming }, endResponse, fetchAPI }) {
       try {
-        callers.set(
-          request,
-          await authenticate(req === undefined ? fromFetchRequest(request) : fromNodeRequest(req)),
-        );
+        callers.set(request, await authenticate(incoming ?? fromFetchRequest(request)));
       } catch (error) {
         const mediaType = answerTo(request) ?? 'application/json';
         endResponse(responseOf(serializeResult(engine.toErrorResult(error), mediaType), fetchAPI));

@@ -93,6 +93,16 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       this.set(unreadBytes());
     },
   });
+  let droppedLines = () => 0;
+  new Counter({
+    name: 'bankql_log_lines_dropped_total',
+    help: 'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
   const storeCalls = new Histogram({
     name: 'bankql_state_call_seconds',
     help: 'Calls of the payment store by operation, failed ones included.',
@@ -134,6 +144,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     /** Where the gauge of unread bytes is read. */
     watchUnread(read: () => number) {
       unreadBytes = read;
+    },
+    /** Where the counter of dropped lines of the log is read. */
+    watchDroppedLines(read: () => number) {
+      droppedLines = read;
     },
     onShed(why: ShedReason) {
       shed.inc({ why });

@@ -24,6 +24,9 @@ describe('what the bank says', () => {
 
   it.each([
     ['a message', '{"message":"not yours"}', 'not yours'],
+    ['a reason', '{"status":"REJECTED","reason":"not yours"}', 'not yours'],
+    ['a description', '{"code":403,"Description":"not yours"}', 'not yours'],
+    ['the same twice', '{"error":"not yours","reason":"not yours"}', 'not yours'],
     [
       'an error and its description',
       '{"error":"denied","error_description":"not yours"}',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { holdsTooManyValues, maxRecords, maxValues } from '../../src/bank/response-limits.ts';
+import { maxRecords, maxShapes, maxValues, whatTakesTooLong } from '../../src/bank/response-limits.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
@@ -8,6 +8,9 @@ import { sampleCalls } from '../support/sample-calls.ts';
 const limits = { maxBodyBytes: 8 * 1024 * 1024, timeoutMs: 10_000 };
 const read = sampleCalls.getBranches;
 const listOf = (count: number, entry: string) => `[${Array(count).fill(entry).join(',')}]`;
+/** Objects of which no two have a name in common. */
+const ofManyNames = (count: number) =>
+  `[${Array.from({ length: count }, (_, n) => `{"a${n}":1,"b${n}":2,"c${n}":3}`).join()}]`;
 const branches = (count: number, entry: string) => `{"branches":${listOf(count, entry)}}`;
 
 describe('an answer that would take long to parse', () => {
@@ -15,6 +18,12 @@ describe('an answer that would take long to parse', () => {
     ['empty records', branches(2_700_000, '{}'), `holds more than ${maxValues} values`],
     ['lists', branches(2_700_000, '[]'), `holds more than ${maxValues} values`],
     ['numbers', branches(4_000_000, '1'), `holds more than ${maxValues} values`],
+    ['names', `{"branches":${ofManyNames(66_000)}}`, `holds objects of more than ${maxShapes} shapes`],
+    [
+      'one record of many names',
+      `{"branches":[],${Array.from({ length: 60_000 }, (_, n) => `"name${n}":1`).join()}}`,
+      `holds objects of more than ${maxShapes} shapes`,
+    ],
     ['many records', branches(60_000, '{"id":"b"}'), `lists more than ${maxRecords} records`],
   ])('is BANK_BAD_RESPONSE: %s', async (_, body, what) => {
     await using bank = await startFaultyBank(reply(200, body));
@@ -49,7 +58,7 @@ describe('an answer that is long', () => {
 
   it('is read, whatever stands in its texts', () => {
     const text = String.raw`,{[\"\\`.repeat(maxValues);
-    expect(holdsTooManyValues(Buffer.from(`{"branches":[],"text":"${text}"}`))).toBe(false);
+    expect(whatTakesTooLong(Buffer.from(`{"branches":[],"text":"${text}"}`))).toBeNull();
   });
 });
 
@@ -66,8 +75,32 @@ it('values are counted as JSON has them, up to the last that may be', () => {
       // The outer list, the filling list, and the comma between the filling list and the value.
       const fill = maxValues - countOf(value) - 3 + (isOver ? 1 : 0);
       const text = `[${listOf(fill + 1, '10')},${JSON.stringify(value, null, space)}]`;
-      expect(holdsTooManyValues(Buffer.from(text))).toBe(isOver);
+      expect(whatTakesTooLong(Buffer.from(text))).toBe(isOver ? `more than ${maxValues} values` : null);
     }),
     { seed: 20_261_122, numRuns: 50 },
   );
+});
+
+it('shapes are the sequences of names that objects begin with, each counted once', () => {
+  // A long text in front of them, so that they are counted.
+  const takesTooLong = (objects: readonly string[]) =>
+    whatTakesTooLong(Buffer.from(`["${'x'.repeat(300_000)}",${objects.join()}]`)) !== null;
+  const repeated = Array.from({ length: 15_000 }, () => [
+    '{"a":{"b":1}, "c" :2}',
+    '{"c":"}{","a":[{"c":1}]}',
+  ]).flat();
+  expect(takesTooLong(repeated)).toBe(false);
+  const names = Array.from({ length: maxShapes }, (_, n) => `{"n${n}":"m${n}"}`);
+  expect(takesTooLong(names.slice(0, maxShapes * 0.98))).toBe(false);
+  expect(takesTooLong([...names, ...names.map((text) => text.replace('n', 'o'))])).toBe(true);
+  // Few names, in all their orders.
+  const orders = (left: readonly string[]): string[] =>
+    left.length === 0
+      ? ['']
+      : left.flatMap((name) =>
+          orders(left.filter((each) => each !== name)).map((rest) => `,"${name}":1${rest}`),
+        );
+  const ordered = orders([...'abcdefgh']).map((text) => `{${text.slice(1)}}`);
+  expect(takesTooLong(ordered.slice(0, 1000))).toBe(false);
+  expect(takesTooLong(ordered)).toBe(true);
 });

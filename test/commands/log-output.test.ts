@@ -45,3 +45,17 @@ it('a payment that cannot be logged is not sent, and its key stays free', async 
   expect(bank.calls).toHaveLength(1);
   await client.close();
 });
+
+it('lines that cannot be written are kept up to a length, and dropping one is said', () => {
+  const fd = openSync('/dev/full', 'w');
+  let dropped = 0;
+  const output = openLogOutput(fd, true, { maxLength: 10_000, onDropped: () => dropped++ });
+  const log = pino(output.stream);
+  for (let n = 0; n < 200; n++) {
+    log.info({ n, text: 'x'.repeat(100) });
+    expect(() => output.check()).toThrow();
+  }
+  expect(dropped).toBeGreaterThan(100);
+  expect(dropped).toBeLessThan(200);
+  closeSync(fd);
+});

@@ -12,7 +12,6 @@ const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
     { data },
     {
       maxBytes,
-      isLong: false,
       withoutData: (error) => {
         seen.push(error);
         return { errors: [error instanceof GraphQLError ? error : internalError()], data: null };
@@ -44,12 +43,18 @@ it('its JSON may have so many bytes in UTF-8, and none more', () => {
   expect(body('α'.repeat(42))).toMatchObject({ data: null, errors: [{}] });
 });
 
-it('waits for its turn behind what the event loop has to do', async () => {
-  const order: string[] = [];
-  const turn = resultOf({})
-    .turn()
-    .then(() => order.push('turn'));
-  await Promise.resolve().then(() => order.push('this turn of the event loop'));
-  await turn;
-  expect(order).toEqual(['this turn of the event loop', 'turn']);
+it('data whose JSON was made before stands where it belongs', () => {
+  const result = {
+    errors: [new GraphQLError('first')],
+    data: { text: 'α' },
+    extensions: { stale: [] },
+  };
+  for (const each of [result, { data: result.data }, { data: result.data, extensions: result.extensions }]) {
+    const options = { maxBytes: 1000, withoutData: () => ({}) };
+    const dataJson = Buffer.from(JSON.stringify(each.data));
+    const [made, plain] = [{ ...options, dataJson }, options].map((with_) =>
+      toHttpResponse(new BoundedResult(each, with_), 'application/json'),
+    );
+    expect(String(made?.body)).toBe(String(plain?.body));
+  }
 });

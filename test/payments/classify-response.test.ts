@@ -357,3 +357,18 @@ describe('a bank that means otherwise', () => {
     expect(classify(409, '<p>Conflict</p>', transfer, statuses).state).toBe('UNKNOWN');
   });
 });
+
+describe('an answer that would take too long to parse', () => {
+  const values = `{"id":"TX","status":"DONE","values":[${Array(300_000).fill('1').join()}]}`;
+  const names = `{"id":"TX",${Array.from({ length: 50_000 }, (_, n) => `"n${n}":1`).join()}}`;
+
+  it.each([
+    ['values', values],
+    ['names', names],
+  ])('is not read, and says nothing of how the payment ended: many %s', (_, body) => {
+    for (const status of [200, 201, 402, 429])
+      expect(classify(status, body)).toEqual({ state: 'UNKNOWN', answer: null });
+    expect(classify(422, body)).toEqual({ state: 'REJECTED', answer: null });
+    expect(classify(401, body)).toEqual({ state: 'RELEASED', answer: null });
+  });
+});

@@ -279,7 +279,7 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
         }
         if (determined) expect(arrived).toEqual([]);
       }),
-      { seed: 20_261_120, numRuns: 200, endOnFailure: true },
+      { seed: 20_261_120, numRuns: 300, endOnFailure: true },
     );
     expect([...planned].sort()).toEqual(Object.keys(operations).sort());
   });

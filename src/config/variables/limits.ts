@@ -40,4 +40,8 @@ export const limitsVariables = {
     description:
       'how many bytes of answers may wait for their clients to take them, in all; beyond it requests are 503',
   },
+  LIMIT_UNREAD_MS: {
+    ...wholeNumber(30_000, 100, 3_600_000),
+    description: 'how long an answer may wait for its client to take it; then its connection is cut off',
+  },
 } as const satisfies Record<string, Variable>;

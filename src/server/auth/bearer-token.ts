@@ -14,8 +14,20 @@ function isToken(text: string): boolean {
   return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
 }
 
+/** The tokens of requests: who counts a request and who verifies it both ask. */
+const tokens = new WeakMap<IncomingRequest, string | null>();
+
 /** The request's token; null where it has none. What is no token is one that no key fits: ''. */
 export function bearerToken(request: IncomingRequest): string | null {
+  let token = tokens.get(request);
+  if (token === undefined) {
+    token = readToken(request);
+    tokens.set(request, token);
+  }
+  return token;
+}
+
+function readToken(request: IncomingRequest): string | null {
   const values = request.header('authorization');
   if (values.length === 0) return null;
   const [value = ''] = values;

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { jsonInTurns } from '../../src/engine/json-in-turns.ts';
+
+const sliceLength = 1000;
+const jsonOf = async (value: unknown) => String(await jsonInTurns(value, 1e9, sliceLength));
+
+it('is what JSON.stringify makes, wherever long texts and long lists stand', async () => {
+  const long = 'α"'.repeat(600);
+  const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(undefined, long, long, new Date(0)));
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      leaf,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(fc.string(), tie('value'), { maxKeys: 4 }),
+    ),
+  })).value;
+  await fc.assert(
+    fc.asyncProperty(value, async (each) => {
+      const data = { long, each, list: [long, each, 1, long, each] };
+      expect((await jsonOf(data)) === JSON.stringify(data)).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('others have turns between its slices, of a list of many entries and of an object of many members alike', async () => {
+  const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));
+  for (const data of [entries, { a: { b: [entries] } }, { ...entries }]) {
+    let turns = 0;
+    let isMade = false;
+    const count = () => {
+      turns++;
+      if (!isMade) setImmediate(count);
+    };
+    count();
+    const json = await jsonOf(data);
+    isMade = true;
+    expect(json === JSON.stringify(data)).toBe(true);
+    expect(turns).toBeGreaterThan(1);
+  }
+});
+
+it('what is too long is not made to its end', async () => {
+  let made = 0;
+  const entry = {
+    text: 'x'.repeat(500),
+    get more() {
+      return made++;
+    },
+  };
+  const list = Array.from({ length: 10_000 }, () => entry);
+  expect(await jsonInTurns(list, 10_000, sliceLength)).toBeNull();
+  expect(made).toBeLessThan(1000);
+  expect(await jsonInTurns('x', 3)).toEqual(Buffer.from('"x"'));
+});
+
+it('what cannot be written rejects', async () => {
+  await expect(jsonInTurns(['x'.repeat(2000), 1n], 10_000, sliceLength)).rejects.toThrow(TypeError);
+});

@@ -1,0 +1,365 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openStore } from '../../src/payments/stores/open-store.ts';
+import { encodeGlobalId } from '../../src/schema/global-id.ts';
+import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
+import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
+import { pay, transfer } from '../support/payment-client.ts';
+
+/**
+ * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
+ * bounded, its memory too, and a good caller is answered meanwhile. Times and memory are those of a machine that does other
+ * things as well: an attack that is measured may be tried three times, and the bounds are far from what there was before
+ * (seconds and gigabytes).
+ */
+vi.setConfig({ testTimeout: 30_000 });
+const measured = { retry: 2 };
+const megabyte = 1024 * 1024;
+const worstWaitMs = 300;
+const maxGrownMegabytes = 400;
+
+const key = 'Zq7subscriptionkey';
+const of = (caller: string) => ({
+  'Ocp-Apim-Subscription-Key': key,
+  'Auth-Provider-Name': 'provider',
+  'Auth-ID': caller,
+});
+const good = of('good');
+const operation = (query: string) => JSON.stringify({ query });
+
+const branches = JSON.stringify({
+  branches: Array.from({ length: 26 }, (_, n) => ({
+    id: `b${n}`,
+    acceptsDeposits: true,
+    name: `Branch ${n}`,
+  })),
+});
+const longBranches = JSON.stringify({
+  branches: Array.from({ length: 500 }, (_, n) => ({
+    id: `b${n}`,
+    acceptsDeposits: true,
+    name: 'x'.repeat(1400),
+  })),
+});
+
+/** What the bank does, by the name of the bank in the path. */
+const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
+  good: (response) => response.end(branches),
+  long: (response) => response.end(longBranches),
+  unauthorized: (response) => response.writeHead(401).end('{"message":"no"}'),
+  slow: (response) => setTimeout(() => response.end('{"customer_id":"c"}'), 2000),
+  hanging: () => {},
+  late: (response) => setTimeout(() => response.end('{"id":"TX"}'), 300),
+  interim(response) {
+    response.writeContinue();
+    response.writeProcessing();
+    response.writeContinue();
+    response.end(response.req.method === 'GET' ? branches : '{"id":"TX"}');
+  },
+  talkative: (response) => response.writeHead(400).end(`${'x'.repeat(9_990)}${key} is not known`),
+};
+const arrived: string[] = [];
+const bank = createServer((request: IncomingMessage, response) => {
+  const [, name = ''] = /\/banks\/([^/]+)/.exec(request.url ?? '') ?? [];
+  arrived.push(`${request.method} ${request.url}`);
+  response.setHeader('Content-Type', 'application/json');
+  request.resume().on('end', () => banks[name]?.(response));
+});
+const folder = mkdtempSync(join(tmpdir(), 'bankql-attacks-'));
+const stateUrl = `sqlite:${join(folder, 'state.db')}`;
+let environment: Record<string, string>;
+let bankql: AttackedProcess;
+
+beforeAll(async () => {
+  await once(bank.listen(0, '127.0.0.1'), 'listening');
+  environment = {
+    BANK_BASE_URL: `http://127.0.0.1:${(bank.address() as AddressInfo).port}`,
+    BANK_ID: 'good',
+    STATE_URL: stateUrl,
+    MAX_EVENT_LOOP_LAG_MS: '500',
+    LOG_LEVEL: 'debug',
+  };
+  bankql = await AttackedProcess.start(environment);
+  // What is compiled at the first requests is nobody's attack.
+  for (let n = 0; n < 20; n++) {
+    await bankql.ask(operation('{ bank { branches { nodes { name } } } }'), good);
+    await bankql.ask(operation(nodesOf(1)));
+  }
+});
+afterAll(async () => {
+  await bankql[Symbol.asyncDispose]();
+  bank.closeAllConnections();
+  bank.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Lists in lists, each name as long as one may be. */
+function nested(levels: number, aliasLength: number): string {
+  const alias = (level: number) => `${'a'.repeat(aliasLength)}${level}: `;
+  let text = '{ __typename }';
+  for (let level = 0; level < levels; level++)
+    text = `{ ${alias(level)}bank { ${alias(level)}branches { ${alias(level)}nodes ${text} } } }`;
+  return text;
+}
+
+/** A hundred ids of accounts that nobody has, for fields that fail because nobody says who asks. */
+const ids = (first: number) =>
+  Array.from({ length: 100 }, (_, n) =>
+    JSON.stringify(encodeGlobalId('Account', JSON.stringify(['good', `a${first + n}`, 'owner']))),
+  ).join();
+const failing = Array.from({ length: 7 }, (_, n) => `f${n}: otherAccounts(first: -1) { totalCount }`).join(
+  ' ',
+);
+const nodesOf = (count: number) =>
+  `{ ${Array.from({ length: count }, (_, n) => `n${n}: nodes(ids: [${ids(n * 100)}]) { ... on Account { ${failing} } }`).join(' ')} }`;
+
+const attacks: readonly (readonly [string, string, Record<string, string>, number])[] = [
+  [
+    'an alias of 85,000 letters over nodes whose fields fail',
+    `{ ${'a'.repeat(85_000)}: nodes(ids: [${ids(0)}]) { ... on Account { ${failing} } } }`,
+    {},
+    2000,
+  ],
+  ['the longest alias over nodes whose fields fail', nodesOf(1).replace('n0', 'a'.repeat(128)), {}, 100_000],
+  ['lists in lists with long aliases, four deep', nested(4, 100), good, 2000],
+  ['lists in lists with short names, three deep', nested(3, 1), good, 17_000_000],
+  ['lists in lists with short names, four deep', nested(4, 1), good, 2000],
+  ['20 lists of 100 nodes whose fields fail', nodesOf(20), {}, 2000],
+  ['100 nodes whose fields fail', nodesOf(1), {}, 100_000],
+];
+
+test.each(attacks)(
+  '%s: little is answered, and a good caller is too',
+  measured,
+  async (_, query, headers, most) => {
+    const body = operation(query);
+    const answered: Answered[] = [];
+    // A payment of somebody else is under way meanwhile, and is told how it ends.
+    const paid = pay(bankql.url, transfer(crypto.randomUUID(), { bankId: 'interim' }));
+    const { worstWait, grownMegabytes } = await bankql.during(
+      () =>
+        Promise.all(
+          Array.from({ length: 8 }, async () => void answered.push(await bankql.ask(body, headers))),
+        ),
+      good,
+    );
+    expect(bankql.isAlive).toBe(true);
+    expect(answered).toHaveLength(8);
+    for (const { bytes } of answered) expect(bytes).toBeLessThan(most);
+    expect(await paid).toMatchObject({ code: 'DONE', transactionId: 'TX' });
+    expect(worstWait).toBeLessThan(worstWaitMs);
+    expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
+  },
+);
+
+test('1,050 connections that ask for 7 MB each and never read', {
+  ...measured,
+  timeout: 60_000,
+}, async () => {
+  // Fewer at a time and a shorter deadline than by default, so that the test is over soon.
+  await using flooded = await AttackedProcess.start({
+    ...environment,
+    STATE_URL: 'memory:',
+    LIMIT_UNREAD_BYTES: String(50 * megabyte),
+    LIMIT_UNREAD_MS: '1500',
+    MAX_IN_FLIGHT: '30',
+    METRICS_PORT: '0',
+  });
+  const aliases = Array.from({ length: 10 }, (_, n) => `b${n}: branches { nodes { name } }`).join(' ');
+  const body = operation(`{ bank(bankId: "long") { ${aliases} } }`);
+  const { port } = new URL(flooded.url);
+  const sockets: Socket[] = [];
+  let most = 0;
+  const unread = async () => {
+    const bytes = await flooded.metric('bankql_unread_bytes');
+    most = Math.max(most, bytes);
+    return bytes;
+  };
+  const { worstWait, grownMegabytes } = await flooded
+    .during(async () => {
+      for (let n = 0; n < 1050; n++) {
+        const socket = connect(Number(port), '127.0.0.1').pause();
+        socket.on('error', () => {});
+        const headers = Object.entries(of(`greedy-${n % 50}`)).map(
+          ([name, value]) => `${name}: ${value}\r\n`,
+        );
+        socket.write(
+          `POST /graphql HTTP/1.1\r\nHost: b\r\nContent-Type: application/json\r\n${headers.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        sockets.push(socket);
+        if (n % 100 === 0) await unread();
+      }
+      await expect.poll(unread, { timeout: 20_000 }).toBeGreaterThan(3 * megabyte);
+      // All of them are connected still: what they hold goes because the server ends them.
+      await expect.poll(unread, { timeout: 20_000 }).toBe(0);
+    }, good)
+    .finally(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+  expect(flooded.isAlive).toBe(true);
+  expect(most).toBeLessThanOrEqual(50 * megabyte);
+  // A good caller's connection is accepted behind a thousand others.
+  expect(worstWait).toBeLessThan(1000);
+  expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
+  expect((await flooded.ask(operation('{ __typename }'), good)).status).toBe(200);
+});
+
+test('one key that is written down in 20 ways is one caller', async () => {
+  await using guarded = await AttackedProcess.start({
+    ...environment,
+    BANK_ID: 'hanging',
+    STATE_URL: 'memory:',
+    MAX_IN_FLIGHT_PER_CALLER: '2',
+  });
+  const names = ['subscription-key', 'subscription%2Dkey', '%73ubscription-key', 'subscriptio%6E-key'];
+  const targets = Array.from(
+    { length: 20 },
+    (_, n) => `/graphql?a=${n}&${names[n % 4]}=${n % 2 === 0 ? key : key.replace('Z', '%5A')}`,
+  );
+  const answers = targets.map((target) =>
+    fetch(`${guarded.url}${target}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: operation('{ bank { branches { totalCount } } }'),
+      signal: AbortSignal.timeout(1000),
+    }).then(
+      ({ status }) => status,
+      () => 'under way',
+    ),
+  );
+  const statuses = await Promise.all(answers);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(18);
+  expect(statuses.filter((status) => status === 'under way')).toHaveLength(2);
+});
+
+test('one token that is written down in 20 ways is one caller', async () => {
+  const signer = await createKey('ES256', 'k');
+  await using issuer = await startIssuer(signer);
+  await using guarded = await AttackedProcess.start({
+    ...environment,
+    BANK_ID: 'hanging',
+    STATE_URL: 'memory:',
+    MAX_IN_FLIGHT_PER_CALLER: '2',
+    BANK_SUBSCRIPTION_KEY: key,
+    IDENTITY: 'jwt',
+    IDENTITY_JWKS_URL: issuer.jwksUrl,
+    IDENTITY_ISSUER: issuerName,
+    IDENTITY_AUDIENCE: audience,
+  });
+  const token = await sign(signer, claims());
+  const statuses = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => {
+      const written = `${n % 2 === 0 ? 'Bearer' : 'bEARER'}${' '.repeat(1 + n)}${token}`;
+      return fetch(`${guarded.url}/graphql`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: written },
+        body: operation('{ bank { branches { totalCount } } }'),
+        signal: AbortSignal.timeout(1000),
+      }).then(
+        ({ status }) => status,
+        () => 'under way',
+      );
+    }),
+  );
+  expect(statuses.filter((status) => status === 503)).toHaveLength(18);
+  expect(statuses.filter((status) => status === 'under way')).toHaveLength(2);
+});
+
+test('payments that the bank answers with 401 leave no record, and one with a currency of 90 kB is not sent', async () => {
+  const logged = bankql.process.output().length;
+  const refused = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      pay(bankql.url, transfer(`refused-${n}`, { bankId: 'unauthorized' }), { headers: of('payer') }),
+    ),
+  );
+  expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['UNAUTHENTICATED']));
+  const long = await Promise.all(
+    Array.from({ length: 2 }, (_, n) =>
+      pay(
+        bankql.url,
+        transfer(`long-${n}`, {
+          bankId: 'long-currency',
+          value: { amount: '1', currency: 'E'.repeat(90_000) },
+        }),
+        { headers: of('payer') },
+      ),
+    ),
+  );
+  expect(new Set(long.map(({ code }) => code))).toEqual(new Set(['BAD_USER_INPUT']));
+  expect(arrived.filter((line) => line.includes('long-currency'))).toEqual([]);
+  const store = await openStore(stateUrl, { retentionMs: 86_400_000 });
+  const records = await store.search({}, Date.now());
+  await store.close();
+  expect(records.filter(({ accountId }) => /^(refused|long)-/.test(accountId))).toEqual([]);
+  // Of each of the eight two lines of the audit log, and one about the call.
+  expect(bankql.process.output().length - logged).toBeLessThan(20_000);
+});
+
+test('addresses that are none are 400 or 404, and leave no stack in the log', async () => {
+  const targets = ['//:', '//', '//[', 'http://[', 'http://x:99999', '/%', '//@:'];
+  for (const target of targets) {
+    const socket = connect(Number(new URL(bankql.url).port), '127.0.0.1');
+    socket.write(`GET ${target}?subscription-key=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    const text = Buffer.concat(await socket.toArray()).toString();
+    expect([target, text]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 40[04] /)]);
+    expect(text.length).toBeLessThan(2000);
+  }
+  expect(bankql.process.output()).not.toContain('unexpected error');
+});
+
+test('an event stream that is asked for at once is answered, and ends', measured, async () => {
+  const begun = performance.now();
+  const { status, start } = await bankql.ask(operation('{ __typename }'), {
+    ...good,
+    Accept: 'text/event-stream',
+  });
+  expect(performance.now() - begun).toBeLessThan(2000);
+  expect([status, start]).toEqual([200, expect.stringContaining('event: complete')]);
+});
+
+test('1xx answers that nobody asked for: reads are answered, and a payment is DONE', async () => {
+  const read = await bankql.ask(operation('{ bank(bankId: "interim") { branches { totalCount } } }'), good);
+  expect(read.start).toBe('{"data":{"bank":{"branches":{"totalCount":26}}}}');
+  expect(await pay(bankql.url, transfer('interim', { bankId: 'interim' }))).toMatchObject({ code: 'DONE' });
+});
+
+test('a key in the bank’s words is in no answer and no line of the log, wherever those are cut', async () => {
+  const query = operation('{ bank(bankId: "talkative") { customer(customerId: "c") { email } } }');
+  const { start } = await bankql.ask(query, of('curious'));
+  expect(start).toContain('BANK_REJECTED');
+  const paid = await pay(bankql.url, transfer('talkative', { bankId: 'talkative' }), {
+    headers: of('curious'),
+  });
+  expect(paid.code).toBe('BANK_REJECTED');
+  expect(start + paid.message + bankql.process.output()).not.toContain(key.slice(0, 3));
+});
+
+test.each(['slow', 'hanging'])(
+  'an operation of the bank that is %s takes no connection from the reads of others',
+  measured,
+  async (name) => {
+    const customer = operation(`{ bank(bankId: "${name}") { customer(customerId: "c") { email } } }`);
+    const others: Answered[] = [];
+    const { worstWait } = await bankql.during(async () => {
+      const asked = Array.from({ length: 200 }, (_, n) =>
+        bankql.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
+      );
+      await delay(100);
+      for (let n = 0; n < 50; n++) {
+        // Each of another bank, so that nothing is shared or kept: as many calls.
+        const query = `{ bank(bankId: "good") { branches(filter: { id: "${n}" }) { totalCount } } }`;
+        others.push(await bankql.ask(operation(query), of(`r-${n}`)));
+      }
+      if (name === 'slow') await Promise.all(asked);
+    }, good);
+    expect(others.filter(({ start }) => start.includes('OVERLOADED'))).toEqual([]);
+    expect(others.filter(({ start }) => !start.includes('errors'))).toHaveLength(50);
+    expect(worstWait).toBeLessThan(worstWaitMs);
+  },
+);

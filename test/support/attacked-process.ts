@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BankqlProcess, startProcess } from './process.ts';
+
+/** What was answered: its length rather than its text, which may be long. */
+export interface Answered {
+  readonly status: number;
+  readonly bytes: number;
+  /** The first characters. */
+  readonly start: string;
+}
+
+/** What an attack cost. */
+export interface Costs {
+  /** The longest that a good caller waited beside it, in milliseconds. */
+  readonly worstWait: number;
+  /** How many of a good caller's requests were refused with 503. */
+  readonly refused: number;
+  /** By how much the process's memory grew, in megabytes; 0 where the system does not say. */
+  readonly grownMegabytes: number;
+}
+
+/** The memory that a process holds, in megabytes; 0 where the system does not say. */
+function residentMegabytes(pid: number): number {
+  try {
+    return Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** bankql as a process of its own, which is attacked over its socket. */
+export class AttackedProcess implements AsyncDisposable {
+  readonly process: BankqlProcess;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  private constructor(process: BankqlProcess) {
+    this.process = process;
+  }
+
+  static async start(environment: Readonly<Record<string, string>>): Promise<AttackedProcess> {
+    return new AttackedProcess(await startProcess(environment));
+  }
+
+  get isAlive(): boolean {
+    const { exitCode, signalCode } = this.process.child;
+    return exitCode === null && signalCode === null;
+  }
+
+  get url(): string {
+    return this.process.url.replace('/graphql', '');
+  }
+
+  /** Sends a body to /graphql, and reads the answer without keeping it. Errors: where there is none. */
+  ask(body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
+    const { agent, promise, resolve, reject } = { agent: this.#agent, ...Promise.withResolvers<Answered>() };
+    const sent = request(`${this.url}/graphql`, {
+      agent,
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+    });
+    sent.on('response', (response) => {
+      let bytes = 0;
+      let start = '';
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (start.length < 2000) start += chunk.toString('latin1').slice(0, 2000);
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, bytes, start }));
+      response.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end(body);
+    return promise;
+  }
+
+  /** Runs an attack while a good caller asks something small, again and again. Errors: where one of those fails. */
+  async during(attack: () => Promise<unknown>, headers: Readonly<Record<string, string>>): Promise<Costs> {
+    const small = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
+    const pid = this.process.child.pid ?? 0;
+    const before = residentMegabytes(pid);
+    let most = before;
+    let worstWait = 0;
+    let isOver = false;
+    let refused = 0;
+    const attacking = attack().finally(() => {
+      isOver = true;
+    });
+    const asking = async () => {
+      // Once more after the attack.
+      for (let isLast = false; !isLast; await delay(5)) {
+        isLast = isOver;
+        const begun = performance.now();
+        const { status, start } = await this.ask(small, headers);
+        worstWait = Math.max(worstWait, performance.now() - begun);
+        most = Math.max(most, residentMegabytes(pid));
+        if (status === 503) refused++;
+        else if (status !== 200 || start.includes('errors'))
+          throw new Error(`a good caller got ${status}: ${start}`);
+      }
+    };
+    await Promise.all([attacking, asking()]);
+    return { worstWait, refused, grownMegabytes: most - before };
+  }
+
+  /** The value of a metric without labels, where METRICS_PORT is given. */
+  async metric(name: string): Promise<number> {
+    const [, url = ''] = /Metrics: (\S+)\./.exec(this.process.output()) ?? [];
+    const text = await (await fetch(url)).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agent.destroy();
+    await this.process[Symbol.asyncDispose]();
+  }
+}
