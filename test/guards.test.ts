@@ -47,6 +47,7 @@ const layers: Record<string, readonly string[]> = {
     'loaders',
     'payments',
     'schema',
+    'executor',
     'engine',
     'server',
     'telemetry',

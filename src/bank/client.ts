@@ -1,6 +1,11 @@
 import type { Answer, Operation } from '../contract/operation.ts';
 import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
-import { createSharedReads, type ReadResult, type SharedReadsOptions } from './cache/shared-reads.ts';
+import {
+  createSharedReads,
+  type ReadResult,
+  type ReadSource,
+  type SharedReadsOptions,
+} from './cache/shared-reads.ts';
 import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
@@ -50,10 +55,12 @@ export interface ReadLimits {
   readonly operationDeadline?: OperationDeadline;
   /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly unshared?: boolean;
+  /** Is told where the answer comes from, where that is no call of its own; it must not throw. */
+  readonly onSource?: ((source: Exclude<ReadSource, 'bank'>) => void) | undefined;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
-export interface BankRead<T> extends Pick<ReadResult, 'staleMs' | 'trackId'> {
+export interface BankRead<T> extends Pick<ReadResult, 'staleMs' | 'trackId' | 'status' | 'bytes'> {
   readonly answer: T;
 }
 
@@ -135,7 +142,8 @@ export function createBankClient(options: BankOptions): BankClient {
     if (kept === null && !call.keepDigits) parsedResponses.note(call.key, response, read);
     const { answer, isValid, drifts } = read;
     for (const drift of drifts) onDrift?.(drift);
-    return { answer, isValid, trackId: call.trackId, bytes: response.body.length };
+    const { status, body } = response;
+    return { answer, isValid, trackId: call.trackId, status, bytes: body.length };
   }
 
   /** Errors: BankqlError, where no whole answer came or it is no success. */
@@ -172,9 +180,10 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false } = {}) {
+    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false, onSource } = {}) {
       try {
-        const fetched = sharedReads.read(prepareCall(prefix, operation, input), operationDeadline, unshared);
+        const call = prepareCall(prefix, operation, input);
+        const fetched = sharedReads.read(call, operationDeadline, unshared, onSource);
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
         return fetched as Promise<BankRead<Answer<typeof operation>>>;
       } catch (error) {

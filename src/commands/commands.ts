@@ -62,6 +62,24 @@ Prints the schema in GraphQL's schema definition language.
 `,
     run: async (context) => (await import('./schema.ts')).printSchema(context),
   },
+  explain: {
+    kind: 'task',
+    summary: 'says what queries cost in REST calls',
+    help: `usage: bankql explain FILE... [--operation NAME] [--variables FILE] [--max N] [--entries N] [--json]
+
+Prints the REST calls of each operation in the .graphql files, by the field that asks for them: once, at most once, or once
+for each entry of a list (n). Nothing is called.
+
+  --operation NAME   this operation alone
+  --variables FILE   its variables, as JSON; without them those that have defaults
+  --max N            exits with 1 where an operation may make more than N calls
+  --entries N        how many entries a list has for --max; 10 where it is left out
+  --json             the plans as JSON
+
+  bankql explain src/queries/overview.graphql --max 20
+`,
+    run: async (context) => (await import('./explain.ts')).explainFiles(context),
+  },
   config: {
     kind: 'task',
     summary: 'checks the configuration, or shows what is in force',

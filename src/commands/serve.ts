@@ -119,6 +119,7 @@ export async function serveBankql({
     writeDeadlineMs: config.maxUnreadMs,
     callerKey: config.identity === null ? undefined : callerKeyByToken,
     subscriptionKey: config.subscriptionKey,
+    explains: config.explains,
     introspection: config.introspection,
     graphiqlHeaders: config.graphiql ? headers : undefined,
     logger,

@@ -47,6 +47,8 @@ export interface Config {
   /** The manifest of documents that are asked for by their ids; null for none. */
   readonly persisted: { readonly file: string; readonly only: boolean } | null;
   readonly graphiql: boolean;
+  /** Whether a request may ask what it costs. */
+  readonly explains: boolean;
   readonly introspection: boolean;
   readonly logLevel: string;
   /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
@@ -149,6 +151,7 @@ function configOf(values: Values): Config {
     persisted,
     // GraphiQL sends texts.
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
+    explains: values.EXPLAIN ?? bank === null,
     introspection: values.INTROSPECTION ?? bank === null,
     logLevel: values.LOG_LEVEL,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,

@@ -12,9 +12,11 @@ import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/
 import { fragmentsOf } from '../executor/selection.ts';
 import { traceVariableCoercion } from '../executor/tracing.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
+import { type CallPlan, planCalls } from '../schema/call-plan.ts';
 import type { Defaults } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
 import { createCallLimit } from './call-limit.ts';
+import { recordedSchema } from './call-recorder.ts';
 import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
 import { measureOperations } from './document-size.ts';
 import { truncate } from './mask-error.ts';
@@ -40,6 +42,10 @@ export interface ExecutableOperation extends PreparedOperation {
   checkNodeIds(variables: GraphQLResolveInfo['variableValues']): void;
   /** Errors: LIMIT_EXCEEDED, see call-limit.ts. */
   checkCallLimit(variables: GraphQLResolveInfo['variableValues'], credentials: Caller): void;
+  /** What it costs: see call-plan.ts. */
+  planCalls(variables: GraphQLResolveInfo['variableValues'], credentials: Caller): CallPlan;
+  /** The same operation, whose resolvers say where they are to the context's CallRecorder. */
+  recorded(): PreparedOperation;
 }
 
 /** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */
@@ -114,6 +120,9 @@ function prepare(document: DocumentNode, options: Omit<DocumentCacheOptions, 'pe
   };
 }
 
+/** A plan is not made beyond so many times the calls that an operation may make. */
+const planFactor = 10;
+
 const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });
 
 function prepareOne(
@@ -135,6 +144,19 @@ function prepareOne(
     kind: operation.operation,
     checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
     checkCallLimit: createCallLimit({ schema, operation, fragments, defaults, limits }),
+    planCalls: (variableValues, credentials) =>
+      planCalls({
+        ...{ schema, operation, fragments, defaults, variableValues, credentials },
+        maxCalls: planFactor * limits.restCalls,
+      }),
+    recorded: () =>
+      prepareOperation({
+        schema: recordedSchema(schema),
+        document,
+        operation,
+        hideSuggestions,
+        isInterpreted,
+      }),
     variablesOf(raw) {
       const traced = { schema, document, operation, rawVariableValues: raw };
       const coerced = traceVariableCoercion(traced, () => coerce(raw));

@@ -9,7 +9,9 @@ import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
 import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
+import { CallRecorder } from './call-recorder.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
+import { parseExplain, planResult } from './explain.ts';
 import { jsonInTurns } from './json-in-turns.ts';
 import { internalError, maskError } from './mask-error.ts';
 import { MutationEffects } from './mutation-effects.ts';
@@ -23,6 +25,8 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly persisted?: Persisted | null | undefined;
   /** 100,000 values and 16 MB where they are left out. */
   readonly answerLimits?: AnswerLimits;
+  /** Whether requests may ask what they cost; false where it is left out. */
+  readonly explains?: boolean;
   /** Is told of what should not happen, for the log. */
   readonly unexpected: (error: unknown) => void;
 }
@@ -34,6 +38,8 @@ export interface EngineRequest {
   readonly signal?: (() => AbortSignal) | undefined;
   /** A request that a browser makes without being asked, such as a link: it changes nothing. */
   readonly isReadOnly?: boolean;
+  /** The header x-bankql-explain. */
+  readonly explain?: string | undefined;
 }
 
 /** The operation that a request asks for. */
@@ -70,6 +76,7 @@ export function createEngine({
   payments,
   persisted = null,
   unexpected,
+  explains = false,
   answerLimits = defaultAnswerLimits,
   ...options
 }: EngineOptions): Engine {
@@ -95,12 +102,16 @@ export function createEngine({
   };
 
   const finish = (result: ExecutionResult, context: RequestContext) => {
-    const { stale, effects, budget } = context;
+    const { stale, effects, budget, recorder } = context;
     const { errors, data } = result;
+    const extensions = {
+      ...(stale.length === 0 ? {} : { stale }),
+      ...(recorder === null ? {} : { explain: recorder.explanation }),
+    };
     const told: ExecutionResult = {
       ...(errors === undefined ? {} : { errors: errors.map(mask) }),
       ...(data === undefined ? {} : { data }),
-      ...(stale.length === 0 ? {} : { extensions: { stale } }),
+      ...(stale.length === 0 && recorder === null ? {} : { extensions }),
     };
     const options = {
       maxBytes: answerLimits.bytes,
@@ -157,10 +168,14 @@ export function createEngine({
         });
       const values = operation.variablesOf(raw);
       operation.checkNodeIds(values);
+      const explain = parseExplain(request.explain, explains);
+      if (explain === 'plan') return planResult(operation.planCalls(values, request.credentials));
       operation.checkCallLimit(values, request.credentials);
       const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
-      const context = new RequestContext(services, request, effects);
-      const result = operation.execute(context, { raw, values }, context);
+      const recorder = explain === 'calls' ? new CallRecorder() : null;
+      const context = new RequestContext(services, request, effects, recorder);
+      const prepared = recorder === null ? operation : operation.recorded();
+      const result = prepared.execute(context, { raw, values }, context);
       return result instanceof Promise
         ? result.then((settled) => conclude(settled, context))
         : conclude(result, context);
@@ -200,13 +215,22 @@ class RequestContext implements Context, ExecuteOptions {
   readonly budget: AnswerBudget;
   /** What it writes and pays; null where it is no mutation. */
   readonly effects: MutationEffects | null;
+  /** Notes its calls; null where nobody asked what they are. */
+  readonly recorder: CallRecorder | null;
   readonly #services: Services;
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
 
-  constructor(services: Services, request: EngineRequest, effects: MutationEffects | null) {
-    this.payments = effects?.payments(services.payments) ?? services.payments;
+  constructor(
+    services: Services,
+    request: EngineRequest,
+    effects: MutationEffects | null,
+    recorder: CallRecorder | null,
+  ) {
+    const payments = recorder?.payments(services.payments) ?? services.payments;
+    this.recorder = recorder;
+    this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
     this.credentials = request.credentials;
     this.budget = new AnswerBudget(services.answerLimits);
@@ -220,7 +244,8 @@ class RequestContext implements Context, ExecuteOptions {
     const { bank, limits } = this.#services;
     const { credentials, effects } = this;
     const { signal } = this;
-    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal };
+    const observer = this.recorder ?? undefined;
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer };
     this.#session = new BankSession(options);
     return this.#session;
   }

@@ -51,15 +51,21 @@ interface Query<Body> {
 }
 const query = <Body>(key: Query<Body>) => key.query;
 
+export interface LoadersOptions {
+  /** Decides when what was asked for is read; at the end of the turn where it is left out. */
+  readonly schedule?: (dispatch: () => void) => void;
+  /** Is told of each question, by its key, before it is known whether it takes a read. */
+  readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
+}
+
 /**
  * Every read of the bank, for one GraphQL operation: a record is asked for once, however often it is named, and all that
  * is named in the same turn at once. A loader bears its operation's name without `get`.
  *
  * Shape:  the operation's answer, as contract/ has it; each comes when it is there, and waits for no other.
  * Errors: those of `read`. A failure is kept as an answer is: it is one call for all who ask.
- * `schedule` decides when what was asked for is read; at the end of the turn where it is left out.
  */
-export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => void) => void) {
+export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
   // What was asked for before is answered from here: DataLoader would make a batch, and a promise, of the question alone.
   const cache = new Map<string, Promise<unknown>>();
   const reads = new DataLoader<QueuedRead, unknown, string>(
@@ -79,6 +85,7 @@ export function createLoaders(read: ReadOperation, schedule?: (dispatch: () => v
       const ids = idsOf(key);
       const body = bodyOf?.(key);
       const name = requestKey(operation, ids, body);
+      onAsk?.(operation, name);
       const input = { ids, body, key: name };
       // Reads are named by their operation, so that the answer is one of this operation's.
       return (cache.get(name) ?? reads.load({ key: name, read: () => read(operation, input) })) as Promise<

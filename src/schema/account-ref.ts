@@ -41,6 +41,11 @@ AccountRefObject.implement({
           const ids = accountOf(parent, args.viewId);
           return ids === null ? null : accountNode.estimate(ids, context);
         },
+        estimateUnknown: (_parent: object, args: { viewId?: string | null }, context, unknownId) =>
+          accountNode.estimate(
+            { bankId: unknownId(), accountId: unknownId(), viewId: args.viewId ?? context.defaults.viewId },
+            context,
+          ),
       }),
       resolve: (parent, args, context, info) => {
         const ids = accountOf(parent, args.viewId);

@@ -1,4 +1,5 @@
-import type { BankClient, ReadLimits } from '../bank/client.ts';
+import type { ReadSource } from '../bank/cache/shared-reads.ts';
+import type { BankClient, BankRead, ReadLimits } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
 import { OperationDeadline } from '../bank/resilience/operation-deadline.ts';
@@ -24,12 +25,32 @@ export interface StaleAnswer {
   readonly ageSeconds: number;
 }
 
+/** Watches an operation's calls, for who wants to know what it costs (engine/call-recorder.ts). None of it may throw. */
+export interface CallObserver {
+  /** A field asks for what has this key, which may be known already. */
+  asked(operation: Operation, key: string): void;
+  /** A call begins. Shape: is told how it ended. */
+  began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
+}
+
+/** How a call ended, as far as that is known. */
+export interface CallOutcome {
+  readonly source: ReadSource;
+  readonly status: number | null;
+  readonly bytes: number | null;
+  readonly trackId: string | null;
+  /** The code that it failed with. */
+  readonly code: string | null;
+}
+
 interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
   /** Gives up reads that are under way where it is raised; writes go on. */
   readonly signal?: AbortSignal | undefined;
+  /** Is told of each call; nobody where it is left out. */
+  readonly observer?: CallObserver | undefined;
 }
 
 /** The bank as one caller sees it during one GraphQL operation. */
@@ -53,7 +74,10 @@ export class BankSession {
 
   /** Ask for it anew in each resolver: a write puts fresh ones in its place. */
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.#read);
+    const { observer } = this.#options;
+    this.#loaders ??= createLoaders(this.#read, {
+      onAsk: observer && ((operation, key) => observer.asked(operation, key)),
+    });
     return this.#loaders;
   }
 
@@ -93,13 +117,18 @@ export class BankSession {
     ids: CallInput<T>['ids'],
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials } = this.#options;
+    const { bank, credentials, observer } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) throw refusal;
+    const ended = observer?.began(operation, null);
     try {
       const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
+      ended?.({ source: 'bank', status: null, bytes: null, trackId, code: null });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
       return { answer, trackId };
+    } catch (error) {
+      ended?.(failedOutcome(error));
+      throw error;
     } finally {
       this.invalidate();
     }
@@ -138,16 +167,22 @@ export class BankSession {
     input: Omit<CallInput<T>, 'credentials'>,
     limits: ReadLimits,
   ): Promise<Answer<T>> {
-    const { bank, credentials } = this.#options;
+    const { bank, credentials, observer } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
-    return bank
-      .read(operation, { ...input, credentials }, { ...limits, operationDeadline: this.#deadline })
-      .then(({ answer, staleMs }) => {
-        if (staleMs !== undefined)
-          this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
-        return answer;
-      });
+    const operationDeadline = this.#deadline;
+    const asked = { ...input, credentials };
+    const reading =
+      observer === undefined
+        ? bank.read(operation, asked, { ...limits, operationDeadline })
+        : observeRead(observer, operation, input.key ?? null, (onSource) =>
+            bank.read(operation, asked, { ...limits, operationDeadline, onSource }),
+          );
+    return reading.then(({ answer, staleMs }) => {
+      if (staleMs !== undefined)
+        this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });
+      return answer;
+    });
   }
 
   /** Counts a call; the error where there may be none more. */
@@ -160,4 +195,28 @@ export class BankSession {
       { operation: id },
     );
   }
+}
+
+/** Tells an observer of a read and of its end. */
+function observeRead<T>(
+  observer: CallObserver,
+  operation: Operation,
+  key: string | null,
+  read: (onSource: (source: ReadSource) => void) => Promise<BankRead<T>>,
+): Promise<BankRead<T>> {
+  let source: ReadSource = 'bank';
+  const ended = observer.began(operation, key);
+  const reading = read((other) => {
+    source = other;
+  });
+  reading.then(
+    ({ status, bytes, trackId }) => ended({ source, status, bytes, trackId, code: null }),
+    (error: unknown) => ended({ ...failedOutcome(error), source }),
+  );
+  return reading;
+}
+
+function failedOutcome(error: unknown): CallOutcome {
+  const { status, trackId, code } = error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+  return { source: 'bank', status: status ?? null, bytes: null, trackId: trackId ?? null, code };
 }

@@ -2,7 +2,7 @@ import type { ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { type EstimateContext, startPrefetch } from './field-extensions.ts';
+import { type EstimateContext, type KnownObject, startPrefetch, unknownRecord } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import { answeredByIdsWithPrefetch } from './node-type.ts';
 
@@ -130,6 +130,9 @@ export function connectionOf<Item, Node>(
   return new Connection(list, start, end, toNode);
 }
 
+/** Under this name a page that is not read knows one entry, which stands for all: see call-plan.ts. */
+export const pageEntry = Symbol('an entry of the page');
+
 /** The connection type over this one. Pothos would take its nodes out of its edges, which few ask for. */
 export const connectionTo = <Node>(
   type: ObjectRef<SchemaTypes, Node>,
@@ -183,7 +186,17 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     // What hangs on entries counts nothing: there may be none.
     return null;
   };
-  return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate) };
+  const estimateUnknown = (
+    parent: Parent,
+    args: Args,
+    context: EstimateContext,
+    unknownId: () => string,
+  ): KnownObject => {
+    const record = unknownRecord<Exclude<Item, Error>>(unknownId);
+    const entry = toNode(parent, record, 0, args, context as unknown as Context, []);
+    return { parent: { [pageEntry]: { ...entry, record: undefined } } };
+  };
+  return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown) };
 }
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');

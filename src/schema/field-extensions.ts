@@ -19,6 +19,17 @@ export interface FieldExtensions {
     args: never,
     context: EstimateContext,
   ) => KnownObject | readonly KnownObject[] | null;
+  /**
+   * Where the field may lead to what only a record tells: what it calls then, once for an object and once for each entry of a
+   * list. For explain (call-plan.ts), of fields that `estimate` does not follow; \`unknownId\` makes an id that stands for one of the
+   * bank's.
+   */
+  readonly estimateUnknown?: (
+    parent: never,
+    args: never,
+    context: EstimateContext,
+    unknownId: () => string,
+  ) => KnownObject | null;
   /** How many global ids the field's arguments give it; an operation may give so many in all (engine/node-id-limit.ts). */
   readonly idCount?: (args: never) => number;
   /** The field makes a payment. */
@@ -41,6 +52,10 @@ export interface KnownObject {
   /** Asks for its record, where that takes a call. */
   readonly read?: () => unknown;
 }
+
+/** A record that is not read: any of its members is an id that stands for the bank's. */
+export const unknownRecord = <Item>(unknownId: () => string): Item =>
+  new Proxy({}, { get: (_record, name) => (typeof name === 'string' ? unknownId() : undefined) }) as Item;
 
 /** The extensions of a field with these facts. */
 export const fieldExtensions = <T extends FieldExtensions>(bankql: T): { readonly bankql: T } => ({ bankql });

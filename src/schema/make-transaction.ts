@@ -119,6 +119,7 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
           const { transactionId } = receiptOf(answer);
           return transactionId ? paidTransaction(account, transactionId) : null;
         },
+        ({ account }, unknownId) => paidTransaction(account, unknownId()),
       ),
     }),
     payment: t.field({

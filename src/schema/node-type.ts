@@ -16,6 +16,7 @@ import {
   fieldExtensionsOf,
   type KnownObject,
   startPrefetch,
+  unknownRecord,
 } from './field-extensions.ts';
 import { encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
 import { mapListItems } from './list-item.ts';
@@ -50,7 +51,14 @@ export const idFromPath = (description: string) =>
 export const answeredByIdsWithPrefetch = <Parent, Args>(
   prefetch: Resolve<Parent, Args, unknown>,
   estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,
-) => fieldExtensions({ answeredByIds: true, prefetch, estimate });
+  estimateUnknown?: FieldExtensions['estimateUnknown'],
+) =>
+  fieldExtensions({
+    answeredByIds: true,
+    prefetch,
+    estimate,
+    ...(estimateUnknown === undefined ? {} : { estimateUnknown }),
+  });
 
 /** How one node type is named, linked to and read. */
 export interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
@@ -182,12 +190,19 @@ export function nodeFromIds<Parent, Args, Ids extends object, Item>(
 export function nodeFromRecord<Parent, Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,
   ids: (parent: Parent) => Ids | null,
+  /** The ids as far as they are known without the record; left out where members of the record are all that `ids` takes of the record. */
+  unknownIds?: (parent: Parent, unknownId: () => string) => Ids,
 ) {
   const resolve: Resolve<Parent, object, NodeRef<Ids, Item> | null> = (parent, _args, context, info) => {
     const named = ids(parent);
     return named === null ? null : nodeType().load(named, context, info);
   };
-  return { resolve };
+  const estimateUnknown: FieldExtensions['estimateUnknown'] = (parent: object, _args, context, unknownId) => {
+    const read = { ...parent, record: unknownRecord(unknownId) } as Parent;
+    const named = unknownIds === undefined ? ids(read) : unknownIds(read, unknownId);
+    return named === null ? null : nodeType().estimate(named, context);
+  };
+  return { resolve, extensions: fieldExtensions({ estimateUnknown }) };
 }
 
 /**
@@ -203,5 +218,11 @@ export function nodesFromRecord<Parent, Ids extends object, Item>(
     const named = unwrap(entries(parent));
     return named && mapListItems(named, (entry) => nodeType().load(toIds(parent, entry), context, info));
   };
-  return { resolve };
+  const estimateUnknown = (
+    parent: Parent,
+    _args: object,
+    context: EstimateContext,
+    unknownId: () => string,
+  ) => nodeType().estimate(toIds(parent, unknownId()), context);
+  return { resolve, extensions: fieldExtensions({ estimateUnknown }) };
 }

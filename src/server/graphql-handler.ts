@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Engine } from '../engine/engine.ts';
+import { explainHeader } from '../engine/explain.ts';
 import { RequestError } from '../engine/request-error.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
 import type { IncomingRequest } from './auth/incoming-request.ts';
@@ -63,6 +64,7 @@ async function serve(
     const answered = engine.execute(parseBodyParams(body), {
       credentials,
       signal: () => abortSignalOf(response),
+      explain: explainOf(request),
     });
     const result = answered instanceof Promise ? await answered : answered;
     answer = limitPending(serializeResult(result, mediaType), response);
@@ -72,6 +74,12 @@ async function serve(
     answer = serializeResult(engine.toErrorResult(error), mediaType);
   }
   writeResponse(response, answer, headers);
+}
+
+/** What the request's header asks to be explained. */
+export function explainOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const given = headers[explainHeader];
+  return Array.isArray(given) ? given.join() : given;
 }
 
 /** A signal that is raised when the client leaves before its answer is written. */

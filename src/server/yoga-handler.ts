@@ -3,6 +3,7 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Caller } from '../bank/credentials.ts';
 import type { Engine } from '../engine/engine.ts';
+import { explainHeader } from '../engine/explain.ts';
 import { RequestError } from '../engine/request-error.ts';
 import { schema } from '../schema/schema.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
@@ -165,7 +166,12 @@ function useEngine(
         if (credentials === undefined) throw new Error('a request reached its operation without a caller');
         return engine.executeParams(
           { query, operationName, variables },
-          { credentials, signal: () => request.signal, isReadOnly: request.method === 'GET' },
+          {
+            credentials,
+            signal: () => request.signal,
+            isReadOnly: request.method === 'GET',
+            explain: request.headers.get(explainHeader) ?? undefined,
+          },
         );
       });
     },

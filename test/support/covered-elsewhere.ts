@@ -20,6 +20,8 @@ const of = (folder: string, files: string, coveredBy: string, why: string): Cove
 });
 
 export const coveredElsewhere: readonly Coverage[] = [
+  of('engine', 'call-recorder', 'engine/explain.test.ts', 'the calls that it tells of'),
+  of('schema', 'call-plan', 'engine/explain.test.ts', 'the plans, beside the calls that were made'),
   of('.', 'errors', 'guards.test.ts', 'a table, held against docs/errors.md'),
   of('.', 'version', 'index.test.ts', 'what the package exports'),
   of(

@@ -17,9 +17,14 @@ export interface ReadResult {
   readonly staleMs?: number;
   /** What it measured on the wire. */
   readonly bytes: number;
+  /** The bank's status. */
+  readonly status: number;
   /** False where an error stands in a value's place: errors are kept for nobody. */
   readonly isValid: boolean;
 }
+
+/** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for a bank that is away. */
+export type ReadSource = 'bank' | 'joined' | 'cached' | 'stale';
 
 export interface SharedReadsOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
@@ -27,7 +32,7 @@ export interface SharedReadsOptions {
   /** The deadline of a call that is shared, in milliseconds. */
   readonly timeoutMs: number;
   /** Is told how a read was answered without a call of its own; it must not throw. */
-  readonly onShared?: ((operation: string, how: 'joined' | 'cached' | 'stale') => void) | undefined;
+  readonly onShared?: ((operation: string, how: Exclude<ReadSource, 'bank'>) => void) | undefined;
 }
 
 const isUnavailable = (error: unknown) =>
@@ -76,6 +81,7 @@ export function createSharedReads(
     /** Of the call that it makes, in milliseconds of performance.now(). */
     readonly deadline = performance.now() + timeoutMs;
     readonly #stale: CachedValue<ReadResult> | null;
+    readonly #onSource: OnSource;
     readonly #resolve: (result: ReadResult) => void;
     readonly #reject: (error: unknown) => void;
 
@@ -83,38 +89,45 @@ export function createSharedReads(
       call: PreparedCall,
       { group, key, cached }: ShareKey,
       operationDeadline: OperationDeadline,
+      onSource: OnSource,
       resolve: (result: ReadResult) => void,
       reject: (error: unknown) => void,
     ) {
       super(group, key, operationDeadline);
       this.call = call;
       this.#stale = cached;
+      this.#onSource = onSource;
       this.#resolve = resolve;
       this.#reject = reject;
     }
 
     onResult(result: ReadResult): void {
-      if (this.isShared) onShared?.(this.call.operation.id, 'joined');
+      if (this.isShared) this.#isAnsweredBy('joined');
       this.#resolve(result);
     }
 
     /** That the bank is away is true for all. What it says of a request may hold for that alone: they ask themselves. */
     onSharedFailure(error: unknown): void {
       if (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE') {
-        onShared?.(this.call.operation.id, 'joined');
+        this.#isAnsweredBy('joined');
         this.onFailure(error);
         return;
       }
       const { call, deadline, operationDeadline } = this;
-      read(call, operationDeadline.cappedAt(deadline), true).then(this.#resolve, (error) =>
+      read(call, operationDeadline.cappedAt(deadline), true, this.#onSource).then(this.#resolve, (error) =>
         this.onFailure(error),
       );
+    }
+
+    #isAnsweredBy(source: Exclude<ReadSource, 'bank'>): void {
+      onShared?.(this.call.operation.id, source);
+      this.#onSource?.(source);
     }
 
     onFailure(error: unknown): void {
       const stale = this.#stale;
       if (stale !== null && isUnavailable(error)) {
-        onShared?.(this.call.operation.id, 'stale');
+        this.#isAnsweredBy('stale');
         this.#resolve({ ...stale.answer, staleMs: stale.ageMs });
       } else this.#reject(error instanceof TransportFailure ? mapTransportFailure(this.call, error) : error);
     }
@@ -138,16 +151,18 @@ export function createSharedReads(
     call: PreparedCall,
     operationDeadline: OperationDeadline,
     unshared: boolean,
+    onSource?: OnSource,
   ): Promise<ReadResult> {
     const { ended } = operationDeadline;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
     const shared = shareKeyOf(call, unshared);
     if (shared.cached?.isFresh) {
       onShared?.(call.operation.id, 'cached');
+      onSource?.('cached');
       return Promise.resolve(shared.cached.answer);
     }
     return new Promise((resolve, reject) => {
-      inFlight.subscribe(new ReadSubscriber(call, shared, operationDeadline, resolve, reject));
+      inFlight.subscribe(new ReadSubscriber(call, shared, operationDeadline, onSource, resolve, reject));
     });
   }
 
@@ -163,6 +178,9 @@ export function createSharedReads(
     },
   };
 }
+
+/** Is told where an answer comes from that is not the bank's to a call of its own. */
+type OnSource = ((source: Exclude<ReadSource, 'bank'>) => void) | undefined;
 
 interface ShareKey {
   readonly group: string;

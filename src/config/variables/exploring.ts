@@ -7,6 +7,11 @@ export const exploringVariables = {
     ...optional(anyFlag, 'on with the sandbox, else off'),
     description: 'GraphiQL for browsers',
   },
+  EXPLAIN: {
+    ...optional(anyFlag, 'on with the sandbox, else off'),
+    description:
+      'whether a request may ask what it costs in REST calls, with the header `x-bankql-explain` ([how](explain.md))',
+  },
   INTROSPECTION: {
     ...optional(anyFlag, 'on with the sandbox, else off'),
     description: 'whether the schema may be asked for',

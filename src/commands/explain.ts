@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { getVariableValues, Kind, type OperationDefinitionNode } from 'graphql';
+import { readConfig } from '../config/config.ts';
+import { StartError } from '../config/start-error.ts';
+import { createDocumentCheck } from '../engine/document-rules.ts';
+import { fragmentsOf } from '../executor/selection.ts';
+import { type CallPlan, mostCalls, planCalls } from '../schema/call-plan.ts';
+import { schema } from '../schema/schema.ts';
+import type { CliContext } from './cli-context.ts';
+
+interface ExplainOptions {
+  readonly files: readonly string[];
+  readonly operation: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** How many calls an operation may make; undefined for any number. */
+  readonly max: number | undefined;
+  /** How many entries a list has, for `max`. */
+  readonly entries: number;
+  readonly json: boolean;
+}
+
+interface Explained {
+  readonly file: string;
+  readonly operation: string;
+  readonly plan: CallPlan;
+}
+
+/** `bankql explain`: what operations cost in REST calls. Gives the exit code: 1 where one may cost more than `--max`. */
+export async function explainFiles({ environment, args, write, writeError }: CliContext): Promise<number> {
+  const options = readOptions(args);
+  const explained = options.files.flatMap((file) => explainFile(file, options, environment));
+  if (options.operation !== undefined && explained.length === 0)
+    throw new StartError(`There is no operation ${options.operation} in ${options.files.join(', ')}.`);
+  if (options.json) write(`${JSON.stringify(explained, null, 2)}\n`);
+  else for (const each of explained) write(`${describe(each)}\n`);
+  const { max, entries } = options;
+  const over = explained.filter(({ plan }) => max !== undefined && mostCalls(plan, entries) > max);
+  for (const { file, operation, plan } of over)
+    writeError(
+      `${file}: ${operation} may make ${mostCalls(plan, entries)} REST calls (${plan.most}, n = ${entries}), and --max allows ${max}.\n`,
+    );
+  return over.length === 0 ? 0 : 1;
+}
+
+/** Errors: StartError. */
+function readOptions(args: readonly string[]): ExplainOptions {
+  const { values, positionals } = parsed(args);
+  if (positionals.length === 0)
+    throw new StartError('Name the files with the queries, such as bankql explain overview.graphql.');
+  return {
+    files: positionals,
+    operation: values.operation,
+    variables: values.variables === undefined ? {} : readVariables(values.variables),
+    max: values.max === undefined ? undefined : wholeNumber('--max', values.max),
+    entries: wholeNumber('--entries', values.entries ?? '10'),
+    json: values.json ?? false,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        operation: { type: 'string' },
+        variables: { type: 'string' },
+        max: { type: 'string' },
+        entries: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+    });
+  } catch (cause) {
+    throw new StartError(`${cause instanceof Error ? cause.message : cause} See bankql explain --help.`, {
+      cause,
+    });
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new StartError(`${name} takes a whole number, such as ${name} 20.`);
+}
+
+function readVariables(file: string): Readonly<Record<string, unknown>> {
+  const text = readFile(file);
+  try {
+    const variables: unknown = JSON.parse(text);
+    if (typeof variables === 'object' && variables !== null && !Array.isArray(variables))
+      return { ...variables };
+  } catch {
+    // The same is said of what is no object.
+  }
+  throw new StartError(`${file} holds no JSON object of variables.`);
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
+    throw new StartError(`${file} cannot be read: ${code}.`, { cause });
+  }
+}
+
+function explainFile(
+  file: string,
+  { operation: name, variables }: ExplainOptions,
+  environment: CliContext['environment'],
+): Explained[] {
+  // Apps are built where there is no bank: what says how a caller is told apart is all that is asked for.
+  const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const defaults = {
+    bankId: config.bankId ?? 'the-bank',
+    viewId: config.defaultView,
+    accountScope: config.accountScope,
+    viewer: config.viewer,
+  };
+  const document = attempt(file, () =>
+    createDocumentCheck({ documentLimits: config.documentLimits, introspection: true })(readFile(file)),
+  );
+  const operations = document.definitions.filter(
+    (node): node is OperationDefinitionNode =>
+      node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
+  );
+  return operations.map((operation) => {
+    const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables, {
+      maxErrors: 1,
+    });
+    if (coerced.variableValues === undefined) throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
+    const plan = planCalls({
+      ...{ schema, operation, fragments: fragmentsOf(document), defaults, credentials: anybody },
+      variableValues: coerced.variableValues,
+    });
+    return { file, operation: operation.name?.value ?? operation.operation, plan };
+  });
+}
+
+const anyClaim: Readonly<Record<string, string>> = new Proxy({}, { get: () => 'claim' });
+
+/** Whoever will ask: the calls are the same for each. */
+const anybody = { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller', claims: anyClaim };
+
+/** Errors: StartError that names the file. */
+function attempt<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new StartError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function describe({ file, operation, plan }: Explained): string {
+  const { least, most, rounds, calls } = plan;
+  const cost = String(least) === most ? most : `${least} to ${most}`;
+  const width = Math.max(0, ...calls.map(({ path }) => path.length));
+  const lines = calls.map(
+    ({ path, times, method, url, operation: id, round }) =>
+      `  ${path.padEnd(width)}  ${times.padEnd(5)} round ${round}  ${id}: ${method} ${url}\n`,
+  );
+  const waits = rounds < 2 ? '' : `, in ${rounds} rounds`;
+  return `${file}: ${operation} makes ${cost} REST calls${waits}\n${lines.join('')}`;
+}

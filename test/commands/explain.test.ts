@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { explainFiles } from '../../src/commands/explain.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-explain-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, 'accounts.graphql');
+writeFileSync(
+  file,
+  `query Owners($id: ID!) { bank { account(accountId: $id) { label owners { legalName } } } }
+   query Branches { bank { branches { totalCount } } }`,
+);
+const variables = join(folder, 'variables.json');
+writeFileSync(variables, '{ "id": "a-1" }');
+
+async function run(...args: string[]) {
+  let [output, errors] = ['', ''];
+  const code = await explainFiles({
+    environment: { BANK_ID: 'BANK' },
+    sources: new Map(),
+    args,
+    replica: 'r',
+    write(text) {
+      output += text;
+    },
+    writeError(text) {
+      errors += text;
+    },
+    ask: null,
+  }).catch((error: Error) => error.message);
+  return { code, output, errors };
+}
+
+test('each operation is told with its calls, by the field that asks for them', async () => {
+  const { code, output } = await run(file, '--variables', variables);
+  expect(code).toBe(0);
+  expect(output.replaceAll(/ +/g, ' ')).toBe(`${file}: Owners makes 1 to 1 + n REST calls, in 2 rounds
+ bank.account 1 round 1 getAccountsScope: GET /v1/api/banks/{BANK_ID}/accounts/{ACCOUNT_ID}/{VIEW_ID}/{scope}
+ bank.account.owners 0..n round 2 getCustomer: GET /v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}
+
+${file}: Branches makes 1 REST calls
+ bank.branches 1 round 1 getBranches: GET /v1/api/banks/{BANK_ID}/branches
+
+`);
+});
+
+test('--max fails a build where an operation may cost more', async () => {
+  const owners = [file, '--operation', 'Owners', '--variables', variables];
+  expect((await run(...owners, '--max', '11')).code).toBe(0);
+  const { code, errors } = await run(...owners, '--max', '10');
+  expect(code).toBe(1);
+  expect(errors).toBe(`${file}: Owners may make 11 REST calls (1 + n, n = 10), and --max allows 10.\n`);
+  expect((await run(...owners, '--max', '3', '--entries', '2')).code).toBe(0);
+});
+
+test('--json gives the plans', async () => {
+  const { output } = await run(file, '--operation', 'Branches', '--json');
+  expect(JSON.parse(output)).toMatchObject([{ file, operation: 'Branches', plan: { least: 1, most: '1' } }]);
+});
+
+describe('what cannot be explained says why', () => {
+  test.each([
+    [[], 'Name the files with the queries'],
+    [[join(folder, 'none.graphql')], 'cannot be read: ENOENT'],
+    [[file], `${file}: Variable "$id"`],
+    [[file, '--max', 'few'], '--max takes a whole number'],
+    [[file, '--operation', 'None'], 'There is no operation None'],
+    [[file, '--variables', file], 'holds no JSON object of variables'],
+    [[file, '--colour'], 'See bankql explain --help'],
+  ])('%j', async (args, message) => {
+    expect((await run(...args)).code).toContain(message);
+  });
+});
