@@ -144,10 +144,10 @@ test('pino: a destination that is `sync` has written a line when the call is ove
   }
   rmSync(folder, { recursive: true });
   const serve = readFileSync(join(import.meta.dirname, '../src/commands/serve.ts'), 'utf8');
-  expect(serve).toContain('const auditOutput = openLogOutput(1, true);');
+  expect(serve).toContain('const auditOutput = openLogOutput(1, true, ');
   expect(serve).toContain("auditOutput.stream).child({ audit: 'payment' })");
   const output = readFileSync(join(import.meta.dirname, '../src/commands/log-output.ts'), 'utf8');
-  expect(output).toContain('pino.destination({ dest, sync })');
+  expect(output).toContain('pino.destination({ dest, sync, ');
 });
 
 test('dataloader: keys of one turn go together, those of promises that were resolved in it too, each once', async () => {

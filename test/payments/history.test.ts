@@ -9,12 +9,12 @@ test.concurrent.each(sharedStates)(
   'clients, faults and crashes at random leave no payment sent twice and no false answer, in $name',
   async (kind) => {
     const { counts, violations } = judge(
-      await runHistory(makePlan(1, 150, { waitMs: 120, pauseMs: 700 }), kind),
+      await runHistory(makePlan(1, 200, { waitMs: 120, pauseMs: 700 }), kind),
     );
     expect(violations).toEqual([]);
     // Something happened at all.
     expect(counts.get('record: DONE')).toBeGreaterThan(5);
-    expect(counts.get('record: UNKNOWN')).toBeGreaterThan(2);
+    expect(counts.get('record: UNKNOWN')).toBeGreaterThan(1);
     expect(counts.get('event: SIGKILL and restart')).toBeGreaterThan(0);
   },
   60_000,

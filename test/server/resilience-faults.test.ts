@@ -80,12 +80,8 @@ const isMoment = ({ codes, status }: Fault) => codes === broken || [502, 503, 50
 const rejected = [400, 401, 402, 403, 404, 405, 413, 415, 422, 429];
 /** What a payment's 200 may hold besides JSON objects: the specification shows no body. */
 const accepted: ReadonlySet<string> = new Set([
-  ...['nothing', 'no JSON', 'a byte order mark', 'a list', 'a string', 'a number', 'true', 'null'].map(
-    (body) => `answers with ${body}`,
-  ),
-  ...['text/html', 'text/plain; charset=utf-8', 'application/jsonp', 'application/octet-stream'].map(
-    (type) => `answers in ${type}`,
-  ),
+  ...['no JSON', 'a list', 'a string', 'a number', 'true', 'null'].map((body) => `answers with ${body}`),
+  ...['application/xml', 'application/jsonp', 'image/png'].map((type) => `answers in ${type}`),
 ]);
 
 const questions: readonly Question[] = [
