@@ -48,7 +48,7 @@ export async function serveSandbox(context: CliContext): Promise<Service> {
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
   write(
     [
-      `The sandbox bank answers at ${sandbox.url}, to callers alice, bob, carol, yuki and omar.`,
+      `The sandbox bank answers at ${sandbox.url}, to callers ${identity.callers.join(', ')}.`,
       '`npm run sandbox -- --describe` (or `bankql sandbox --describe`) says who they are and what to try.',
       '',
       `  curl ${sandbox.url}/v1/api/banks/${identity.bankId}/branches -H '${key}'`,

@@ -24,17 +24,26 @@ function ownBankPayee(database: Database, named: string): Payee | null {
 
 /** A counterparty of the account that pays, by its id, its IBAN or its number. */
 function counterpartyPayee(database: Database, payerId: string, named: string): Payee | null {
-  const known = database.otherAccounts.get(payerId, named);
-  if (known) return { id: named, outside: known };
-  const all = database.otherAccounts.of(payerId);
-  const outside =
-    all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named) ?? null;
-  return outside && { id: outside.id ?? named, outside };
+  const found = database.otherAccounts.get(payerId, named) ?? findByNumber(database, payerId, named);
+  if (!found) return null;
+  const id = found.id ?? named;
+  // Money for an account of this bank stays within it, by whatever number it is named.
+  return { id, outside: database.accounts.get(id) ? null : found };
 }
 
-/** Whether a `to.bank_id` means the bank that keeps the payee's account; this bank knows its counterparties too. */
-const isBankOf = (outside: OtherAccount, bank: string) =>
-  [bankId, outside.bank, outside.swift_bic].includes(bank);
+function findByNumber(database: Database, payerId: string, named: string): OtherAccount | undefined {
+  const all = database.otherAccounts.of(payerId);
+  return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
+}
+
+/** Whoever has an IBAN at another bank. */
+const strangerPayee = (iban: string, bank = 'unknown'): Payee => ({
+  id: iban,
+  outside: { id: iban, IBAN: iban, bank, kind: 'account of another bank' },
+});
+
+/** Which `to.bank_id` a payee may be named with; this bank knows its customers' counterparties too. */
+const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
 /**
  * Whom a request pays: an account of this bank by its id or IBAN; else a counterparty of the account that pays by
@@ -44,31 +53,24 @@ const isBankOf = (outside: OtherAccount, bank: string) =>
 export function payeeOf(database: Database, payerId: string, to: AccountRef): Payee {
   const { account_id: named, bank_id: bank } = to;
   if (!named) throw new HttpError(400, 'to.account_id: is missing');
-  const known =
-    ((bank ?? bankId) === bankId ? ownBankPayee(database, named) : null) ??
-    counterpartyPayee(database, payerId, named);
-  if (known && (!known.outside || bank == null || isBankOf(known.outside, bank))) return known;
-  if (!known && isIban(named) && bank !== bankId) {
-    const outside = { id: named, IBAN: named, bank: bank ?? 'unknown', kind: 'account of another bank' };
-    return { id: named, outside };
-  }
-  throw new HttpError(
-    404,
-    `There is no account or counterparty ${named}${bank == null ? '' : ` at ${bank}`}`,
-  );
+  const known = ownBankPayee(database, named) ?? counterpartyPayee(database, payerId, named);
+  if (known && (bank == null || banksOf(known).includes(bank))) return known;
+  if (!known && isIban(named) && bank !== bankId) return strangerPayee(named, bank ?? undefined);
+  const where = bank == null ? '' : ` at ${bank}`;
+  throw new HttpError(404, `There is no account or counterparty ${named}${where}`);
 }
 
 /** How another account is named in an answer. */
-export const payeeRef = ({ id, outside }: Payee): AccountRef => {
-  const bank = outside ? outside.swift_bic : bankId;
-  return { account_id: id, ...(bank == null ? {} : { bank_id: bank }) };
-};
+export const payeeRef = ({ id, outside }: Payee): AccountRef => ({
+  account_id: id,
+  bank_id: outside ? (outside.swift_bic ?? outside.bank) : bankId,
+});
 
 /** Makes sure that the account `accountId` knows the payee as a counterparty. */
 export function ensureCounterparty(database: Database, accountId: string, { id, outside }: Payee): void {
   if (database.otherAccounts.get(accountId, id)) return;
   if (outside) {
-    // One without an id of its own is there already, and is found by its IBAN or number.
+    // One that has no id is among the counterparties already: it was found by its IBAN or number.
     if (outside.id === id) database.otherAccounts.put(accountId, id, outside);
     return;
   }

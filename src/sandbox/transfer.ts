@@ -99,9 +99,9 @@ function book(
 }
 
 /**
- * Makes a transfer: a counterparty and a transaction for the account that pays and, within this bank, for the payee;
- * and their balances, where it is completed. The caller of this function runs it within one database transaction.
- * What is paid to the payee stands in their statement; who pays by a request has it there, else (`isListed`) too.
+ * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee where that is an
+ * account of this bank; and both balances, where it is completed. It has to run within one database transaction.
+ * The payee's statement names the transaction, and with `isListed` the payer's does: where no request of theirs will.
  * Errors: HttpError 400 where the funds do not suffice.
  */
 export function transfer(

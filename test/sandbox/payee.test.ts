@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
@@ -70,15 +71,18 @@ describe('a counterparty at another bank is paid', () => {
   });
 });
 
-test('an account of this bank is paid by its IBAN too', async () => {
-  const [{ IBAN } = { IBAN: '' }] = recordsOf(
-    'getAccountsScope',
-    await call('getAccountsScope', { ACCOUNT_ID: 'bob-current', scope: 'views' }, { caller: 'bob' }),
-  );
-  const before = await balanceOf(call, 'bob-current', 'bob');
-  expect((await pay({ account_id: IBAN })).status).toBe(200);
-  expect(await balanceOf(call, 'bob-current', 'bob')).toBe(add(before, '12.34'));
-});
+test.each(['id', 'IBAN', 'number'] as const)(
+  'money for an account of this bank stays within it, named by its %s',
+  async (field) => {
+    const ids = { ACCOUNT_ID: 'bob-current', scope: 'views' };
+    const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller: 'bob' }));
+    expect((await pay({ account_id: account[field] })).status).toBe(200);
+    const after = add(String(Object(account.balance).amount), '12.34');
+    expect(await balanceOf(call, 'bob-current', 'bob')).toBe(after);
+    expect((await pay({ account_id: account[field], bank_id: 'COBADEFF' })).status).toBe(404);
+    expect(await balanceOf(call, 'bob-current', 'bob')).toBe(after);
+  },
+);
 
 test.each([
   ['whom nobody knows', 404, { account_id: 'payee-bakery' }, {}],
@@ -143,4 +147,32 @@ describe('every transaction can be reached by the requests of its account', () =
     const dates = requests.map(({ start_date }) => String(start_date));
     expect(dates).toEqual(dates.toSorted());
   });
+});
+
+test('what leaves the accounts of this bank is what was paid to other banks, to the last digit', async () => {
+  const accounts = ['alice-current', 'alice-savings', 'family-joint'];
+  const outside = ['payee-employer', 'DE89370400440532013000', closedAccount, slowAccount];
+  const total = async () =>
+    (await Promise.all(accounts.map((account) => balanceOf(call, account)))).reduce(add);
+  const transfer = fc.record({
+    from: fc.constantFrom(...accounts),
+    to: fc.constantFrom(...accounts, ...outside),
+    amount: fc
+      .tuple(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 1, max: 999_999_999 }))
+      .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(9, '0')}`),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(transfer, { maxLength: 6 }), async (transfers) => {
+      let expected = await total();
+      for (const { from, to, amount } of transfers) {
+        const body = { from: {}, to: { account_id: to }, value: { amount } };
+        const answer = await call('postMakeTransaction', { ACCOUNT_ID: from }, { body });
+        const left = outside.includes(to) && Object(answer.json).status === 'COMPLETED';
+        if (left) expected = add(expected, negate(amount));
+      }
+      const rest = add(await total(), negate(expected));
+      expect(rest).toMatch(/^0(\.0*)?$/);
+    }),
+    { numRuns: 10 },
+  );
 });

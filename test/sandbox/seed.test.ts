@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TransactionRequest } from '../../src/contract/transaction-request.ts';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { compare } from '../../src/sandbox/decimal.ts';
+import { callers } from '../../src/sandbox/identity.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seededAccounts } from '../../src/sandbox/seed/account.ts';
-import { lives } from '../../src/sandbox/seed/customer.ts';
+import { lives, seededCustomers } from '../../src/sandbox/seed/customer.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
 import { freshBank } from './bank-caller.ts';
 
 const database = openDatabase(':memory:', seedOf(readScenario('standard'), Date.UTC(2026, 0, 31)));
 const accounts = database.accounts.all();
-const customerIds = ['alice', 'bob', 'carol', 'yuki', 'omar'];
 const accountIds = seededAccounts.map(({ id }) => id);
 const isStatement = ({ resource_url }: TransactionRequest) => resource_url?.includes('#statement-');
 afterAll(() => database.close());
@@ -29,7 +29,7 @@ it('there is enough of everything to look at, and as much as the docs say', asyn
     transactions: new Set(all(database.transactions.of).map(({ id }) => id)).size,
     'transaction requests': all(database.transactionRequests.of).filter((request) => !isStatement(request))
       .length,
-    messages: customerIds.flatMap(database.messages.of).length,
+    messages: callers.flatMap(database.messages.of).length,
     'metadata ids': sets.filter((id) => database.metadata.of(id).length >= 3).length,
   };
   expect(counts).toEqual({
@@ -133,7 +133,11 @@ it('requests are in every state, and payments failed or pending move no money', 
 });
 
 describe('five lives', () => {
-  it.each(customerIds)('%s has a record, and a current account to start from', (id) => {
+  it('are those of the customers', () => {
+    expect(Object.keys(seededCustomers)).toEqual(callers);
+  });
+
+  it.each(callers)('%s has a record, and a current account to start from', (id) => {
     expect(database.customers.get(id)?.legal_name).toEqual(expect.any(String));
     expect(database.accounts.get(`${id}-current`)?.owners).toEqual([id]);
     expect(lives).toHaveProperty(id);
@@ -182,7 +186,7 @@ it('the texts are of many scripts', () => {
     database.branches.all(),
     accountIds.flatMap(database.transactions.of),
     accountIds.flatMap(database.otherAccounts.of),
-    customerIds.flatMap(database.messages.of),
+    callers.flatMap(database.messages.of),
   ]);
   for (const script of [
     'Latin',
