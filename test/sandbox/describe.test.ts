@@ -11,7 +11,7 @@ test('says who is there, what they have and what to try', () => {
     '  Ocp-Apim-Subscription-Key: sandbox-key',
     'alice: Αλίκη Παπαδοπούλου, a salary account, savings, a household shared with carol; 3 messages',
     '  alice-trust     trust 9007199254740993.25 EUR, 7 payees, 16 transactions',
-    '  bob-current     current 3170.40 EUR, 208 payees, 25 transactions',
+    '  bob-current     business 3170.40 EUR, 208 payees, 25 transactions',
     '                  requests: 2 statements, 3 COMPLETED, 2 FAILED, 1 INITIATED, 1 CANCELLED, 1 PENDING',
     '  yuki-current    current 0.00 EUR, 0 payees, 0 transactions',
     '  omar-current    current -218.35 EUR, 7 payees, 17 transactions',
@@ -22,7 +22,7 @@ test('says who is there, what they have and what to try', () => {
 
 test('describes the scenario that is asked for', () => {
   expect(describeSandbox({ port: 4010, now, scenario: 'empty' })).toContain(
-    '  bob-current     current 0.00 EUR, 0 payees, 0 transactions\n',
+    '  bob-current     business 0.00 EUR, 0 payees, 0 transactions\n',
   );
 });
 

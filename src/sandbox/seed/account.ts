@@ -20,7 +20,7 @@ const rows: readonly Row[] = [
   ['alice-trust', ['alice'], 'trust', 'Καταπίστευμα', 'EUR', '9007199254740993.25'],
   ['alice-yen', ['alice'], 'current', '旅行用口座', 'JPY', '384000'],
   // A business: two of its 200 suppliers have been paid 325.50.
-  ['bob-current', ['bob'], 'current', 'Разплащателна сметка', 'EUR', '3501.10'],
+  ['bob-current', ['bob'], 'business', 'Разплащателна сметка', 'EUR', '3501.10'],
   ['bob-savings', ['bob'], 'savings', 'Нова кола', 'EUR', '8800.05'],
   ['bob-dollars', ['bob'], 'current', 'Dollars', 'USD', '5400.20'],
   ['family-joint', ['alice', 'carol'], 'joint', 'Σπίτι · Home', 'EUR', '6120.33', { views: ['owner'] }],
