@@ -15,6 +15,8 @@ export interface ServiceCommand extends CommandText {
   readonly kind: 'service';
   /** Loads the command's own modules. Errors: StartError. */
   start(context: CliContext): Promise<Service>;
+  /** What it does instead of serving, by the option that asks for it. */
+  readonly tasks?: Readonly<Record<string, TaskCommand>>;
 }
 
 /** A command that does its work and ends. */

@@ -17,13 +17,22 @@ bank beside it. \`bankql help\` lists the environment variables. SIGHUP reads an
   sandbox: {
     kind: 'service',
     summary: 'serves the sandbox bank alone',
-    help: `usage: bankql sandbox [--env-file FILE]
+    help: `usage: bankql sandbox [--describe] [--env-file FILE]
 
 Serves the sandbox bank's REST interface at http://127.0.0.1:SANDBOX_PORT until it gets SIGTERM or SIGINT.
+--describe prints who is in it and what to try, and serves nothing.
 
   SANDBOX_PORT=8080 bankql sandbox
 `,
     start: async (context) => (await import('./sandbox.ts')).serveSandbox(context),
+    tasks: {
+      '--describe': {
+        kind: 'task',
+        summary: 'prints who is in the sandbox bank, and what to try',
+        help: null,
+        run: async (context) => (await import('./sandbox.ts')).describe(context),
+      },
+    },
   },
   doctor: {
     kind: 'task',

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { StartError } from '../config/start-error.ts';
-import type { CliCommand } from './cli-command.ts';
+import type { CliCommand, ServiceCommand } from './cli-command.ts';
 import { commands } from './commands.ts';
 
 /** What the words behind `bankql` ask for. */
@@ -43,10 +43,15 @@ export function readInvocation(words: readonly string[]): Invocation {
   if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
   const command = commandOf(first ?? 'serve');
   if (command.help !== null && isHelp(rest[0])) return { kind: 'command-help', text: command.help };
+  const task = command.kind === 'service' && rest.length === 1 ? taskOf(command, rest[0]) : undefined;
+  if (task !== undefined) return { kind: 'run', command: task, args: [] };
   if (command.kind === 'service' && rest.length > 0)
     throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
   return { kind: 'run', command, args: rest };
 }
+
+const taskOf = ({ tasks = {} }: ServiceCommand, option = '') =>
+  Object.hasOwn(tasks, option) ? tasks[option] : undefined;
 
 /** How many edits a word may be away from the command that is suggested for it. */
 const maxEdits = 2;

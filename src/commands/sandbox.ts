@@ -1,22 +1,33 @@
 import { readConfig } from '../config/config.ts';
 import { ConfigError } from '../config/start-error.ts';
+import { DatabaseError } from '../sandbox/database.ts';
+import { describeSandbox } from '../sandbox/describe.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
 import * as identity from '../sandbox/identity.ts';
+import { ScenarioError } from '../sandbox/scenario.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
 import type { CliContext } from './cli-context.ts';
 import type { Service } from './service.ts';
 
-/** Starts the sandbox bank. Errors: ConfigError where its faults cannot be used. */
+/** Starts the sandbox bank. Errors: ConfigError where its faults, scenario or database cannot be used. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await startSandbox(options);
   } catch (error) {
-    if (error instanceof FaultError)
-      throw new ConfigError([
-        { variable: 'SANDBOX_FAULTS', value: options.faults ?? '', remedy: error.message },
-      ]);
-    throw error;
+    throw asConfigError(error, options);
   }
+}
+
+/** What stops a sandbox, as the variable that it comes from; any other failure as it is. */
+function asConfigError(error: unknown, { faults, scenario, database }: Partial<SandboxOptions>): unknown {
+  const problem = (variable: string, value = '') =>
+    new ConfigError([{ variable, value, remedy: error instanceof Error ? error.message : '' }]);
+  if (error instanceof FaultError && faults !== undefined) return problem('SANDBOX_FAULTS', faults);
+  // A scenario's file names faults too.
+  if (error instanceof FaultError || error instanceof ScenarioError)
+    return problem('SANDBOX_SCENARIO', scenario);
+  if (error instanceof DatabaseError) return problem('SANDBOX_DB', database);
+  return error;
 }
 
 /** The headers of alice, a customer of the sandbox bank. */
@@ -26,14 +37,19 @@ export const alice = {
   'Auth-ID': 'alice',
 };
 
+const optionsOf = ({ environment }: CliContext) =>
+  readConfig({ ...environment, BANK_BASE_URL: undefined, SANDBOX: 'on' }).sandbox;
+
 /** `bankql sandbox`: the sandbox bank alone. */
-export async function serveSandbox({ environment, write }: CliContext): Promise<Service> {
-  const { sandbox: options } = readConfig({ ...environment, BANK_BASE_URL: undefined, SANDBOX: 'on' });
+export async function serveSandbox(context: CliContext): Promise<Service> {
+  const { write } = context;
+  const options = optionsOf(context);
   const sandbox = await openSandbox(options);
   const key = `Ocp-Apim-Subscription-Key: ${identity.subscriptionKey}`;
   write(
     [
-      `The sandbox bank answers at ${sandbox.url}, to callers alice and bob.`,
+      `The sandbox bank answers at ${sandbox.url}, to callers ${identity.callers.join(', ')}.`,
+      '`npm run sandbox -- --describe` (or `bankql sandbox --describe`) says who they are and what to try.',
       '',
       `  curl ${sandbox.url}/v1/api/banks/${identity.bankId}/branches -H '${key}'`,
       '',
@@ -41,4 +57,15 @@ export async function serveSandbox({ environment, write }: CliContext): Promise<
     ].join('\n'),
   );
   return { stop: () => sandbox.close(), reload: async () => {}, flush() {} };
+}
+
+/** `bankql sandbox --describe`: who is in the sandbox bank, and what to try. Gives the exit code. */
+export async function describe(context: CliContext): Promise<number> {
+  const options = optionsOf(context);
+  try {
+    context.write(describeSandbox(options));
+  } catch (error) {
+    throw asConfigError(error, options);
+  }
+  return 0;
 }

@@ -61,6 +61,10 @@ export interface Config {
     readonly latencyMs: number;
     /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
     readonly faults: string | undefined;
+    /** What is in it, see sandbox/scenario.ts. */
+    readonly scenario: string | undefined;
+    /** In milliseconds since 1970; undefined where its clock runs. */
+    readonly now: number | undefined;
   };
   /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
   readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
@@ -170,6 +174,8 @@ function configOf(values: Values): Config {
       database: values.SANDBOX_DB,
       latencyMs: values.SANDBOX_LATENCY_MS,
       faults: values.SANDBOX_FAULTS,
+      scenario: values.SANDBOX_SCENARIO,
+      now: values.SANDBOX_NOW,
     },
   };
 }

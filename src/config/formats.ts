@@ -169,6 +169,20 @@ export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {
   }, 'it has to be up to 255 printable ASCII characters.'),
 };
 
+/** A time in ISO 8601, as milliseconds since 1970; UTC where it names no zone. */
+export const time: Pick<Format<number>, 'schema'> = {
+  schema: z.string().transform((given, context) => {
+    const [, date, clock = '00:00', zone = 'Z'] =
+      /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(given) ?? [];
+    const milliseconds = Date.parse(`${date}T${clock}${zone}`);
+    // Date.parse takes the 30th of February for the 2nd of March.
+    const isDay = date !== undefined && new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8));
+    if (isDay && !Number.isNaN(milliseconds)) return milliseconds;
+    context.addIssue('give a time such as 2026-01-31 or 2026-01-31T09:00Z.');
+    return z.NEVER;
+  }),
+};
+
 /** REST calls per seconds. */
 export const rateLimit: Pick<Format<{ calls: number; seconds: number }>, 'schema'> = {
   schema: z.string().transform((given, context) => {

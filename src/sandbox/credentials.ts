@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Auth } from '../contract/operation.ts';
 import { HttpError } from './http-error.ts';
-import { authProvider, callers, subscriptionKey } from './identity.ts';
+import { authProvider, subscriptionKey } from './identity.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -16,11 +16,15 @@ export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSea
 }
 
 /**
- * Who calls, as far as an operation takes auth headers.
+ * Who calls, as far as an operation takes auth headers. Every customer may.
  * Shape:  the caller's customer id; null where the operation takes no auth headers, or may go without them.
  * Errors: HttpError 403 where headers are missing that it requires, or name nobody whom the bank knows.
  */
-export function callerOf(auth: Auth, headers: IncomingHttpHeaders): string | null {
+export function callerOf(
+  auth: Auth,
+  headers: IncomingHttpHeaders,
+  isCustomer: (id: string) => boolean,
+): string | null {
   if (auth === 'none') return null;
   const provider = headers['auth-provider-name'];
   const id = headers['auth-id'];
@@ -28,7 +32,7 @@ export function callerOf(auth: Auth, headers: IncomingHttpHeaders): string | nul
   if (!provider || !id) {
     throw new HttpError(403, `The header ${provider ? 'Auth-ID' : 'Auth-Provider-Name'} is missing`);
   }
-  if (provider !== authProvider || typeof id !== 'string' || !callers.includes(id)) {
+  if (provider !== authProvider || typeof id !== 'string' || !isCustomer(id)) {
     throw new HttpError(403, 'The bank does not know this caller');
   }
   return id;

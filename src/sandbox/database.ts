@@ -11,34 +11,42 @@ import { type TransactionRequest, transactionRequest } from '../contract/transac
 import { type ChildRecords, childRecords, type Records, records } from './records.ts';
 
 /** Goes up with every change of the tables or the seed: a file of another version is refused. */
-const version = 1;
+const version = 2;
+
+/** Records with an id of their own. */
+const recordTables = ['customers', 'accounts', 'branches', 'products'];
+/** Records that belong to another: `owner_id` is the account, the customer or the metadata id. */
+const childTables = ['other_accounts', 'transactions', 'transaction_requests', 'messages', 'metadata'];
 
 /**
  * A record is the JSON text that the bank answers with. It is TEXT, so amounts keep every digit: SQLite's
- * own numbers are 64-bit ones. `owner_id` is the account, the customer or the metadata id it belongs to.
+ * own numbers are 64-bit ones.
  */
-const ddl = `
-  CREATE TABLE customers (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
-  CREATE TABLE accounts  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
-  CREATE TABLE branches  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
-  CREATE TABLE products  (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
-  CREATE TABLE other_accounts (
-    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
-  ) STRICT;
-  CREATE TABLE transactions (
-    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
-  ) STRICT;
-  CREATE TABLE transaction_requests (
-    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
-  ) STRICT;
-  CREATE TABLE messages (
-    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
-  ) STRICT;
-  CREATE TABLE metadata (
-    position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
-  ) STRICT;
-  CREATE TABLE sequences (prefix TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
-`;
+const ddl = [
+  ...recordTables.map(
+    (table) => `CREATE TABLE ${table} (
+      position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL
+    ) STRICT;`,
+  ),
+  ...childTables.map(
+    (table) => `CREATE TABLE ${table} (
+      position INTEGER PRIMARY KEY, owner_id TEXT NOT NULL, id TEXT, record TEXT NOT NULL, UNIQUE (owner_id, id)
+    ) STRICT;`,
+  ),
+  'CREATE TABLE sequences (prefix TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;',
+].join('\n');
+
+const deleteAll = [...recordTables, ...childTables, 'sequences']
+  .map((table) => `DELETE FROM ${table};`)
+  .join('\n');
+
+/** A file that is no database of this version of the sandbox. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+}
+
+/** Fills a database that is empty. */
+export type Seed = (database: Database) => void;
 
 /** The bank's records. */
 export interface Database {
@@ -61,6 +69,8 @@ export interface Database {
   nextId(prefix: string): string;
   /** Runs the work as one database transaction: all of it stays, or nothing where it throws. */
   atomically<T>(work: () => T): T;
+  /** Puts the seed's records in the place of all that is there; all of it stays as it is where the seed throws. */
+  reset(seed: Seed): void;
   close(): void;
 }
 
@@ -69,7 +79,7 @@ function tables(db: DatabaseSync): Database {
     `INSERT INTO sequences (prefix, value) VALUES (?, 1)
      ON CONFLICT (prefix) DO UPDATE SET value = value + 1 RETURNING value`,
   );
-  return {
+  const database: Database = {
     customers: records(db, 'customers', customer),
     accounts: records(db, 'accounts', account),
     branches: records(db, 'branches', branch),
@@ -81,8 +91,14 @@ function tables(db: DatabaseSync): Database {
     metadata: childRecords(db, 'metadata', metadataEntry),
     nextId: (prefix) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
     atomically: (work) => atomically(db, work),
+    reset: (seed) =>
+      atomically(db, () => {
+        db.exec(deleteAll);
+        seed(database);
+      }),
     close: () => db.close(),
   };
+  return database;
 }
 
 function atomically<T>(db: DatabaseSync, work: () => T): T {
@@ -100,15 +116,19 @@ function atomically<T>(db: DatabaseSync, work: () => T): T {
 
 /**
  * Opens the database at `path`; a new one gets its tables and the seed, both or neither.
- * Errors: Error where the file belongs to another version of the sandbox, or cannot be opened.
+ * Errors: DatabaseError where the file belongs to another version of the sandbox; Error where it cannot be opened.
  */
-export function openDatabase(path: string, seed: (database: Database) => void): Database {
+export function openDatabase(path: string, seed: Seed): Database {
   const db = new DatabaseSync(path, { timeout: 5000 });
   try {
     return atomically(db, () => {
       const found = db.prepare('PRAGMA user_version').get()?.user_version;
       if (found === version) return tables(db);
-      if (found !== 0) throw new Error(`${path} is no sandbox database of version ${version}: move it away`);
+      if (found !== 0) {
+        throw new DatabaseError(
+          `it is no sandbox database of version ${version}, but of version ${found}: move it away or delete it.`,
+        );
+      }
       db.exec(ddl);
       const database = tables(db);
       seed(database);

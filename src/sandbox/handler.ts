@@ -14,6 +14,8 @@ export interface Call<Id extends OperationId> {
   readonly body: Body<Row<Id>>;
   readonly caller: Caller<Row<Id>['auth']>;
   readonly database: Database;
+  /** When it came, as an ISO 8601 text. */
+  readonly at: string;
 }
 
 /**

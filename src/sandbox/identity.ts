@@ -4,8 +4,8 @@ export const bankId = 'SNDBCY2N';
 /** The one subscription key. */
 export const subscriptionKey = 'sandbox-key';
 
-/** The one `Auth-Provider-Name`. */
+/** The one `Auth-Provider-Name`; its `Auth-ID`s are the ids of the customers. */
 export const authProvider = 'sandbox';
 
-/** The `Auth-ID`s of that provider; each is the id of the customer who calls. */
-export const callers: readonly string[] = ['alice', 'bob'];
+/** The customers of every new sandbox, each of whom can log in; a scenario may add others. */
+export const callers: readonly string[] = ['alice', 'bob', 'carol', 'yuki', 'omar'];

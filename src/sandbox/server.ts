@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import Fastify, { type FastifyError, type FastifyReply } from 'fastify';
 import { openDatabase } from './database.ts';
-import { addFaultRoutes, faultsPath } from './faults/routes.ts';
+import { addFaultRoutes } from './faults/routes.ts';
 import { parseFaults } from './faults/text.ts';
 import { createFaults } from './faults.ts';
 import { HttpError } from './http-error.ts';
+import { addResetRoute } from './reset.ts';
 import { addRoutes } from './routes.ts';
-import { seed } from './seed.ts';
+import { readScenario } from './scenario.ts';
+import { seedOf } from './seed.ts';
 
 /** How to run a sandbox bank. */
 export interface SandboxOptions {
@@ -18,6 +20,13 @@ export interface SandboxOptions {
   readonly latencyMs: number;
   /** What goes wrong from the start: a scenario's name or faults, as in docs/sandbox.md; nothing without it. */
   readonly faults?: string | undefined;
+  /** What is in a new bank: a scenario's name or a JSON file, as in docs/sandbox.md; `standard` without it. */
+  readonly scenario?: string | undefined;
+  /**
+   * When it is, in milliseconds since 1970: the clock stands still there, and dates of the seed are relative to it.
+   * Without it the clock runs, and they are relative to the start.
+   */
+  readonly now?: number | undefined;
   /** The address to listen on; 127.0.0.1 where none is given. */
   readonly host?: string;
 }
@@ -46,11 +55,15 @@ function statusOf(error: Error | FastifyError): number {
 
 /**
  * Starts a bank in a box: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
- * Errors: FaultError where `faults` cannot be used; Error where the port is taken or the database cannot be opened.
+ * Errors: FaultError where `faults` cannot be used, ScenarioError where `scenario` cannot, DatabaseError where the
+ *         database is another version's; Error where the port is taken or the database cannot be opened.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const faults = createFaults(parseFaults(options.faults ?? ''));
-  const database = openDatabase(options.database, seed);
+  const now = () => options.now ?? Date.now();
+  const scenario = readScenario(options.scenario ?? 'standard');
+  const initialFaults = parseFaults(options.faults ?? scenario.faults ?? '');
+  const faults = createFaults(initialFaults);
+  const database = openDatabase(options.database, seedOf(scenario, now()));
   const app = Fastify({
     bodyLimit,
     // Idle connections of a client's pool would keep the server alive for minutes.
@@ -70,11 +83,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   app.setErrorHandler((error: Error, _request, reply) => sendError(reply, statusOf(error), error.message));
   // Every answer of the bank passes here, errors too.
   app.addHook('onSend', async (request) => {
-    if (options.latencyMs === 0 || request.routeOptions.url === faultsPath) return;
+    if (options.latencyMs === 0 || request.routeOptions.url?.startsWith('/sandbox/')) return;
     await wait(options.latencyMs, undefined, { ref: false });
   });
-  addRoutes(app, database, faults);
+  addRoutes(app, { database, faults, now });
   addFaultRoutes(app, faults);
+  addResetRoute(app, () => {
+    database.reset(seedOf(scenario, now()));
+    faults.replace(initialFaults);
+  });
 
   let closed: Promise<void> | undefined;
   const close = () => {

@@ -1,51 +1,46 @@
-import type { Account } from '../contract/account.ts';
-import type { AccountRef, MoneyBody } from '../contract/common-schemas.ts';
+import type { MoneyBody } from '../contract/common-schemas.ts';
+import type { Transaction } from '../contract/transaction.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
 import { add, checkDigits, compare, negate } from './decimal.ts';
 import { HttpError } from './http-error.ts';
-import { bankId } from './identity.ts';
+import { outcomes } from './outcomes.ts';
+import { ensureCounterparty, type Payee } from './payee.ts';
+import { addToStatement } from './statement.ts';
 import { uuidOf } from './uuid.ts';
 
 /** A transfer whose accounts and value have been found to fit. */
 export interface TransferOrder {
   readonly fromId: string;
-  readonly toId: string;
+  readonly payee: Payee;
   readonly currency: string;
   /** A positive decimal. */
   readonly amount: string;
 }
 
-/** The account that a request pays to. Errors: HttpError 400 without an id, 404 where this bank has none. */
-export function payeeOf(database: Database, to: AccountRef): string {
-  if (!to.account_id) throw new HttpError(400, 'to.account_id: is missing');
-  if ((to.bank_id ?? bankId) !== bankId) throw new HttpError(404, `to.bank_id: this bank is ${bankId}`);
-  accountOf(database, to.account_id);
-  return to.account_id;
-}
-
 /**
- * Checks what is to move between two accounts.
- * Errors: HttpError 400 where the accounts are one, the amount is missing or not positive, or the currency is
- *         not that of both; 404 where an account is unknown. A missing currency means the accounts'.
+ * Checks what is to move to a payee. A missing currency means the account's; to another bank goes any.
+ * Errors: HttpError 400 where the account pays itself, the amount is missing or not positive, or the currency is
+ *         not that of each account of this bank; 404 where an account is unknown.
  */
 export function transferOrder(
   database: Database,
   fromId: string,
-  toId: string,
+  payee: Payee,
   value: MoneyBody | undefined,
 ): TransferOrder {
-  if (fromId === toId) throw new HttpError(400, 'to.account_id: is the account that pays');
+  if (fromId === payee.id) throw new HttpError(400, 'to.account_id: is the account that pays');
   const amount = value?.amount;
   if (amount === undefined) throw new HttpError(400, 'value.amount: is missing');
   checkDigits('value.amount', amount);
   if (compare(amount, '0') <= 0) throw new HttpError(400, 'value.amount: has to be positive');
   const held = accountOf(database, fromId).balance?.currency ?? '';
   const currency = value?.currency ?? held;
-  for (const holds of [held, accountOf(database, toId).balance?.currency ?? '']) {
+  const ofPayee = payee.outside ? held : (accountOf(database, payee.id).balance?.currency ?? '');
+  for (const holds of [held, ofPayee]) {
     if (holds !== currency) throw new HttpError(400, `value.currency: an account holds ${holds}`);
   }
-  return { fromId, toId, currency, amount };
+  return { fromId, payee, currency, amount };
 }
 
 /** What a transfer's transactions say besides the accounts and the value. */
@@ -58,55 +53,78 @@ export interface TransferText {
   readonly at: string;
 }
 
-/** Who holds an account of this bank, as the other side's counterparty; it is known by the account's id. */
-function ensureCounterparty(database: Database, accountId: string, other: Account, otherId: string): void {
-  if (database.otherAccounts.get(accountId, otherId)) return;
-  const names = (other.owners ?? []).map((id) => database.customers.get(id)?.legal_name ?? id);
-  database.otherAccounts.put(accountId, otherId, {
-    bank: bankId,
-    holder: { is_alias: false, name: names.join(', ') },
-    IBAN: other.IBAN,
-    id: otherId,
-    kind: 'account of this bank',
-    number: other.number,
-    swift_bic: other.swift_bic,
-  });
+/** How far a transfer has come: only one that is COMPLETED moves money. */
+export type TransferStatus = 'COMPLETED' | 'PENDING' | 'FAILED';
+
+/** What a transfer led to; the transaction's id is the same on both accounts. */
+export interface Transferred {
+  readonly id: string;
+  readonly status: TransferStatus;
+}
+
+/** Writes one side of a transfer: the balance, where it is completed, the counterparty and the transaction. */
+function book(
+  database: Database,
+  accountId: string,
+  payee: Payee,
+  { id, status }: Transferred,
+  value: { readonly currency: string; readonly amount: string },
+  text: TransferText,
+): void {
+  const account = accountOf(database, accountId);
+  const held = account.balance?.amount ?? '0';
+  const balance = {
+    currency: value.currency,
+    amount: status === 'COMPLETED' ? add(held, value.amount) : held,
+  };
+  if (status === 'COMPLETED') database.accounts.put(accountId, { ...account, balance });
+  ensureCounterparty(database, accountId, payee);
+  const transaction: Transaction = {
+    id,
+    uuid: uuidOf(id),
+    this_account: accountId,
+    other_account: payee.id,
+    details: {
+      type: text.type,
+      status,
+      description: text.description,
+      value,
+      new_balance: balance,
+      posted: text.at,
+      posted_by_user_id: text.caller,
+      ...(status === 'COMPLETED' && { completed: text.at }),
+    },
+  };
+  database.transactions.put(accountId, id, transaction);
 }
 
 /**
- * Moves the money: both balances, a counterparty and a transaction on either side. The caller of this
- * function runs it within one database transaction.
- * Shape:  the transaction's id, the same on both accounts.
+ * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee where that is an
+ * account of this bank; and both balances, where it is completed. It has to run within one database transaction.
+ * The payee's statement names the transaction, and with `isListed` the payer's does: where no request of theirs will.
  * Errors: HttpError 400 where the funds do not suffice.
  */
-export function transfer(database: Database, order: TransferOrder, text: TransferText): string {
-  const from = accountOf(database, order.fromId);
-  const to = accountOf(database, order.toId);
-  if (compare(from.balance?.amount ?? '0', order.amount) < 0) throw new HttpError(400, 'Insufficient funds');
+export function transfer(
+  database: Database,
+  order: TransferOrder,
+  text: TransferText,
+  { status = outcomeOf(order.payee), isListed = false }: { status?: TransferStatus; isListed?: boolean } = {},
+): Transferred {
+  const { fromId, payee, currency, amount } = order;
+  const held = accountOf(database, fromId).balance?.amount ?? '0';
+  if (status !== 'FAILED' && compare(held, amount) < 0) throw new HttpError(400, 'Insufficient funds');
 
-  const id = database.nextId('tx');
-  const side = (account: Account, accountId: string, other: Account, otherId: string, amount: string) => {
-    const balance = { currency: order.currency, amount: add(account.balance?.amount ?? '0', amount) };
-    database.accounts.put(accountId, { ...account, balance });
-    ensureCounterparty(database, accountId, other, otherId);
-    database.transactions.put(accountId, id, {
-      id,
-      uuid: uuidOf(id),
-      this_account: accountId,
-      other_account: otherId,
-      details: {
-        type: text.type,
-        status: 'COMPLETED',
-        description: text.description,
-        value: { currency: order.currency, amount },
-        new_balance: balance,
-        posted: text.at,
-        posted_by_user_id: text.caller,
-        completed: text.at,
-      },
-    });
-  };
-  side(from, order.fromId, to, order.toId, negate(order.amount));
-  side(to, order.toId, from, order.fromId, add(order.amount, '0'));
-  return id;
+  const made = { id: database.nextId('tx'), status };
+  const line = { transactionId: made.id, at: text.at };
+  book(database, fromId, payee, made, { currency, amount: negate(amount) }, text);
+  if (isListed) addToStatement(database, fromId, line);
+  if (!payee.outside && status === 'COMPLETED') {
+    const payer = { id: fromId, outside: null };
+    book(database, payee.id, payer, made, { currency, amount: add(amount, '0') }, text);
+    addToStatement(database, payee.id, line);
+  }
+  return made;
 }
+
+/** Other banks take what they are sent, but for two accounts that are there to try the rest. */
+const outcomeOf = ({ outside }: Payee): TransferStatus => outcomes[outside?.IBAN ?? ''] ?? 'COMPLETED';

@@ -12,7 +12,7 @@ describe('with an empty environment', () => {
     expect(config.defaultView).toBe('owner');
     expect(config.state.url).toBe('memory:');
     expect([config.graphiql, config.introspection]).toEqual([true, true]);
-    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0, faults: undefined });
+    expect(config.sandbox).toEqual({ port: 4010, database: ':memory:', latencyMs: 0 });
   });
 });
 
@@ -100,6 +100,9 @@ test.each<[string, Record<string, string>, string]>([
   ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '0' }, 'above 0'],
   ['BANK_OPERATION_SHARE', { BANK_OPERATION_SHARE: '1.1' }, 'above 0, up to 1'],
   ['BANK_BREAKER_THRESHOLD', { BANK_BREAKER_THRESHOLD: '1.1' }, 'from 0 to 1'],
+  ...['now', '2026-02-30', '2026-1-1', '2026-01-31T25:00'].map(
+    (text): [string, Record<string, string>, string] => ['SANDBOX_NOW', { SANDBOX_NOW: text }, 'give a time'],
+  ),
   ['METRICS_PORT', { METRICS_PORT: 'x' }, 'METRICS_PORT=x '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'bank' }, 'BANK_BASE_URL=bank '],
   ['BANK_BASE_URL', { BANK_BASE_URL: 'ftp://bank.example' }, 'BANK_BASE_URL=ftp:'],
@@ -137,6 +140,15 @@ test('the statuses with which a bank refuses payments are those that are named, 
   expect(readConfig({ BANK_PAYMENT_REJECTED_STATUSES: '400, 409 422' }).paymentRejectedStatuses).toEqual(
     new Set([400, 409, 422]),
   );
+});
+
+test.each([
+  ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+  ['2026-01-31T09:30', '2026-01-31T09:30:00.000Z'],
+  ['2026-01-31T09:30:15.250Z', '2026-01-31T09:30:15.250Z'],
+  ['2026-01-31T09:30+02:00', '2026-01-31T07:30:00.000Z'],
+])('the sandbox’s time %s is %s', (text, time) => {
+  expect(readConfig({ SANDBOX_NOW: text }).sandbox.now).toBe(Date.parse(time));
 });
 
 test('a password in an address is not repeated', () => {

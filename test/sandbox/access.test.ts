@@ -44,7 +44,7 @@ describe('accounts through a view', () => {
     const records = recordsOf('getAccountsScope', await call('getAccountsScope', ids, { caller: null }));
     expect(idsOf(records)).toContain('omar-current');
     expect(idsOf(records)).not.toContain('family-joint');
-    expect(records).toHaveLength(11);
+    expect(records).toHaveLength(12);
   });
 
   it('public shows no owner, no number, no IBAN and no amount, not even to the owner', async () => {

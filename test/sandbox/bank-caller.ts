@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'undici';
 import { parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
 
 export interface BankAnswer {
   readonly status: number;
@@ -65,9 +65,11 @@ export function callerOf(baseUrl: string): Call {
   };
 }
 
-/** A sandbox of its own, on seeded data, with a way to call it; `faults` is what goes wrong from the start. */
-export async function freshBank(faults?: string): Promise<Sandbox & { readonly call: Call }> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults });
+/** A sandbox of its own, on seeded data, with a way to call it. */
+export async function freshBank(
+  options: Partial<SandboxOptions> = {},
+): Promise<Sandbox & { readonly call: Call }> {
+  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options });
   return { ...sandbox, call: callerOf(sandbox.url) };
 }
 

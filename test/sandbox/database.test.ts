@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
-import { seed } from '../../src/sandbox/seed.ts';
+import { readScenario } from '../../src/sandbox/scenario.ts';
+import { seedOf } from '../../src/sandbox/seed.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { balanceOf, callerOf, recordsOf } from './bank-caller.ts';
+
+const seed = seedOf(readScenario('standard'), Date.UTC(2026, 0, 31));
 
 let folder: string;
 let file: string;
@@ -35,7 +38,7 @@ it('a file outlives the sandbox, and is not seeded again', async () => {
   expect(branches).toHaveLength(26);
   expect(branches[0]).toEqual({ id: 'nicosia-main', acceptsDeposits: false });
   const next = await call('postMakeTransaction', { ACCOUNT_ID: 'alice-current' }, { body: pay });
-  expect(next.json).toEqual({ id: 'tx-0227', status: 'COMPLETED' });
+  expect(next.json).toEqual({ id: 'tx-0235', status: 'COMPLETED' });
 });
 
 it('a seed that fails leaves an empty file, which the next start fills', () => {
@@ -53,7 +56,9 @@ it('a file of another version is refused, and stays as it is', async () => {
   db.exec('PRAGMA user_version = 99');
   db.close();
   const before = await readFile(file);
-  expect(() => openDatabase(file, seed)).toThrow(/move it away/);
+  expect(() => openDatabase(file, seed)).toThrow(
+    'it is no sandbox database of version 2, but of version 99: move it away or delete it.',
+  );
   expect(await readFile(file)).toEqual(before);
 });
 

@@ -21,8 +21,8 @@ it('up to 1,000 is moved at once, and the request names its transaction', async 
   expect(request).toEqual({
     description: '家賃',
     status: 'COMPLETED',
-    resource_url: '/v1/api/banks/SNDBCY2N/accounts/alice-current/owner/transaction-requests#request-0008',
-    transaction_ids: 'tx-0226',
+    resource_url: '/v1/api/banks/SNDBCY2N/accounts/alice-current/owner/transaction-requests#request-0020',
+    transaction_ids: 'tx-0234',
     start_date: expect.any(String),
     end_date: expect.any(String),
     from: { account_id: 'alice-current', bank_id: 'SNDBCY2N' },
@@ -31,7 +31,7 @@ it('up to 1,000 is moved at once, and the request names its transaction', async 
   expect(await balanceOf(call, 'bob-current', 'bob')).toBe(add(before, '1000.00'));
   const transaction = await call('getTransaction', {
     ACCOUNT_ID: 'alice-current',
-    TRANSACTION_ID: 'tx-0226',
+    TRANSACTION_ID: 'tx-0234',
   });
   expect(recordOf('getTransaction', transaction)).toMatchObject({
     details: { type: 'SANDBOX_TAN', description: '家賃', value: { amount: '-1000.00' } },
@@ -74,5 +74,5 @@ it('what the funds do not cover leaves no request, and no number is lost by it',
   expect(answer.json).toEqual({ code: 400, message: 'Insufficient funds' });
   expect((await call('getTransactionsRequest', ids)).json).toEqual({ 'transaction-requests': [] });
   const next = await ask({ to: { account_id: 'bob-current' }, value: { amount: '1' } });
-  expect(recordOf('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0226' });
+  expect(recordOf('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0234' });
 });

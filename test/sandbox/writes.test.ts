@@ -59,19 +59,21 @@ it('a message gets the time, and is read by the customer whom it was for', async
   expect((await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body })).status).toBe(404);
 });
 
-it('a transaction’s details and metadata are replaced, and no money moves', async () => {
+it('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
   const before = recordOf('getTransaction', await call('getTransaction', ids));
   const balance = await balanceOf(call, 'alice-current');
-  const body = { details: { approved_by_ip_address: '::1', value: { amount: '-1.10' } } };
+  const details = { approved_by_ip_address: '::1', paused_by_user_id: 'alice' };
+  const metadata = { comments: 'Σωστό' };
+  const posted = { value: { amount: '-1.10' }, status: 'FAILED', description: 'another', completed: 'now' };
+  const body = {
+    details: { ...details, ...posted },
+    metadata,
+    uuid: 'another',
+    other_account: 'payee-books',
+  };
   const put = await call('putTransactions', ids, { body });
-  expect(put.json).toEqual({
-    ...body,
-    id: 'tx-0003',
-    uuid: before.uuid,
-    this_account: 'alice-current',
-    other_account: before.other_account,
-  });
+  expect(put.json).toEqual({ ...before, details: { ...Object(before.details), ...details }, metadata });
   expect((await call('getTransaction', ids)).json).toEqual(put.json);
   expect(await balanceOf(call, 'alice-current')).toBe(balance);
 });
@@ -98,6 +100,20 @@ describe('an account that is put', () => {
       balance: { currency: 'EUR', amount: '0' },
     });
     expect(await balanceOf(call, 'νέος')).toBe('0');
+  });
+
+  it('that is overdrawn can be put as it is, or better, and not worse', async () => {
+    const as = { caller: 'omar' };
+    const ids = { ACCOUNT_ID: 'omar-current' };
+    for (const [amount, status] of [
+      ['-218.35', 200],
+      ['-218.36', 400],
+      ['-1', 200],
+    ] as const) {
+      const body = { label: 'حساب', balance: { amount } };
+      expect((await call('putAccountID', ids, { ...as, body })).status).toBe(status);
+    }
+    expect(await balanceOf(call, 'omar-current', 'omar')).toBe('-1');
   });
 
   it('is replaced, its balance with every digit, and keeps what belongs to it', async () => {

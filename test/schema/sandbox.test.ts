@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallReport } from '../../src/bank/resilience/call-report.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
+import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/example-operations.ts';
 import { graphql } from '../generated/index.ts';
@@ -49,6 +50,30 @@ const SandboxRequest = graphql(`
         value { amount }
         to { accountId }
         transactions { details { value { amount } } }
+      }
+    }
+  }
+`);
+
+const SandboxComment = graphql(`
+  mutation SandboxComment($input: PutTransactionMetadataInput!) {
+    putTransactionMetadata(input: $input) {
+      transaction { metadata { comments } details { value { amount } } }
+    }
+  }
+`);
+
+const SandboxLife = graphql(`
+  query SandboxLife($id: ID!, $accountId: ID!) {
+    bank {
+      customer(customerId: $id) { legalName metadata }
+      messages { nodes { date message } }
+      accounts(accountId: $accountId, scope: PERMISSIONS) { nodes { label balance { amount currency } } }
+      account(accountId: $accountId) {
+        otherAccounts { totalCount }
+        transactionRequests {
+          nodes { status startDate transactions { details { posted value { amount } } } }
+        }
       }
     }
   }
@@ -212,6 +237,70 @@ describe('bankql in front of the sandbox bank', () => {
     const refused = await bankql.ask(SandboxTransfer, { input }, alice);
     expect(refused.errors).toMatchObject([{ extensions: { code: 'BANK_REJECTED', status: 400 } }]);
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
+  });
+
+  it('pays a counterparty at another bank, and what another bank refuses is refused', async () => {
+    await using bankql = await startSandboxed();
+    const input = {
+      accountId: 'alice-current',
+      to: { accountId: 'payee-landlord' },
+      value: { amount: '650.00', currency: 'EUR' },
+      idempotencyKey: 'rent to another bank',
+    };
+    const paid = await bankql.ask(SandboxTransfer, { input }, alice);
+    expect(paid.data?.makeTransaction).toMatchObject({
+      status: 'COMPLETED',
+      from: { account: { balance: { amount: '3655.80' } } },
+      to: { accountId: 'payee-landlord' },
+    });
+    const transactionId = paid.data?.makeTransaction?.transactionId ?? '';
+    const seen = await bankql.ask(SandboxTransaction, { accountId: 'alice-current', transactionId }, alice);
+    expect(seen.errors).toBeUndefined();
+    expect(seen.data?.bank?.account?.transaction?.otherAccount).toEqual({
+      otherAccountId: 'payee-landlord',
+      holder: { name: 'Ανδρέας Ιωάννου' },
+    });
+    const pay = (accountId: string) =>
+      bankql.ask(
+        SandboxTransfer,
+        { input: { ...input, to: { accountId }, idempotencyKey: accountId } },
+        alice,
+      );
+    expect((await pay(closedAccount)).errors).toMatchObject([{ extensions: { code: 'BANK_REJECTED' } }]);
+    expect((await pay(slowAccount)).data?.makeTransaction?.status).toBe('PENDING');
+    expect(await balanceOf(bankql, 'alice-current', alice)).toBe('3655.80');
+  });
+
+  it('keeps what was posted when a comment is put', async () => {
+    await using bankql = await startSandboxed();
+    const ids = { accountId: 'alice-current', transactionId: 'tx-0217' };
+    const before = await bankql.ask(SandboxTransaction, ids, alice);
+    const input = {
+      ...ids,
+      metadataType: 'comment',
+      transaction: { details: { approvedByIpAddress: '192.0.2.1' }, metadata: { comments: 'Thanks' } },
+    };
+    const put = await bankql.ask(SandboxComment, { input }, alice);
+    expect(put.errors).toBeUndefined();
+    expect(put.data?.putTransactionMetadata?.transaction).toMatchObject({
+      metadata: { comments: 'Thanks' },
+      details: { value: { amount: '-25.00' } },
+    });
+    expect(await bankql.ask(SandboxTransaction, ids, alice)).toEqual(before);
+  });
+
+  it.each(['alice', 'bob', 'carol', 'yuki', 'omar'])('shows %s a whole life', async (login) => {
+    await using bankql = await startSandboxed();
+    const { data, errors } = await bankql.ask(
+      SandboxLife,
+      { id: login, accountId: `${login}-current` },
+      as(login),
+    );
+    expect(errors).toBeUndefined();
+    const requests = data?.bank?.account?.transactionRequests?.nodes ?? [];
+    const transactions = requests.flatMap((request) => request?.transactions ?? []);
+    expect(transactions.every((transaction) => transaction?.details?.value?.amount != null)).toBe(true);
+    expect(transactions.length > 0).toBe(login !== 'yuki');
   });
 
   it('keeps the digits of an amount that a double does not', async () => {

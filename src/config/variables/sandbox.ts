@@ -1,4 +1,4 @@
-import { anyText, flag, optional, port, text, wholeNumber } from '../formats.ts';
+import { anyText, flag, optional, port, text, time, wholeNumber } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** The sandbox bank. */
@@ -8,6 +8,16 @@ export const sandboxVariables = {
   SANDBOX_DB: {
     ...text(':memory:'),
     description: "the sandbox bank's SQLite file",
+  },
+  SANDBOX_SCENARIO: {
+    ...optional(anyText, '`standard`'),
+    description:
+      'what is in a new sandbox bank: `standard`, `empty`, `bad-day`, or a JSON file ([docs/sandbox.md](sandbox.md#scenarios))',
+  },
+  SANDBOX_NOW: {
+    ...optional(time, 'the time of the start'),
+    description:
+      'when it is in the sandbox bank, such as `2026-01-31T09:00Z`: its clock stands still there, and the dates of its records are relative to it',
   },
   SANDBOX_LATENCY_MS: {
     ...wholeNumber(0, 0, 600_000),

@@ -8,7 +8,7 @@ import { isScenario, scenarioNames, scenarios } from './scenarios.ts';
 import { parseFaults } from './text.ts';
 
 /** Where the sandbox is told what goes wrong; outside the bank's own paths. */
-export const faultsPath = '/sandbox/faults';
+const faultsPath = '/sandbox/faults';
 
 const scenarioBody = z.strictObject({ scenario: z.unknown() });
 

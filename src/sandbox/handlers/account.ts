@@ -36,7 +36,11 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
   const { amount } = body.balance;
   if (amount !== undefined) {
     checkDigits('balance.amount', amount);
-    if (compare(amount, '0') < 0) throw new HttpError(400, 'balance.amount: must not be negative');
+    // An account that is overdrawn can be put as it is, with another label.
+    const held = database.accounts.get(accountId)?.balance?.amount ?? '0';
+    if (compare(amount, '0') < 0 && compare(amount, held) < 0) {
+      throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
+    }
   }
   if ((body.id ?? accountId) !== accountId) throw new HttpError(400, 'id: is not the id of the path');
   if ((body.bank_id ?? bankId) !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);

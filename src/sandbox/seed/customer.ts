@@ -1,7 +1,16 @@
 import type { Customer } from '../../contract/customer.ts';
 import { bankId } from '../identity.ts';
 
-/** The customers by id. Alice and Bob call; the others are known by what they share, or not at all. */
+/** How each customer lives, for whoever wants to log in as one of them. */
+export const lives: Readonly<Record<string, string>> = {
+  alice: 'a salary account, savings, a household shared with carol',
+  bob: 'a business with 200 suppliers, and payments in every state',
+  carol: 'a joint account with alice, and a studio of her own',
+  yuki: 'a student with nothing: no money, no payees, no history, no messages',
+  omar: 'overdrawn: what he owes is not paid',
+};
+
+/** The customers by id, which is what each of them logs in with. */
 export const seededCustomers: Readonly<Record<string, Customer>> = {
   alice: {
     bank_id: [bankId],

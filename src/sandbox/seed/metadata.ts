@@ -8,7 +8,13 @@ const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     SALARY: 'Заплата',
     TRANSFER: '振替',
   },
-  'transaction-statuses': { COMPLETED: 'Ολοκληρώθηκε', INITIATED: 'Започната', FAILED: 'فشلت' },
+  'transaction-statuses': {
+    COMPLETED: 'Ολοκληρώθηκε',
+    INITIATED: 'Започната',
+    FAILED: 'فشلت',
+    PENDING: '処理中',
+    CANCELLED: 'Cancelled',
+  },
   'account-types': {
     current: 'Current',
     savings: 'Αποταμίευση',

@@ -1,4 +1,5 @@
 import type { OtherAccount } from '../../contract/other-account.ts';
+import { closedAccount, slowAccount } from '../outcomes.ts';
 import { seededAccounts } from './account.ts';
 import { iban } from './iban.ts';
 
@@ -62,6 +63,38 @@ export function payeesOf(accountIndex: number): readonly (OtherAccount & { id: s
   ];
 }
 
+/** Whom it does not go well to pay. The counterparties of alice-current are known to the README. */
+const troubled = [
+  payee('payee-closed', 'closed account', 'Gone Away Ltd', 'Test Bank London', { IBAN: closedAccount }),
+  payee('payee-slow', 'slow bank', 'Slow & Sure', 'Test Bank London', { IBAN: slowAccount }),
+];
+
+const trades = [
+  'Печатница',
+  'Склад',
+  'Млекарна',
+  'Цветарница',
+  'Керамика',
+  'Παραγωγή',
+  'Logistik',
+  'Textile',
+];
+const towns =
+  'Варна Русе Пловдив Бургас Плевен Сливен Добрич Шумен Перник Хасково Ямбол Враца Видин Габрово Смолян Ловеч Разград Силистра Кърджали Монтана Търговище Казанлък Асеновград Велинград Самоков'.split(
+    ' ',
+  );
+
+/** The suppliers of bob's business: `supplier-001` to `supplier-200`. */
+const suppliers = towns.flatMap((town, row) =>
+  trades.map((trade, column) => {
+    const number = String(row * trades.length + column + 1).padStart(3, '0');
+    return payee(`supplier-${number}`, 'supplier', `${trade} ${town}`, 'Тестова банка', {
+      IBAN: iban('BG', `TSTB96611020400${number}`),
+      swift_bic: 'TSTBBGSF',
+    });
+  }),
+);
+
 /** What alice-current has besides: a second name for one IBAN, and two machines that nobody gave an id. */
 const extras: readonly OtherAccount[] = [
   { id: 'payee-deposit', kind: 'landlord', bank: 'Τράπεζα Δοκιμών', IBAN: landlordIban },
@@ -70,8 +103,14 @@ const extras: readonly OtherAccount[] = [
 ];
 
 export const seededOtherAccounts: readonly { accountId: string; otherAccount: OtherAccount }[] = [
-  ...seededAccounts.flatMap(({ id }, index) =>
-    payeesOf(index).map((otherAccount) => ({ accountId: id, otherAccount })),
+  ...seededAccounts.flatMap(({ id, history }, index) =>
+    history === 0
+      ? []
+      : [...payeesOf(index), ...(id === 'alice-current' ? [] : troubled)].map((otherAccount) => ({
+          accountId: id,
+          otherAccount,
+        })),
   ),
+  ...suppliers.map((otherAccount) => ({ accountId: 'bob-current', otherAccount })),
   ...extras.map((otherAccount) => ({ accountId: 'alice-current', otherAccount })),
 ];

@@ -1,8 +1,10 @@
 import type { Transaction, TransactionMetadata } from '../../contract/transaction.ts';
 import type { Database } from '../database.ts';
 import { add, negate } from '../decimal.ts';
+import { addToStatement, type StatementLine } from '../statement.ts';
 import { uuidOf } from '../uuid.ts';
 import { seededAccounts } from './account.ts';
+import type { Ago } from './clock.ts';
 import { payeesOf } from './other-account.ts';
 
 const notes: readonly TransactionMetadata[] = [
@@ -16,8 +18,9 @@ const notes: readonly TransactionMetadata[] = [
 
 const descriptions = ['Salary', 'Ενοίκιο', 'Покупка', '本と雑誌', 'بقالة', 'Fahrkarte', 'Prime annuelle'];
 
-const first = Date.UTC(2025, 0, 6, 8, 30);
 const hour = 3_600_000;
+/** How many days before the start the histories end; the transfers of the seeded requests come after them. */
+const daysSince = 13;
 
 /** Chance that is the same each time: the mulberry32 generator. */
 function generator(seed: number): (below: number) => number {
@@ -50,18 +53,21 @@ function valuesOf(
   return values;
 }
 
-/** Writes the history of every account, 40 transactions for the first and 16 for each other one. */
-export function seedTransactions(database: Database): void {
+/** Writes the history of every account. */
+export function seedTransactions(database: Database, ago: Ago): void {
   const below = generator(20_250_106);
+  const last = Date.parse(ago(daysSince, '08:30'));
   seededAccounts.forEach((account, accountIndex) => {
     const [employer, ...payees] = payeesOf(accountIndex);
-    const values = valuesOf(account, accountIndex === 0 ? 40 : 16, below);
+    const values = valuesOf(account, account.history, below);
+    const lines: StatementLine[] = [];
     // The history ends with the account's balance.
     let balance = values.reduce((rest, value) => add(rest, negate(value)), account.amount);
     values.forEach((amount, step) => {
       balance = add(balance, amount);
       const id = database.nextId('tx');
-      const posted = first + (accountIndex + step * 53) * hour;
+      const posted = last - (accountIndex + (values.length - 1 - step) * 53) * hour;
+      const at = new Date(posted).toISOString();
       const incoming = step % 5 === 4;
       const transaction: Transaction = {
         id,
@@ -74,7 +80,7 @@ export function seedTransactions(database: Database): void {
           description: descriptions[incoming ? 0 : 1 + (step % (descriptions.length - 1))],
           value: { currency: account.currency, amount },
           new_balance: { currency: account.currency, amount: balance },
-          posted: new Date(posted).toISOString(),
+          posted: at,
           posted_by_user_id: account.account.owners?.[0],
           posted_by_ip_address: '192.0.2.10',
           completed: new Date(posted + 2 * hour).toISOString(),
@@ -86,6 +92,8 @@ export function seedTransactions(database: Database): void {
         metadata: step % 7 === 6 ? undefined : notes[(accountIndex + step) % notes.length],
       };
       database.transactions.put(account.id, id, transaction);
+      lines.push({ transactionId: id, at });
     });
+    addToStatement(database, account.id, ...lines);
   });
 }

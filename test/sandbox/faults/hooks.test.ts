@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 async function badBank(faults: string): Promise<Bank> {
-  const bank = await freshBank(faults);
+  const bank = await freshBank({ faults: faults });
   banks.push(bank);
   return bank;
 }

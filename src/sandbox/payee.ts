@@ -1,0 +1,88 @@
+import type { AccountRef } from '../contract/common-schemas.ts';
+import type { OtherAccount } from '../contract/other-account.ts';
+import { accountOf } from './access.ts';
+import type { Database } from './database.ts';
+import { HttpError } from './http-error.ts';
+import { bankId } from './identity.ts';
+import { isIban } from './seed/iban.ts';
+
+/** Whom a transfer pays: an account of this bank, or one at another bank. */
+export interface Payee {
+  /** The account's id, or what the counterparty is known by. */
+  readonly id: string;
+  /** The counterparty at another bank; null for an account of this one. */
+  readonly outside: OtherAccount | null;
+}
+
+/** An account of this bank, by its id or its IBAN. */
+function ownBankPayee(database: Database, named: string): Payee | null {
+  if (database.accounts.get(named)) return { id: named, outside: null };
+  if (!isIban(named)) return null;
+  const id = database.accounts.all().find(({ IBAN }) => IBAN === named)?.id;
+  return id == null ? null : { id, outside: null };
+}
+
+/** A counterparty of the account that pays, by its id, its IBAN or its number. */
+function counterpartyPayee(database: Database, payerId: string, named: string): Payee | null {
+  const found = database.otherAccounts.get(payerId, named) ?? findByNumber(database, payerId, named);
+  if (!found) return null;
+  const id = found.id ?? named;
+  // Money for an account of this bank stays within it, by whatever number it is named.
+  return { id, outside: database.accounts.get(id) ? null : found };
+}
+
+function findByNumber(database: Database, payerId: string, named: string): OtherAccount | undefined {
+  const all = database.otherAccounts.of(payerId);
+  return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
+}
+
+/** Whoever has an IBAN at another bank. */
+const strangerPayee = (iban: string, bank = 'unknown'): Payee => ({
+  id: iban,
+  outside: { id: iban, IBAN: iban, bank, kind: 'account of another bank' },
+});
+
+/** Which `to.bank_id` a payee may be named with; this bank knows its customers' counterparties too. */
+const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
+
+/**
+ * Whom a request pays: an account of this bank by its id or IBAN; else a counterparty of the account that pays by
+ * its id, IBAN or number; else whoever has the IBAN at another bank, who becomes a counterparty by being paid.
+ * Errors: HttpError 400 without an id, 404 where nobody is found.
+ */
+export function payeeOf(database: Database, payerId: string, to: AccountRef): Payee {
+  const { account_id: named, bank_id: bank } = to;
+  if (!named) throw new HttpError(400, 'to.account_id: is missing');
+  const known = ownBankPayee(database, named) ?? counterpartyPayee(database, payerId, named);
+  if (known && (bank == null || banksOf(known).includes(bank))) return known;
+  if (!known && isIban(named) && bank !== bankId) return strangerPayee(named, bank ?? undefined);
+  const where = bank == null ? '' : ` at ${bank}`;
+  throw new HttpError(404, `There is no account or counterparty ${named}${where}`);
+}
+
+/** How another account is named in an answer. */
+export const payeeRef = ({ id, outside }: Payee): AccountRef => ({
+  account_id: id,
+  bank_id: outside ? (outside.swift_bic ?? outside.bank) : bankId,
+});
+
+/** Makes sure that the account `accountId` knows the payee as a counterparty. */
+export function ensureCounterparty(database: Database, accountId: string, { id, outside }: Payee): void {
+  if (database.otherAccounts.get(accountId, id)) return;
+  if (outside) {
+    // One that has no id is among the counterparties already: it was found by its IBAN or number.
+    if (outside.id === id) database.otherAccounts.put(accountId, id, outside);
+    return;
+  }
+  const { owners, IBAN, number, swift_bic } = accountOf(database, id);
+  const names = (owners ?? []).map((owner) => database.customers.get(owner)?.legal_name ?? owner);
+  database.otherAccounts.put(accountId, id, {
+    bank: bankId,
+    holder: { is_alias: false, name: names.join(', ') },
+    IBAN,
+    id,
+    kind: 'account of this bank',
+    number,
+    swift_bic,
+  });
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands } from '../../src/commands/commands.ts';
+import { openSandbox } from '../../src/commands/sandbox.ts';
+
+let folder: string;
+let oldDatabase: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  oldDatabase = join(folder, 'old.db');
+  const db = new DatabaseSync(oldDatabase);
+  db.exec('PRAGMA user_version = 1');
+  db.close();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test.each([
+  ['faults', 'rain', /^SANDBOX_FAULTS=rain cannot be used: "rain": it is neither/],
+  ['scenario', 'nothing', /^SANDBOX_SCENARIO=nothing cannot be used: give standard, empty, bad-day, or/],
+  [
+    'database',
+    'old',
+    /^SANDBOX_DB=.*old\.db cannot be used: it is no sandbox database of version 2, but of version 1: /,
+  ],
+])(
+  '%s that cannot be used stop the start, in one line that says what to do',
+  async (option, value, message) => {
+    const given = { [option]: option === 'database' ? oldDatabase : value };
+    const start = openSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...given });
+    await expect(start).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(message),
+    });
+  },
+);
+
+/** What `bankql sandbox --describe` writes. */
+async function describe(environment: Record<string, string>) {
+  let text = '';
+  const code = await commands.sandbox.tasks['--describe'].run({
+    environment,
+    sources: new Map(),
+    args: [],
+    replica: '',
+    write: (part) => {
+      text += part;
+    },
+    writeError() {},
+    ask: null,
+  });
+  return { code, text };
+}
+
+test('--describe prints who is there, by the variables that the sandbox starts with', async () => {
+  const { code, text } = await describe({ SANDBOX_PORT: '4711', SANDBOX_SCENARIO: 'empty' });
+  expect(code).toBe(0);
+  expect(text).toContain('http://127.0.0.1:4711/sandbox/reset');
+  expect(text).toContain('omar-current    current 0.00 EUR');
+  await expect(describe({ SANDBOX_SCENARIO: 'nothing' })).rejects.toThrow('SANDBOX_SCENARIO=nothing cannot');
+});

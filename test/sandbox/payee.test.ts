@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { add, negate } from '../../src/sandbox/decimal.ts';
+import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
+import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
+
+let bank: Awaited<ReturnType<typeof freshBank>>;
+let call: Call;
+beforeEach(async () => {
+  bank = await freshBank();
+  call = bank.call;
+});
+afterEach(() => bank.close());
+
+const from = { ACCOUNT_ID: 'alice-current' };
+const value = { currency: 'EUR', amount: '12.34' };
+
+const pay = (to: object, more = {}) =>
+  call('postMakeTransaction', from, { body: { from: {}, to, value, description: 'Ενοίκιο', ...more } });
+const ask = (to: object, more = {}) =>
+  call('putTransactionsRequestAccount', { ...from, TYPE: 'SEPA' }, { body: { to, value, ...more } });
+const payees = async () => recordsOf('getOtherAccounts', await call('getOtherAccounts', from));
+const transaction = async (id: unknown) =>
+  recordOf('getTransaction', await call('getTransaction', { ...from, TRANSACTION_ID: String(id) }));
+
+describe('a counterparty at another bank is paid', () => {
+  test.each([
+    ['by its id', { account_id: 'payee-landlord' }, 'payee-landlord'],
+    ['with this bank for its bank', { account_id: 'payee-rail', bank_id: 'SNDBCY2N' }, 'payee-rail'],
+    ['with its own bank’s name', { account_id: 'payee-rail', bank_id: 'Testbank Berlin' }, 'payee-rail'],
+    ['with its own bank’s BIC', { account_id: 'payee-rail', bank_id: 'TSTBDEBB' }, 'payee-rail'],
+    ['by its IBAN', { account_id: 'GR1601101250000000012300695' }, 'payee-employer'],
+    ['by its number', { account_id: '0012345' }, 'payee-books'],
+  ])('%s', async (_, to, id) => {
+    const before = await balanceOf(call, 'alice-current');
+    const known = await payees();
+    const answer = await pay(to);
+    expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-/), status: 'COMPLETED' });
+    // The money has left, to the last digit, and nobody here has it.
+    const after = add(before, negate('12.34'));
+    expect(await balanceOf(call, 'alice-current')).toBe(after);
+    expect(await transaction(Object(answer.json).id)).toMatchObject({
+      other_account: id,
+      details: {
+        status: 'COMPLETED',
+        description: 'Ενοίκιο',
+        value: { currency: 'EUR', amount: '-12.34' },
+        new_balance: { currency: 'EUR', amount: after },
+        completed: expect.any(String),
+      },
+    });
+    expect(await payees()).toEqual(known);
+  });
+
+  test('by a request, which names its transaction and the other bank', async () => {
+    const answer = recordOf('putTransactionsRequestAccount', await ask({ account_id: 'payee-rail' }));
+    expect(answer).toMatchObject({
+      status: 'COMPLETED',
+      body: { to: { account_id: 'payee-rail', bank_id: 'TSTBDEBB' }, value },
+    });
+    expect(await transaction(answer.transaction_ids)).toMatchObject({ other_account: 'payee-rail' });
+  });
+
+  test('by any IBAN: who has it is a counterparty from then on', async () => {
+    const account_id = 'DE89370400440532013000';
+    const known = await payees();
+    expect((await pay({ account_id, bank_id: 'COBADEFF' })).status).toBe(200);
+    expect((await pay({ account_id })).status).toBe(200);
+    const added = { id: account_id, IBAN: account_id, bank: 'COBADEFF', kind: 'account of another bank' };
+    expect(await payees()).toEqual([...known, added]);
+  });
+});
+
+test.each(['id', 'IBAN', 'number'] as const)(
+  'money for an account of this bank stays within it, named by its %s',
+  async (field) => {
+    const ids = { ACCOUNT_ID: 'bob-current', scope: 'views' };
+    const account = recordOf('getAccountsScope', await call('getAccountsScope', ids, { caller: 'bob' }));
+    expect((await pay({ account_id: account[field] })).status).toBe(200);
+    const after = add(String(Object(account.balance).amount), '12.34');
+    expect(await balanceOf(call, 'bob-current', 'bob')).toBe(after);
+    expect((await pay({ account_id: account[field], bank_id: 'COBADEFF' })).status).toBe(404);
+    expect(await balanceOf(call, 'bob-current', 'bob')).toBe(after);
+  },
+);
+
+test.each([
+  ['whom nobody knows', 404, { account_id: 'payee-bakery' }, {}],
+  ['at another bank than its own', 404, { account_id: 'payee-rail', bank_id: 'TSTAGRAA' }, {}],
+  ['whose IBAN is mistyped', 404, { account_id: 'DE88370400440532013000', bank_id: 'COBADEFF' }, {}],
+  [
+    'whose IBAN this bank does not have',
+    404,
+    { account_id: 'DE89370400440532013000', bank_id: 'SNDBCY2N' },
+    {},
+  ],
+  ['in another currency', 400, { account_id: 'payee-rail' }, { value: { currency: 'USD', amount: '1' } }],
+  ['with more than there is', 400, { account_id: 'payee-rail' }, { value: { amount: '4305.81' } }],
+])('a payee %s is refused with %i, and no money moves', async (_, status, to, more) => {
+  const before = await balanceOf(call, 'alice-current');
+  expect((await pay(to, more)).status).toBe(status);
+  expect(await balanceOf(call, 'alice-current')).toBe(before);
+});
+
+test.each([
+  ['FAILED', closedAccount],
+  ['PENDING', slowAccount],
+])('a transfer ends %s where the other bank says so, and moves no money', async (status, account_id) => {
+  const before = await balanceOf(call, 'alice-current');
+  const answer = await pay({ account_id });
+  expect(answer.json).toMatchObject({ status });
+  const { details } = await transaction(Object(answer.json).id);
+  expect(details).toMatchObject({ status, new_balance: { amount: before } });
+  expect(details).not.toHaveProperty('completed');
+  const request = recordOf('putTransactionsRequestAccount', await ask({ account_id }));
+  expect(request).toMatchObject({ status, transaction_ids: expect.stringMatching(/^tx-/) });
+  expect('end_date' in request).toBe(status === 'FAILED');
+  expect(await balanceOf(call, 'alice-current')).toBe(before);
+});
+
+describe('every transaction can be reached by the requests of its account', () => {
+  const reached = async (account: string, caller: string) => {
+    const ids = { ACCOUNT_ID: account };
+    const requests = recordsOf(
+      'getTransactionsRequest',
+      await call('getTransactionsRequest', ids, { caller }),
+    );
+    return requests.flatMap(({ transaction_ids }) => String(transaction_ids ?? '').split(','));
+  };
+
+  test('what is transferred, and what comes in, stands in the statement of the month', async () => {
+    const { id } = Object((await pay({ account_id: 'yuki-current' })).json);
+    expect((await reached('alice-current', 'alice')).filter((each) => each === id)).toEqual([id]);
+    expect(await reached('yuki-current', 'yuki')).toEqual([id]);
+  });
+
+  test('what was asked for stands in its request alone', async () => {
+    const request = recordOf('putTransactionsRequestAccount', await ask({ account_id: 'bob-savings' }));
+    const id = request.transaction_ids;
+    expect((await reached('alice-current', 'alice')).filter((each) => each === id)).toEqual([id]);
+    expect((await reached('bob-savings', 'bob')).filter((each) => each === id)).toEqual([id]);
+  });
+
+  test('requests come oldest first', async () => {
+    await ask({ account_id: 'bob-savings' });
+    const requests = recordsOf('getTransactionsRequest', await call('getTransactionsRequest', from));
+    const dates = requests.map(({ start_date }) => String(start_date));
+    expect(dates).toEqual(dates.toSorted());
+  });
+});
+
+test('what leaves the accounts of this bank is what was paid to other banks, to the last digit', async () => {
+  const accounts = ['alice-current', 'alice-savings', 'family-joint'];
+  const outside = ['payee-employer', 'DE89370400440532013000', closedAccount, slowAccount];
+  const total = async () =>
+    (await Promise.all(accounts.map((account) => balanceOf(call, account)))).reduce(add);
+  const transfer = fc.record({
+    from: fc.constantFrom(...accounts),
+    to: fc.constantFrom(...accounts, ...outside),
+    amount: fc
+      .tuple(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 1, max: 999_999_999 }))
+      .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(9, '0')}`),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(transfer, { maxLength: 6 }), async (transfers) => {
+      let expected = await total();
+      for (const { from, to, amount } of transfers) {
+        const body = { from: {}, to: { account_id: to }, value: { amount } };
+        const answer = await call('postMakeTransaction', { ACCOUNT_ID: from }, { body });
+        const left = outside.includes(to) && Object(answer.json).status === 'COMPLETED';
+        if (left) expected = add(expected, negate(amount));
+      }
+      const rest = add(await total(), negate(expected));
+      expect(rest).toMatch(/^0(\.0*)?$/);
+    }),
+    { numRuns: 10 },
+  );
+});

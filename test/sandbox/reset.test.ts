@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/sandbox/database.ts';
+import { readScenario } from '../../src/sandbox/scenario.ts';
+import { seedOf } from '../../src/sandbox/seed.ts';
+import { balanceOf, callerOf, freshBank } from './bank-caller.ts';
+
+const now = Date.UTC(2026, 0, 31);
+const reset = async (url: string, headers: Record<string, string> = {}) => {
+  const { statusCode, body } = await request(`${url}/sandbox/reset`, { method: 'POST', headers });
+  return { status: statusCode, text: await body.text() };
+};
+
+test('everything is as at the start: records, ids, order, faults', async () => {
+  await using bank = await freshBank({ now, faults: 'getProduct:status=503' });
+  const { call, url } = bank;
+  const state = async () => {
+    const current = { ACCOUNT_ID: 'alice-current' };
+    const answers = [
+      await call('getBranches'),
+      await call('getMessagesOwner'),
+      await call('getCustomer', { CUSTOMER_ID: 'alice' }),
+      await call('getAccountsScope', { ...current, scope: 'permissions' }),
+      await call('getOtherAccounts', current),
+      await call('getTransactionsRequest', current),
+      await call('getProduct', { PRODUCT_ID: 'current-plus' }),
+    ];
+    return answers.map(({ text }) => text);
+  };
+  const pay = () =>
+    call(
+      'postMakeTransaction',
+      { ACCOUNT_ID: 'alice-current' },
+      { body: { from: {}, to: { account_id: 'DE89370400440532013000' }, value: { amount: '1' } } },
+    );
+  const before = await state();
+  const first = await pay();
+  await call('putBranchID', { BRANCH_ID: 'new' }, { body: { acceptsDeposits: true } });
+  await call('putCustomerID', { CUSTOMER_ID: 'alice' }, { body: {} });
+  await request(`${url}/sandbox/faults`, { method: 'DELETE' });
+  expect(await state()).not.toEqual(before);
+
+  expect(await reset(url)).toEqual({ status: 204, text: '' });
+  expect(await state()).toEqual(before);
+  expect((await pay()).json).toEqual(first.json);
+});
+
+test('a file is reset too', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  const database = join(folder, 'bank.db');
+  {
+    await using bank = await freshBank({ database });
+    await bank.call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body: { balance: {} } });
+    await reset(bank.url);
+  }
+  await using bank = await freshBank({ database });
+  expect(await balanceOf(bank.call, 'alice-current')).toBe('4305.80');
+  await rm(folder, { recursive: true });
+});
+
+test('a page of another origin resets nothing, one of this machine does', async () => {
+  await using bank = await freshBank();
+  for (const origin of ['https://elsewhere.example', 'null', 'http://localhost.elsewhere.example']) {
+    expect(await reset(bank.url, { origin })).toEqual({
+      status: 403,
+      text: '{"code":403,"message":"Only this machine may reset the sandbox"}',
+    });
+  }
+  for (const origin of ['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000'])
+    expect((await reset(bank.url, { origin })).status).toBe(204);
+});
+
+const outer = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+
+test.skipIf(!outer)('another machine resets nothing, wherever the sandbox listens', async () => {
+  await using bank = await freshBank({ host: '0.0.0.0' });
+  const { port } = new URL(bank.url);
+  // What comes by the outer address comes from it.
+  expect((await reset(`http://${outer}:${port}`)).status).toBe(403);
+  expect((await reset(`http://127.0.0.1:${port}`)).status).toBe(204);
+  await expect(callerOf(`http://127.0.0.1:${port}`)('getBranches')).resolves.toMatchObject({ status: 200 });
+});
+
+test('a seed that fails leaves what was there', () => {
+  const database = openDatabase(':memory:', seedOf(readScenario('standard'), now));
+  const broken = () => {
+    throw new Error('no');
+  };
+  expect(() => database.reset(broken)).toThrow('no');
+  expect(database.customers.all()).toHaveLength(5);
+  database.close();
+});
