@@ -20,6 +20,9 @@ const of = (folder: string, files: string, coveredBy: string, why: string): Cove
 });
 
 export const coveredElsewhere: readonly Coverage[] = [
+  of('sandbox', 'outcomes', 'sandbox/transfer.test.ts', 'payments that fail or wait'),
+  of('sandbox', 'statement', 'sandbox/seed.test.ts', 'each transaction is named by a request'),
+  of('sandbox/seed', 'clock scenario-records', 'sandbox/scenario.test.ts', 'scenarios and their dates'),
   of('engine', 'call-recorder', 'engine/explain.test.ts', 'the calls that it tells of'),
   of('schema', 'call-plan', 'engine/explain.test.ts', 'the plans, beside the calls that were made'),
   of('.', 'errors', 'guards.test.ts', 'a table, held against docs/errors.md'),
@@ -46,7 +49,7 @@ export const coveredElsewhere: readonly Coverage[] = [
     'over a bank that breaks its answers',
   ),
   of('commands', 'doctor persist', 'engine/persisted-command.test.ts', 'commands are started as processes'),
-  of('commands', 'help payments sandbox schema serve', 'main.test.ts', 'commands are started as processes'),
+  of('commands', 'help payments schema serve', 'main.test.ts', 'commands are started as processes'),
   of('commands', 'fatal-error log-level reload', 'sighup.test.ts', 'signals and fatal errors of a process'),
   of(
     'commands',
