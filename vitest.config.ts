@@ -1,15 +1,26 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
+const alone = [
+  'test/engine/{document-cache,many-documents,work}.test.ts',
+  'test/bank/cache/bounded-memory.test.ts',
+  'test/server/rate-limit/bounded-counter-store.test.ts',
+];
+
 export default defineConfig({
   // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it.
   ssr: { resolve: { conditions: ['module-sync', 'node', 'import', 'default'] } },
   test: {
     // Many tests wait for a bank or a store to be late: two files at a time on two cores, where the default is one.
     maxWorkers: 2,
+    // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
+    // own between requests.
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     projects: [
-      { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'] } },
+      { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: alone } },
+      { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },
       // The same tests once more: what is about HTTP through yoga's handler alone, what is about the schema by graphql's
       // own executor.
       {

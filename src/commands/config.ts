@@ -1,5 +1,5 @@
 import { readConfig } from '../config/config.ts';
-import { inForce } from '../config/in-force.ts';
+import { inForce } from '../config/effective-settings.ts';
 import { StartError } from '../config/start-error.ts';
 import type { CliContext } from './cli-context.ts';
 

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { getVariableValues, Kind, type OperationDefinitionNode } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { createDocumentCheck } from '../engine/document-rules.ts';
+import { createDocumentCheck } from '../engine/validation-rules.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../schema/call-plan.ts';
 import { schema } from '../schema/schema.ts';

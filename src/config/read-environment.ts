@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { Sources } from './effective-settings.ts';
 import type { Environment } from './environment.ts';
-import type { Sources } from './in-force.ts';
 import { ConfigError, type ConfigProblem, StartError } from './start-error.ts';
 import { fileEnding } from './variable.ts';
 import { secretVariables } from './variables.ts';

@@ -17,12 +17,12 @@ import type { Defaults } from '../schema/context.ts';
 import { schema } from '../schema/schema.ts';
 import { createCallLimit } from './call-limit.ts';
 import { recordedSchema } from './call-recorder.ts';
-import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
-import { measureOperations } from './document-size.ts';
 import { truncate } from './mask-error.ts';
+import { measureOperations } from './measure-document.ts';
 import { createNodeIdCheck } from './node-id-limit.ts';
 import type { PersistedDocuments } from './persisted-manifest.ts';
 import { RequestError } from './request-error.ts';
+import { createDocumentCheck, type DocumentRules } from './validation-rules.ts';
 
 export interface DocumentCacheOptions extends DocumentRules {
   readonly defaults: Defaults;
@@ -91,7 +91,7 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
     }
   };
 
-  /** The operations of a document. Errors: GraphQLError, see document-rules.ts. */
+  /** The operations of a document. Errors: GraphQLError, see validation-rules.ts. */
   return (text: string): FindOperation => {
     const forGood = pinned.get(text);
     if (forGood !== undefined) return forGood;

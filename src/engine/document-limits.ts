@@ -1,5 +1,5 @@
 import { type DocumentNode, GraphQLError, parse } from 'graphql';
-import { type DocumentSize, measureOperations } from './document-size.ts';
+import { type DocumentSize, measureOperations } from './measure-document.ts';
 import { RequestError } from './request-error.ts';
 
 /** How large an operation may be; see Size. `tokens` is of the document's text. */

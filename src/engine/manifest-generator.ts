@@ -8,7 +8,7 @@ import {
   print,
   visit,
 } from 'graphql';
-import type { CheckDocument } from './document-rules.ts';
+import type { CheckDocument } from './validation-rules.ts';
 
 /** A file with operations and fragments. */
 export interface Source {

@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { DocumentLimits } from './document-limits.ts';
-import { createDocumentCheck } from './document-rules.ts';
 import { generateManifest } from './manifest-generator.ts';
+import { createDocumentCheck } from './validation-rules.ts';
 
 const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { DocumentNode } from 'graphql';
 import { z } from 'zod';
-import { createDocumentCheck, type DocumentRules } from './document-rules.ts';
+import { createDocumentCheck, type DocumentRules } from './validation-rules.ts';
 
 /** The documents that may be asked for by their ids. */
 export interface PersistedDocuments {

@@ -13,7 +13,7 @@ import { attempt } from './attempt.ts';
 import { compileOperation, type OperationPlan } from './compile.ts';
 import { run } from './execute-operation.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
-import { executeByReference } from './reference-executor.ts';
+import { executeByReference } from './graphql-js-fallback.ts';
 import { fragmentsOf } from './selection.ts';
 import { isExecutionTraced, isResolveTraced, traceExecution } from './tracing.ts';
 

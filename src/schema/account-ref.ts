@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { mapOptional, omitNullish } from './common-types.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
 
 /** An account as another record names it, with what stands for the parts that it leaves out. */
 export interface NamedAccount {

@@ -7,7 +7,6 @@ import { builder } from './builder.ts';
 import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import {
   AccountConnection,
   type AccountNode,
@@ -15,9 +14,9 @@ import {
   accountNode,
   loadAccounts,
   toAccountNode,
-} from './node-types/account.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { CustomerObject, customerNode } from './node-types/customer.ts';
+} from './node-lookups/account.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { CustomerObject, customerNode } from './node-lookups/customer.ts';
 import {
   loadOtherAccounts,
   OtherAccountConnection,
@@ -26,14 +25,15 @@ import {
   OtherAccountObject,
   otherAccountNode,
   toOtherAccountNode,
-} from './node-types/other-account.ts';
-import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+} from './node-lookups/other-account.ts';
+import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import {
   loadRequests,
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestNode,
-} from './node-types/transaction-request.ts';
+} from './node-lookups/transaction-request.ts';
+import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 
 /** The version of an account as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */

@@ -4,7 +4,7 @@ import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
-import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { transactionVersion } from './transaction.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 

@@ -15,15 +15,14 @@ import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import { idFromPath, nodeFromIds } from './node-type.ts';
 import {
   AccountConnection,
   AccountObject,
   accountNode,
   loadAccounts,
   toAccountNode,
-} from './node-types/account.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
+} from './node-lookups/account.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
 import {
   BranchConnection,
   BranchFilter,
@@ -31,15 +30,16 @@ import {
   BranchObject,
   branchNode,
   loadBranches,
-} from './node-types/branch.ts';
-import { CustomerObject, customerNode } from './node-types/customer.ts';
+} from './node-lookups/branch.ts';
+import { CustomerObject, customerNode } from './node-lookups/customer.ts';
 import {
   ProductConnection,
   ProductFilter,
   type ProductNode,
   ProductObject,
   productNode,
-} from './node-types/product.ts';
+} from './node-lookups/product.ts';
+import { idFromPath, nodeFromIds } from './node-type.ts';
 
 type Optional<T> = T | null | undefined;
 interface AccountArguments {

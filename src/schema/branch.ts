@@ -14,9 +14,9 @@ import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { idUnderEitherName, renamedTo, underEitherName } from './input-names.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { type BranchNode, BranchObject, branchNode } from './node-lookups/branch.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { type BranchNode, BranchObject, branchNode } from './node-types/branch.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
 

@@ -22,10 +22,10 @@ import { bankIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { restIds } from './input-names.ts';
 import { MessageConnection, MessageObject } from './message.ts';
+import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './node-lookups/account.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { type CustomerNode, CustomerObject, customerNode } from './node-lookups/customer.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './node-types/account.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { type CustomerNode, CustomerObject, customerNode } from './node-types/customer.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
 

@@ -12,8 +12,8 @@ import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
 import { restId } from './global-id.ts';
+import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { nodeFromRecord } from './node-type.ts';
-import { TransactionObject, transactionNode } from './node-types/transaction.ts';
 import {
   idempotencyKeyDescription,
   paidTransaction,

@@ -5,15 +5,15 @@ import type { Context } from './context.ts';
 import { type EstimateContext, fieldExtensions, type KnownObject, nullOnError } from './field-extensions.ts';
 import { decodeGlobalId, forged } from './global-id.ts';
 import { metadataNode } from './metadata.ts';
+import { accountNode } from './node-lookups/account.ts';
+import { bankNode } from './node-lookups/bank.ts';
+import { branchNode } from './node-lookups/branch.ts';
+import { customerNode } from './node-lookups/customer.ts';
+import { otherAccountNode } from './node-lookups/other-account.ts';
+import { productNode } from './node-lookups/product.ts';
+import { transactionNode } from './node-lookups/transaction.ts';
+import { transactionRequestNode } from './node-lookups/transaction-request.ts';
 import type { NodeType } from './node-type.ts';
-import { accountNode } from './node-types/account.ts';
-import { bankNode } from './node-types/bank.ts';
-import { branchNode } from './node-types/branch.ts';
-import { customerNode } from './node-types/customer.ts';
-import { otherAccountNode } from './node-types/other-account.ts';
-import { productNode } from './node-types/product.ts';
-import { transactionNode } from './node-types/transaction.ts';
-import { transactionRequestNode } from './node-types/transaction-request.ts';
 import { paymentNode } from './payment-node.ts';
 
 interface NodeResolver {

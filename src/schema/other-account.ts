@@ -3,10 +3,10 @@ import { unwrap } from '../bank/response.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
 
 const AccountHolderObject = builder
   .objectRef<NonNullable<OtherAccount['holder']>>('AccountHolder')

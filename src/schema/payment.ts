@@ -13,8 +13,8 @@ import {
   fieldExtensionsOf,
   type KnownObject,
 } from './field-extensions.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
-import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
+import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
 import { validateViewIds } from './view-ids.ts';
 

@@ -7,9 +7,9 @@ import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { idUnderEitherName, onlyBankId, renamedTo, underEitherName } from './input-names.ts';
 import { itemId } from './list-item.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { type ProductNode, ProductObject, productNode } from './node-lookups/product.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { type ProductNode, ProductObject, productNode } from './node-types/product.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
 

@@ -6,8 +6,8 @@ import { MoneyInput, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { idUnderEitherName, onlyBankId, renamedTo, restIds, underEitherName } from './input-names.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { nodeFromIds } from './node-type.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
 import { writeField } from './write-field.ts';
 
 const AccountInput = builder.inputType('AccountInput', {

@@ -9,16 +9,16 @@ import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
-import { nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
-import { TransactionObject, transactionNode } from './node-types/transaction.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
+import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import {
   type TransactionRequestNode,
   TransactionRequestObject,
   toTransactionRequestNode,
   transactionIdsOf,
   transactionRequestNode,
-} from './node-types/transaction-request.ts';
+} from './node-lookups/transaction-request.ts';
+import { nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
 
 const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>

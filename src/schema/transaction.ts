@@ -14,12 +14,12 @@ import { bankIdOr, viewIdOr } from './context.ts';
 import { startPrefetch } from './field-extensions.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { idUnderEitherName, renamedTo } from './input-names.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
+import { BankObject, bankNode } from './node-lookups/bank.ts';
+import { OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
+import { type TransactionNode, TransactionObject, transactionNode } from './node-lookups/transaction.ts';
+import { loadRequests, requestOf, TransactionRequestObject } from './node-lookups/transaction-request.ts';
 import { answeredByIdsWithPrefetch, idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
-import { BankObject, bankNode } from './node-types/bank.ts';
-import { OtherAccountObject, otherAccountNode } from './node-types/other-account.ts';
-import { type TransactionNode, TransactionObject, transactionNode } from './node-types/transaction.ts';
-import { loadRequests, requestOf, TransactionRequestObject } from './node-types/transaction-request.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import {
   detailsBody,

@@ -6,7 +6,7 @@ import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { onlyBankId, restIds } from './input-names.ts';
-import { AccountObject, accountNode } from './node-types/account.ts';
+import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 
 const BalanceChanges = builder.inputType('BalanceChanges', {

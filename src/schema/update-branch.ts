@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { mapChange } from './common-types.ts';
 import { bankIdOr } from './context.ts';
 import { restId } from './global-id.ts';
-import { BranchObject, branchNode } from './node-types/branch.ts';
+import { BranchObject, branchNode } from './node-lookups/branch.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 
 const AddressChanges = builder.inputType('AddressChanges', {

@@ -6,7 +6,7 @@ import { bankIdOr } from './context.ts';
 import { customerVersion } from './customer.ts';
 import { restId } from './global-id.ts';
 import { restIds } from './input-names.ts';
-import { CustomerObject, customerNode } from './node-types/customer.ts';
+import { CustomerObject, customerNode } from './node-lookups/customer.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 
 const CustomerChanges = builder.inputType('CustomerChanges', {

@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { bankIdOr } from './context.ts';
 import { restId } from './global-id.ts';
 import { onlyBankId } from './input-names.ts';
-import { ProductObject, productNode } from './node-types/product.ts';
+import { ProductObject, productNode } from './node-lookups/product.ts';
 import { bankIdsOf, productVersion } from './product.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 

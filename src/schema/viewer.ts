@@ -3,15 +3,15 @@ import { connectionFromIds } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import { nodeFromIds } from './node-type.ts';
 import {
   AccountConnection,
   AccountObject,
   accountNode,
   loadAccounts,
   toAccountNode,
-} from './node-types/account.ts';
-import { CustomerObject, customerNode } from './node-types/customer.ts';
+} from './node-lookups/account.ts';
+import { CustomerObject, customerNode } from './node-lookups/customer.ts';
+import { nodeFromIds } from './node-type.ts';
 import { type Viewer, viewerAccount, viewerCustomer, viewerOf } from './viewer-ids.ts';
 
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({

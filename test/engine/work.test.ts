@@ -41,7 +41,7 @@ vi.mock('dataloader', async (importOriginal) => {
 });
 
 const page = join(import.meta.dirname, '../../docs/performance.md');
-const command = 'UPDATE_WORK=1 npx vitest run --project bankql test/engine/work.test.ts';
+const command = 'UPDATE_WORK=1 npx vitest run test/engine/work.test.ts';
 const isUpdate = process.env.UPDATE_WORK === '1';
 const [begin, end] = ['<!-- work:begin -->', '<!-- work:end -->'];
 /** What the page says of the table, where it does not say it yet. */

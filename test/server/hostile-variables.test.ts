@@ -228,7 +228,7 @@ test('1,000 nodes cost no more calls than an operation may make', async () => {
   expect(fixture.bank.calls.length).toBeLessThanOrEqual(50);
 });
 
-test('2,000 documents that nobody asked for before leave no more in memory than 200 do', async () => {
+test('900 documents that nobody asked for before leave no more in memory than 100 do', async () => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   await using bankql = createTestBankql({ bankUrl: fixture.bank.url });
@@ -238,7 +238,7 @@ test('2,000 documents that nobody asked for before leave no more in memory than 
     collect();
     return process.memoryUsage().heapUsed / 1e6;
   };
-  const early = await ask(0, 200);
-  // 80 MB of text, kept several times over where nothing bounds it.
-  expect((await ask(200, 2000)) - early).toBeLessThan(20);
+  const early = await ask(0, 100);
+  // 36 MB of text, kept several times over where nothing bounds it.
+  expect((await ask(100, 900)) - early).toBeLessThan(20);
 });

@@ -71,7 +71,7 @@ export const coveredElsewhere: readonly Coverage[] = [
     'the same',
   ),
   of('commands', 'commands', 'commands/invocation.test.ts', 'a table, read by the words of the command line'),
-  of('config', 'in-force', 'commands/config.test.ts', 'what the command prints'),
+  of('config', 'effective-settings', 'commands/config.test.ts', 'what the command prints'),
   of(
     'config',
     'formats start-error variable variables',
@@ -94,7 +94,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('doctor', 'checks contract-diff run-check', 'doctor/doctor.test.ts', 'the report is what counts'),
   of(
     'engine',
-    'document-rules document-size',
+    'measure-document validation-rules',
     'engine/document-limits.test.ts',
     'documents at their limits, through the engine',
   ),
@@ -115,7 +115,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   ),
   of(
     'executor',
-    'reference-executor',
+    'graphql-js-fallback',
     'executor/answer-budget.test.ts',
     'the same budget by either executor',
   ),
@@ -130,7 +130,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('schema', 'payment-node', 'schema/payment-links.test.ts', 'through the fields that lead to it'),
   of('schema', 'viewer-ids', 'schema/viewer.test.ts', 'through the field'),
   of(
-    'schema/node-types',
+    'schema/node-lookups',
     'transaction-request',
     'schema/links.test.ts',
     'through the fields that lead to it',
@@ -295,7 +295,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('schema', 'transaction-details', 'schema/transaction.test.ts', 'a part of its type'),
   of('schema', 'view-ids', 'schema/refused-arguments.test.ts', 'ids that are none, at each field'),
   of(
-    'schema/node-types',
+    'schema/node-lookups',
     'account bank branch customer other-account product transaction',
     'schema/node.test.ts',
     'every type of node, by its global id',
