@@ -1,4 +1,4 @@
-import { exec } from 'node:child_process';
+import { exec, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -51,6 +51,27 @@ describe('started with nothing', () => {
     for (const value of Object.values(alice)) expect(readme).toContain(value);
   });
 });
+
+test('SIGTERM to npm start stops bankql: nothing is left that holds the port', async () => {
+  const npm = spawn('npm', ['start'], {
+    cwd: join(import.meta.dirname, '..'),
+    env: { ...process.env, PORT: '0', SANDBOX_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  npm.stdout.on('data', (text) => {
+    output += text;
+  });
+  const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1];
+  await expect.poll(address, { timeout: 18_000 }).toBeDefined();
+  npm.kill('SIGTERM');
+  const answers = () =>
+    fetch(`${address()}/health`).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(answers, { timeout: 18_000, interval: 100 }).toBe(false);
+}, 40_000);
 
 test('the sandbox bank runs alone', async () => {
   await using sandbox = await startProcess({}, ['sandbox']);
