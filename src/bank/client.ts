@@ -1,6 +1,11 @@
 import type { Answer, Operation } from '../contract/operation.ts';
 import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
-import { createSharedReads, type ReadResult, type SharedReadsOptions } from './cache/shared-reads.ts';
+import {
+  createSharedReads,
+  type ReadResult,
+  type ReadUsage,
+  type SharedReadsOptions,
+} from './cache/shared-reads.ts';
 import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
@@ -49,6 +54,8 @@ export interface ReadLimits {
   readonly operationDeadline?: OperationDeadline;
   /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly unshared?: boolean;
+  /** Where it is counted that the read was answered without a call of its own. */
+  readonly usage?: ReadUsage | undefined;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
@@ -163,9 +170,10 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false } = {}) {
+    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false, usage } = {}) {
       try {
-        const fetched = sharedReads.read(prepareCall(prefix, operation, input), operationDeadline, unshared);
+        const call = prepareCall(prefix, operation, input);
+        const fetched = sharedReads.read(call, operationDeadline, unshared, usage);
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
         return fetched as Promise<BankRead<Answer<typeof operation>>>;
       } catch (error) {

@@ -3,7 +3,7 @@ import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
-import { observeRefusals } from '../payments/payment-refusals.ts';
+import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
@@ -14,8 +14,11 @@ import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { serve } from '../server/server.ts';
+import { createCallerHashes } from '../telemetry/caller-hashes.ts';
 import { logOptions } from '../telemetry/log.ts';
+import { createOperationObserver } from '../telemetry/operation-observer.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { bearer, createAnnouncements } from './announcements.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { openLogOutput } from './log-output.ts';
@@ -32,6 +35,7 @@ const leaseMarginMs = 10_000;
 export async function serveBankql({
   environment,
   write,
+  isTerminal,
   replica,
 }: CliContext): Promise<Service & { readonly url: string }> {
   const config = readConfig(environment);
@@ -40,7 +44,9 @@ export async function serveBankql({
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true);
-  const audit = pino(logOptions('info', secrets), auditOutput.stream).child({ audit: 'payment' });
+  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lasting.child({ audit: 'payment' });
+  const announcements = createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
@@ -79,7 +85,7 @@ export async function serveBankql({
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = observeRefusals(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentRefusal);
+  const payments = observeFailures(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentFailure);
   telemetry.watchStore(store, payments.unwrittenEnds);
   const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
@@ -117,6 +123,7 @@ export async function serveBankql({
     logger,
     onShed: telemetry.onShed,
     onHttpRefusal: telemetry.onHttpRefusal,
+    observer: createOperationObserver({ logger, callerHash: createCallerHashes(() => store.secret) }),
   });
   telemetry.watchUnread(() => server.unreadBytes);
   const metrics =
@@ -129,7 +136,14 @@ export async function serveBankql({
           );
         });
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
-  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, stateLine, config)}\n`);
+  announcements.started({
+    url: server.url,
+    metricsUrl: metrics === null ? null : `${metrics.url}/metrics`,
+    sandboxUrl: sandbox?.url ?? null,
+    bankUrl: baseUrl,
+    stateLine,
+    config,
+  });
   return {
     url: server.url,
     reload: createReload({
@@ -141,6 +155,7 @@ export async function serveBankql({
     }),
     flush: payments.logUnwrittenEnds,
     async stop() {
+      announcements.stopping();
       // Whoever sent the signal may not wait for the rest.
       payments.logUnwrittenEnds();
       await takeAll([
@@ -153,12 +168,10 @@ export async function serveBankql({
         () => rates?.close(),
         () => sandbox?.close(),
       ]);
+      announcements.stopped();
     },
   };
 }
-
-/** What is sent where tokens say who calls. */
-const bearer = { Authorization: 'Bearer your-token' };
 
 /** Finds out who calls by tokens, where they are to say it. */
 async function createAuthentication({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
@@ -184,40 +197,4 @@ function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
   const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
   const passwords = [URL.parse(state.url)?.password, written, address?.password];
   return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
-}
-
-/** What is served, where, over which bank, and a first query to paste. */
-function banner(
-  url: string,
-  metricsUrl: string | null,
-  sandboxUrl: string | null,
-  bankUrl: string,
-  stateLine: string,
-  config: Config,
-): string {
-  const { graphiql, identity } = config;
-  const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
-  const headers = Object.entries(identity === null ? alice : bearer).map(
-    ([name, value]) => `    -H '${name}: ${value}' \\`,
-  );
-  return [
-    `bankql serves GraphQL at ${url}/graphql${graphiql ? ' (GraphiQL in a browser)' : ''}.`,
-    sandboxUrl === null
-      ? `The bank is ${bankUrl}.`
-      : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
-    stateLine,
-    `Health: ${url}/health, ready for traffic: ${url}/ready.`,
-    ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}/metrics.`]),
-    ...(sandboxUrl === null
-      ? ['', `  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
-      : [
-          '',
-          identity === null ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
-          '',
-          `  curl ${url}/graphql -H 'Content-Type: application/json' \\`,
-          ...headers,
-          `    -d '{"query":"${query}"}'`,
-        ]),
-    '',
-  ].join('\n');
 }

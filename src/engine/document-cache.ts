@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type DocumentNode,
   GraphQLError,
@@ -32,6 +33,12 @@ export interface DocumentCacheOptions extends DocumentRules {
 /** An operation of a document that has been checked. */
 export interface ExecutableOperation extends PreparedOperation {
   readonly kind: OperationDefinitionNode['operation'];
+  /** As its document names it; null where that does not. */
+  readonly name: string | null;
+  /** SHA-256 of the document's text, in hexadecimal. */
+  readonly documentHash: string;
+  /** Whether its document is one of the manifest's. */
+  readonly isPersisted: boolean;
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
   variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'];
   /** Errors: LIMIT_EXCEEDED, see node-id-limit.ts. */
@@ -70,13 +77,14 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
       characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
   });
   const pinned = new Map<string, FindOperation>();
-  for (const [text, document] of persisted?.parsed ?? []) pinned.set(text, prepare(document, options));
+  for (const [text, document] of persisted?.parsed ?? [])
+    pinned.set(text, prepare({ text, document, isPersisted: true }, options));
 
   const make = (text: string): CachedDocument => {
     try {
       const document = check(text);
       const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
-      return { found: prepare(document, options), fields };
+      return { found: prepare({ text, document, isPersisted: false }, options), fields };
     } catch (error) {
       if (error instanceof GraphQLError) return { found: error, fields: 0 };
       throw error;
@@ -98,14 +106,22 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
   };
 }
 
-function prepare(document: DocumentNode, options: Omit<DocumentCacheOptions, 'persisted'>): FindOperation {
+/** A document that has been checked. */
+interface CheckedDocument {
+  readonly text: string;
+  readonly document: DocumentNode;
+  readonly isPersisted: boolean;
+}
+
+function prepare(checked: CheckedDocument, options: Omit<DocumentCacheOptions, 'persisted'>): FindOperation {
+  const { document } = checked;
   const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
   return (name) => {
     const node = getOperationAST(document, name);
     if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
     let operation = operations.get(node);
     if (operation === undefined) {
-      operation = prepareOne(document, node, options);
+      operation = prepareOne(checked, node, options);
       operations.set(node, operation);
     }
     return operation;
@@ -115,16 +131,23 @@ function prepare(document: DocumentNode, options: Omit<DocumentCacheOptions, 'pe
 const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });
 
 function prepareOne(
-  document: DocumentNode,
+  { text, document, isPersisted }: CheckedDocument,
   operation: OperationDefinitionNode,
   { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentCacheOptions, 'persisted'>,
 ): ExecutableOperation {
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];
   const fragments = fragmentsOf(document);
+  let documentHash: string | null = null;
   return {
     ...prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted }),
     kind: operation.operation,
+    name: operation.name?.value ?? null,
+    isPersisted,
+    get documentHash() {
+      documentHash ??= hash('sha256', text);
+      return documentHash;
+    },
     checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
     checkCallLimit: createCallLimit({ schema, operation, fragments, defaults, limits }),
     variablesOf(raw) {

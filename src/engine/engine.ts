@@ -11,6 +11,7 @@ import { BoundedResult } from './bounded-result.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
 import { internalError, maskError } from './mask-error.ts';
 import { MutationEffects } from './mutation-effects.ts';
+import type { OperationObservation } from './operation-observation.ts';
 import { documentTextOf, type Persisted } from './persisted-documents.ts';
 import { RequestError } from './request-error.ts';
 import { validateParams } from './validate-params.ts';
@@ -32,6 +33,8 @@ export interface EngineRequest {
   readonly signal?: (() => AbortSignal) | undefined;
   /** A request that a browser makes without being asked, such as a link: it changes nothing. */
   readonly isReadOnly?: boolean;
+  /** Where it is noted what is done for it; nobody is told where it is left out. */
+  readonly observation?: OperationObservation | null | undefined;
 }
 
 /**
@@ -110,6 +113,7 @@ export function createEngine({
       const text = documentTextOf(params, persisted);
       if (text === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
       const operation = documentOf(text)(params.operationName);
+      if (request.observation) request.observation.operation = operation;
       if (request.isReadOnly === true && operation.kind !== 'query')
         throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
           http: { status: 405, headers: { Allow: 'POST' } },
@@ -167,7 +171,8 @@ class RequestContext implements Context, ExecuteOptions {
     const { bank, limits } = this.#services;
     const { credentials, effects } = this;
     const { signal } = this;
-    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal };
+    const usage = this.#asking.observation ?? undefined;
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, usage };
     this.#session = new BankSession(options);
     return this.#session;
   }

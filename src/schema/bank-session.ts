@@ -1,3 +1,4 @@
+import type { ReadUsage } from '../bank/cache/shared-reads.ts';
 import type { BankClient } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
@@ -30,6 +31,8 @@ interface BankSessionOptions {
   readonly limits: OperationLimits;
   /** Gives up reads that are under way where it is raised; writes go on. */
   readonly signal?: AbortSignal | undefined;
+  /** Where its reads are counted that were answered without a call of their own. */
+  readonly usage?: ReadUsage | undefined;
 }
 
 /** The bank as one caller sees it during one GraphQL operation. */
@@ -106,10 +109,10 @@ export class BankSession {
   }
 
   readonly #read: ReadOperation = (operation, { ids, body, key }) => {
-    const { bank, credentials } = this.#options;
+    const { bank, credentials, usage } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
-    const limits = { operationDeadline: this.#deadline, unshared: this.#hasWritten };
+    const limits = { operationDeadline: this.#deadline, unshared: this.#hasWritten, usage };
     return bank.read(operation, { ids, body, key, credentials }, limits).then(({ answer, staleMs }) => {
       if (staleMs !== undefined)
         this.stale.push({ operation: operation.id, ageSeconds: Math.round(staleMs / 1000) });

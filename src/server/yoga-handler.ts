@@ -17,6 +17,7 @@ import {
   writeResponse,
 } from './http-response.ts';
 import { parseBodyParams, parseUrlParams } from './request-params.ts';
+import { currentActivity } from './request-scope.ts';
 import { sendResponse } from './send-response.ts';
 import type { LimitPending, SerializeResult } from './serialize-result.ts';
 import { streamOf, streamTypeOf } from './stream-response.ts';
@@ -55,7 +56,11 @@ export function createYogaHandler(options: YogaHandlerOptions) {
       const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res });
       const whole = rendered.get(answer);
       if (whole === undefined) await sendResponse(answer, res, headers);
-      else writeResponse(res, options.limitPending(whole, res), headers);
+      else {
+        const limited = options.limitPending(whole, res);
+        currentActivity()?.answered(limited);
+        writeResponse(res, limited, headers);
+      }
     },
   };
 }
@@ -129,10 +134,11 @@ function useEngine(
   return {
     async onRequest({ request, serverContext: { req }, endResponse, fetchAPI }) {
       try {
-        callers.set(
-          request,
-          await authenticate(req === undefined ? fromFetchRequest(request) : fromNodeRequest(req)),
-        );
+        const asks = req === undefined ? fromFetchRequest(request) : fromNodeRequest(req);
+        const credentials = await authenticate(asks);
+        callers.set(request, credentials);
+        const activity = currentActivity();
+        if (activity !== null) activity.credentials = credentials;
       } catch (error) {
         const mediaType = answerTo(request) ?? 'application/json';
         endResponse(responseOf(serializeResult(engine.toErrorResult(error), mediaType), fetchAPI));
@@ -168,6 +174,7 @@ function useEngine(
           credentials,
           signal: () => request.signal,
           isReadOnly: request.method === 'GET',
+          observation: currentActivity(),
         });
       });
     },

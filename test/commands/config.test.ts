@@ -13,7 +13,10 @@ async function run(
     sources,
     args,
     replica: 'r',
-    write: (text) => void (written += text),
+    isTerminal: false,
+    write: (text) => {
+      written += text;
+    },
     writeError: () => {},
     ask: null,
   }).catch((error: Error) => error.message);

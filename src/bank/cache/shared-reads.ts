@@ -21,13 +21,20 @@ export interface ReadResult {
   readonly isValid: boolean;
 }
 
+/** How the reads of one operation were answered without a call of their own: each adds one. */
+export interface ReadUsage {
+  joined: number;
+  cached: number;
+  stale: number;
+}
+
 export interface SharedReadsOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
   /** The deadline of a call that is shared, in milliseconds. */
   readonly timeoutMs: number;
   /** Is told how a read was answered without a call of its own; it must not throw. */
-  readonly onShared?: ((operation: string, how: 'joined' | 'cached' | 'stale') => void) | undefined;
+  readonly onShared?: ((operation: string, how: keyof ReadUsage) => void) | undefined;
 }
 
 const isUnavailable = (error: unknown) =>
@@ -76,6 +83,7 @@ export function createSharedReads(
     /** Of the call that it makes, in milliseconds of performance.now(). */
     readonly deadline = performance.now() + timeoutMs;
     readonly #stale: CachedValue<ReadResult> | null;
+    readonly #usage: ReadUsage | undefined;
     readonly #resolve: (result: ReadResult) => void;
     readonly #reject: (error: unknown) => void;
 
@@ -83,30 +91,32 @@ export function createSharedReads(
       call: PreparedCall,
       { group, key, cached }: ShareKey,
       operationDeadline: OperationDeadline,
+      usage: ReadUsage | undefined,
       resolve: (result: ReadResult) => void,
       reject: (error: unknown) => void,
     ) {
       super(group, key, operationDeadline);
       this.call = call;
       this.#stale = cached;
+      this.#usage = usage;
       this.#resolve = resolve;
       this.#reject = reject;
     }
 
     onResult(result: ReadResult): void {
-      if (this.isShared) onShared?.(this.call.operation.id, 'joined');
+      if (this.isShared) noteShared(this.call, 'joined', this.#usage);
       this.#resolve(result);
     }
 
     /** That the bank is away is true for all. What it says of a request may hold for that alone: they ask themselves. */
     onSharedFailure(error: unknown): void {
       if (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE') {
-        onShared?.(this.call.operation.id, 'joined');
+        noteShared(this.call, 'joined', this.#usage);
         this.onFailure(error);
         return;
       }
       const { call, deadline, operationDeadline } = this;
-      read(call, operationDeadline.cappedAt(deadline), true).then(this.#resolve, (error) =>
+      read(call, operationDeadline.cappedAt(deadline), true, this.#usage).then(this.#resolve, (error) =>
         this.onFailure(error),
       );
     }
@@ -114,10 +124,15 @@ export function createSharedReads(
     onFailure(error: unknown): void {
       const stale = this.#stale;
       if (stale !== null && isUnavailable(error)) {
-        onShared?.(this.call.operation.id, 'stale');
+        noteShared(this.call, 'stale', this.#usage);
         this.#resolve({ ...stale.answer, staleMs: stale.ageMs });
       } else this.#reject(error instanceof TransportFailure ? mapTransportFailure(this.call, error) : error);
     }
+  }
+
+  function noteShared(call: PreparedCall, how: keyof ReadUsage, usage: ReadUsage | undefined): void {
+    onShared?.(call.operation.id, how);
+    if (usage !== undefined) usage[how]++;
   }
 
   /** What a call is shared as, and what is kept of it. */
@@ -138,16 +153,17 @@ export function createSharedReads(
     call: PreparedCall,
     operationDeadline: OperationDeadline,
     unshared: boolean,
+    usage?: ReadUsage,
   ): Promise<ReadResult> {
     const { ended } = operationDeadline;
     if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
     const shared = shareKeyOf(call, unshared);
     if (shared.cached?.isFresh) {
-      onShared?.(call.operation.id, 'cached');
+      noteShared(call, 'cached', usage);
       return Promise.resolve(shared.cached.answer);
     }
     return new Promise((resolve, reject) => {
-      inFlight.subscribe(new ReadSubscriber(call, shared, operationDeadline, resolve, reject));
+      inFlight.subscribe(new ReadSubscriber(call, shared, operationDeadline, usage, resolve, reject));
     });
   }
 
