@@ -9,6 +9,7 @@ import {
 import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
+import type { PoolUsage } from './http/transport.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
 import type { CallReport } from './resilience/call-report.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
@@ -93,6 +94,8 @@ export interface BankClient {
   ): Promise<{ readonly answer: Answer<T> | null; readonly trackId: string | null }>;
   /** Counts what only shows where an answer is used. */
   noteDrift(drift: Drift): void;
+  /** What each operation holds and waits for of the connections. */
+  poolUsage(): readonly PoolUsage[];
   close(): Promise<void>;
 }
 
@@ -197,6 +200,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     noteDrift: (drift) => onDrift?.(drift),
+    poolUsage: () => sender.usage(),
     close: () => sender.close(),
   };
 }

@@ -2,6 +2,7 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { DocumentCacheStats } from '../engine/document-cache.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
@@ -9,14 +10,16 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
-import { listen } from '../server/listen.ts';
 import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { serve } from '../server/server.ts';
 import { createCallerHashes } from '../telemetry/caller-hashes.ts';
+import { createGraphQLMetrics } from '../telemetry/graphql-metrics.ts';
 import { logOptions } from '../telemetry/log.ts';
+import { serveMetrics } from '../telemetry/metrics-server.ts';
 import { createOperationObserver } from '../telemetry/operation-observer.ts';
+import { watchPools } from '../telemetry/pool-metrics.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { bearer, createAnnouncements } from './announcements.ts';
 import type { CliContext } from './cli-context.ts';
@@ -87,6 +90,17 @@ export async function serveBankql({
   });
   const payments = observeFailures(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentFailure);
   telemetry.watchStore(store, payments.unwrittenEnds);
+  const documentStats = new DocumentCacheStats();
+  const metrics =
+    config.metrics === null
+      ? null
+      : createGraphQLMetrics({
+          ...config.metrics,
+          registry: telemetry.registry,
+          documents: documentStats,
+          inFlight: () => server.inFlight,
+        });
+  watchPools(telemetry.registry, bank.poolUsage);
   const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
@@ -123,22 +137,22 @@ export async function serveBankql({
     logger,
     onShed: telemetry.onShed,
     onHttpRefusal: telemetry.onHttpRefusal,
-    observer: createOperationObserver({ logger, callerHash: createCallerHashes(() => store.secret) }),
+    documentStats,
+    observer: createOperationObserver({
+      logger,
+      metrics,
+      callerHash: createCallerHashes(() => store.secret),
+    }),
   });
   telemetry.watchUnread(() => server.unreadBytes);
-  const metrics =
-    config.metricsPort === null
+  const metricsServer =
+    config.metrics === null
       ? null
-      : await listen(config.http.host, config.metricsPort, (_request, response) => {
-          telemetry.registry.metrics().then(
-            (text) => response.setHeader('Content-Type', telemetry.registry.contentType).end(text),
-            () => response.writeHead(500).end(),
-          );
-        });
+      : await serveMetrics(telemetry.registry, config.http.host, config.metrics.port);
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
   announcements.started({
     url: server.url,
-    metricsUrl: metrics === null ? null : `${metrics.url}/metrics`,
+    metricsUrl: metricsServer === null ? null : `${metricsServer.url}/metrics`,
     sandboxUrl: sandbox?.url ?? null,
     bankUrl: baseUrl,
     stateLine,
@@ -160,7 +174,7 @@ export async function serveBankql({
       payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(),
-        () => metrics?.close(),
+        () => metricsServer?.close(),
         // A client that left does not end its payment.
         () => payments.idle(),
         () => bank.close(),

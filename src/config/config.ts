@@ -5,6 +5,7 @@ import type { OperationLimits } from '../schema/bank-session.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
+import type { OperationNameMode } from '../telemetry/operation-label.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
@@ -28,7 +29,7 @@ export interface Config {
   readonly drainDelayMs: number;
   readonly load: LoadLimits;
   /** Null: no metrics are served. */
-  readonly metricsPort: number | null;
+  readonly metrics: { readonly port: number; readonly operationNames: OperationNameMode } | null;
   readonly bankId: string | null;
   readonly defaultView: string;
   /** `{scope}` of getAccountsScope where a single account is read. */
@@ -132,7 +133,10 @@ function configOf(values: Values): Config {
       inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
     },
-    metricsPort: values.METRICS_PORT ?? null,
+    metrics:
+      values.METRICS_PORT === undefined
+        ? null
+        : { port: values.METRICS_PORT, operationNames: values.METRICS_OPERATION_NAMES },
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',

@@ -21,11 +21,22 @@ import { createNodeIdCheck } from './node-id-limit.ts';
 import type { PersistedDocuments } from './persisted-manifest.ts';
 import { RequestError } from './request-error.ts';
 
+/** What becomes of the documents that are asked for, for metrics. */
+export class DocumentCacheStats {
+  hits = 0;
+  misses = 0;
+  /** Those that are kept until others take their room, and what they take in memory, about. */
+  kept = 0;
+  bytes = 0;
+}
+
 export interface DocumentCacheOptions extends DocumentRules {
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
   /** Documents that are kept for good; null for none. */
   readonly persisted: PersistedDocuments | null;
+  /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
+  readonly documentStats?: DocumentCacheStats | undefined;
   /** See prepareOperation; false where left out. */
   readonly isInterpreted?: boolean;
 }
@@ -69,7 +80,11 @@ const fieldBytes = 1200;
  * text is refused again in no time. Bounded by the memory that they take with their plans, whatever their fragments
  * multiply to.
  */
-export function createDocumentCache({ persisted, ...options }: DocumentCacheOptions) {
+export function createDocumentCache({
+  persisted,
+  documentStats: stats = new DocumentCacheStats(),
+  ...options
+}: DocumentCacheOptions) {
   const check = createDocumentCheck(options);
   const cache = new LRUCache<string, CachedDocument>({
     maxSize: cacheBytes,
@@ -94,11 +109,18 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
   /** The operations of a document. Errors: GraphQLError, see document-rules.ts. */
   return (text: string): FindOperation => {
     const forGood = pinned.get(text);
-    if (forGood !== undefined) return forGood;
+    if (forGood !== undefined) {
+      stats.hits++;
+      return forGood;
+    }
     let known = cache.get(text);
-    if (known === undefined) {
+    if (known !== undefined) stats.hits++;
+    else {
       known = make(text);
       cache.set(text, known);
+      stats.misses++;
+      stats.kept = cache.size;
+      stats.bytes = cache.calculatedSize;
     }
     const { found } = known;
     if (found instanceof GraphQLError) throw found;
@@ -113,7 +135,10 @@ interface CheckedDocument {
   readonly isPersisted: boolean;
 }
 
-function prepare(checked: CheckedDocument, options: Omit<DocumentCacheOptions, 'persisted'>): FindOperation {
+function prepare(
+  checked: CheckedDocument,
+  options: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
+): FindOperation {
   const { document } = checked;
   const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
   return (name) => {
@@ -133,7 +158,12 @@ const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.
 function prepareOne(
   { text, document, isPersisted }: CheckedDocument,
   operation: OperationDefinitionNode,
-  { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentCacheOptions, 'persisted'>,
+  {
+    introspection,
+    defaults,
+    limits,
+    isInterpreted = false,
+  }: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
 ): ExecutableOperation {
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];

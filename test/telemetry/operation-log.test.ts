@@ -12,7 +12,11 @@ import { startServerFixture } from '../support/server-fixture.ts';
 const lines: Record<string, unknown>[] = [];
 const logger = pino(logOptions('info'), { write: (line: string) => void lines.push(JSON.parse(line)) });
 const secret = 'ab'.repeat(32);
-const observer = createOperationObserver({ logger, callerHash: createCallerHashes(() => secret) });
+const observer = createOperationObserver({
+  logger,
+  metrics: null,
+  callerHash: createCallerHashes(() => secret),
+});
 const { onCall, onShared } = createTelemetry(logger, logger);
 const bankOptions = { onCall, onShared, publicCacheTtlMs: 60_000 };
 const start = (options = {}) => startServerFixture({ observer, bankOptions, ...options });

@@ -1,7 +1,7 @@
 import { buildConnector } from 'undici';
 import { BankConnection } from './connection.ts';
 import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
-import { FairPool } from './fair-pool.ts';
+import { FairPool, type OperationUsage } from './fair-pool.ts';
 import type { HttpRequest, HttpResult } from './http-message.ts';
 import { TimerQueue } from './timer-queue.ts';
 
@@ -22,6 +22,11 @@ export interface TransportOptions {
   readonly maxBodyBytes: number;
 }
 
+/** What one operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
+export interface PoolUsage extends OperationUsage {
+  readonly pool: 'kept' | 'alone';
+}
+
 /** Sends one request, once. */
 export type Send = (request: HttpRequest, options: DispatchOptions) => Promise<HttpResult>;
 
@@ -30,6 +35,7 @@ export interface Transport {
   readonly send: Send;
   /** Each over a connection of its own, closed after the answer: see createTransport. */
   readonly sendAlone: Send;
+  usage(): readonly PoolUsage[];
   close(): Promise<void>;
 }
 
@@ -84,9 +90,15 @@ export function createTransport(options: TransportOptions): Transport {
         new RequestDispatchHandler(connections, request, exchangeOptions, resolve).start();
       });
 
+  const kept = createPool(true);
+  const alone = createPool(false);
   return {
-    send: sendOver(createPool(true)),
-    sendAlone: sendOver(createPool(false)),
+    send: sendOver(kept),
+    sendAlone: sendOver(alone),
+    usage: () => [
+      ...kept.pool.usage.map((usage) => ({ ...usage, pool: 'kept' as const })),
+      ...alone.pool.usage.map((usage) => ({ ...usage, pool: 'alone' as const })),
+    ],
     async close() {
       isClosed = true;
       await Promise.all(opened.map((connection) => connection.destroy()));

@@ -92,6 +92,7 @@ export function createRetryingSender({
       });
     },
 
+    usage: () => transport.usage(),
     close: () => transport.close(),
   };
 }
