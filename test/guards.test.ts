@@ -25,7 +25,7 @@ const layers: Record<string, readonly string[]> = {
   schema: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],
   server: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
-  telemetry: ['errors.ts', 'contract', 'bank', 'payments', 'engine', 'server'],
+  telemetry: ['version.ts', 'errors.ts', 'contract', 'bank', 'payments', 'engine', 'server'],
   sandbox: ['contract'],
   doctor: ['errors.ts', 'contract', 'bank'],
   config: ['errors.ts', 'bank', 'schema', 'engine', 'server', 'telemetry'],

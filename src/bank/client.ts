@@ -12,6 +12,7 @@ import { type HttpResponse, type HttpResult, TransportFailure } from './http/htt
 import type { PoolUsage } from './http/transport.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
 import type { CallReport } from './resilience/call-report.ts';
+import type { TraceCall } from './resilience/call-trace.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetryingSender } from './resilience/send-with-retry.ts';
@@ -45,6 +46,7 @@ export interface BankOptions extends SharedReadsOptions {
   readonly slowCallMs: number;
   /** These are told what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
+  readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
 }

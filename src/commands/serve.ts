@@ -54,12 +54,16 @@ export async function serveBankql({
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
+  const { tracing: traced } = config;
+  const tracing =
+    traced === null ? null : (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
   const rateLimiter = rates?.limiter ?? null;
   const client = createBankClient({
     ...config.bankLimits,
     baseUrl,
     onCall: telemetry.onCall,
+    traceCall: tracing?.traceCall,
     onBreaker: telemetry.onBreaker,
     onDrift: telemetry.onDrift,
     onShared: telemetry.onShared,
@@ -141,6 +145,7 @@ export async function serveBankql({
     observer: createOperationObserver({
       logger,
       metrics,
+      tracing,
       callerHash: createCallerHashes(() => store.secret),
     }),
   });
@@ -181,6 +186,7 @@ export async function serveBankql({
         () => store.close(),
         () => rates?.close(),
         () => sandbox?.close(),
+        () => tracing?.shutdown(),
       ]);
       announcements.stopped();
     },
@@ -205,10 +211,12 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 }
 
 /** What the operator alone knows, as it may stand in somebody's error. */
-function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
+function operatorsSecrets({ subscriptionKey, state, tracing }: Config): string[] {
   // As it is written in the URL, and as it is sent. A URL with several hosts is none to URL.parse.
   const address = parseRedisUrl(state.url) ?? parseSentinelUrl(state.url);
   const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
   const passwords = [URL.parse(state.url)?.password, written, address?.password];
-  return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
+  return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
+    (secret) => typeof secret === 'string',
+  );
 }

@@ -6,6 +6,7 @@ import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
+import type { TracingOptions } from '../telemetry/tracing-options.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
@@ -16,7 +17,10 @@ export interface Config {
   readonly http: { readonly host: string; readonly port: number };
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
-  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
+  readonly bankLimits: Omit<
+    BankOptions,
+    'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared' | 'traceCall'
+  >;
   readonly operationLimits: OperationLimits;
   readonly documentLimits: DocumentLimits;
   readonly answerLimits: AnswerLimits;
@@ -30,6 +34,8 @@ export interface Config {
   readonly load: LoadLimits;
   /** Null: no metrics are served. */
   readonly metrics: { readonly port: number; readonly operationNames: OperationNameMode } | null;
+  /** Null: no traces. */
+  readonly tracing: TracingOptions | null;
   readonly bankId: string | null;
   readonly defaultView: string;
   /** `{scope}` of getAccountsScope where a single account is read. */
@@ -137,6 +143,7 @@ function configOf(values: Values): Config {
       values.METRICS_PORT === undefined
         ? null
         : { port: values.METRICS_PORT, operationNames: values.METRICS_OPERATION_NAMES },
+    tracing: tracingOf(values),
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
@@ -165,6 +172,19 @@ function configOf(values: Values): Config {
       latencyMs: values.SANDBOX_LATENCY_MS,
       faults: values.SANDBOX_FAULTS,
     },
+  };
+}
+
+function tracingOf(values: Values): TracingOptions | null {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
+  if (endpoint === undefined) return null;
+  return {
+    endpoint,
+    headers,
+    serviceName: values.OTEL_SERVICE_NAME,
+    sampler: values.OTEL_TRACES_SAMPLER,
+    share: values.OTEL_TRACES_SAMPLER_ARG,
+    toBank: values.BANK_TRACEPARENT,
   };
 }
 

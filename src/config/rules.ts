@@ -76,6 +76,11 @@ const rules: readonly Rule[] = [
         )
       : null,
 
+  ({ BANK_TRACEPARENT, OTEL_EXPORTER_OTLP_ENDPOINT }) =>
+    BANK_TRACEPARENT && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+      ? problem('BANK_TRACEPARENT', 'on', 'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.')
+      : null,
+
   (values) => (values.IDENTITY === 'jwt' ? missingForTokens(values) : uselessWithoutTokens(values)),
 
   (values) =>

@@ -7,6 +7,7 @@ import { paymentsVariables } from './variables/payments.ts';
 import { resilienceVariables } from './variables/resilience.ts';
 import { sandboxVariables } from './variables/sandbox.ts';
 import { serverVariables } from './variables/server.ts';
+import { tracesVariables } from './variables/traces.ts';
 
 /** The variables by what an operator sets them for: the documentation's sections, in its order. */
 export const sections: Readonly<Record<string, Readonly<Record<string, Variable>>>> = {
@@ -16,6 +17,7 @@ export const sections: Readonly<Record<string, Readonly<Record<string, Variable>
   'A bank that is slow or away': resilienceVariables,
   'What one request may cost': limitsVariables,
   'The server': serverVariables,
+  Traces: tracesVariables,
   'For people who explore': exploringVariables,
   'The sandbox bank': sandboxVariables,
 };
@@ -28,6 +30,7 @@ export const variables = {
   ...resilienceVariables,
   ...limitsVariables,
   ...serverVariables,
+  ...tracesVariables,
   ...exploringVariables,
   ...sandboxVariables,
 } as const satisfies Record<string, Variable>;

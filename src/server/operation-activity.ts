@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation, OperationObservation } from '../engine/operation-observation.ts';
@@ -17,6 +18,8 @@ interface Answered {
 export class OperationActivity implements OperationObservation {
   readonly requestId: string;
   readonly startedAt = performance.now();
+  /** Null where no trace follows it. */
+  traceId: string | null = null;
   operation: ObservedOperation | null = null;
   /** Who asks; null until that is known. */
   credentials: Credentials | null = null;
@@ -63,7 +66,7 @@ export class OperationActivity implements OperationObservation {
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {
   /** The activity of a request that has arrived; null where nobody would be told of it. */
-  begin(requestId: string): OperationActivity | null;
+  begin(requestId: string, headers: IncomingHttpHeaders): OperationActivity | null;
   /** It is over: it was answered, or its client has left and nobody works for it any more. */
   end(activity: OperationActivity): void;
 }

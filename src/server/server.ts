@@ -84,7 +84,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
       const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
-      observeRefusal(requestId, refusal.status, 'BAD_USER_INPUT', bytes);
+      observeRefusal(request, requestId, refusal.status, 'BAD_USER_INPUT', bytes);
       return;
     }
     if (request.headers['transfer-encoding'] !== undefined) {
@@ -99,7 +99,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
         options.onShed?.(acquired);
         headers.push('Retry-After', '1');
         const bytes = refuse(response, 503, headers, tooMuchToDo, 'OVERLOADED', { retryAfter: 1 });
-        observeRefusal(requestId, 503, 'OVERLOADED', bytes);
+        observeRefusal(request, requestId, 503, 'OVERLOADED', bytes);
         return;
       }
       response.countAt(acquired.unread);
@@ -113,7 +113,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       },
       isClosed: () => response.destroyed,
     };
-    const activity = isHealth ? null : (observer?.begin(requestId) ?? null);
+    const activity = isHealth ? null : (observer?.begin(requestId, request.headers) ?? null);
     const listen = () => graphql.listen(request, response, headers);
     const run = activity === null ? listen : () => observed(activity, response, listen);
     runInRequestScope(requestId, failures, run, activity);
@@ -138,8 +138,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     }
   }
 
-  function observeRefusal(requestId: string, status: number, code: ErrorCode, bytes: number): void {
-    const activity = observer?.begin(requestId) ?? null;
+  function observeRefusal(
+    request: IncomingMessage,
+    requestId: string,
+    status: number,
+    code: ErrorCode,
+    bytes: number,
+  ): void {
+    const activity = observer?.begin(requestId, request.headers) ?? null;
     if (activity === null) return;
     activity.refused(status, code, bytes);
     observer?.end(activity);

@@ -9,10 +9,12 @@ const maxNameLength = 100;
  * answer: the operation's name, or the document's hash where it has none; how it ended, and what it took.
  */
 export function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
-  const { requestId, operation, outcome, codes, status, restCalls, cached, joined, stale, bytes } = activity;
+  const { requestId, traceId, operation, outcome, codes, status, restCalls, cached, joined, stale, bytes } =
+    activity;
   logger.info(
     {
       requestId,
+      ...(traceId === null ? {} : { traceId }),
       ...(operation === null ? {} : nameOf(operation)),
       outcome,
       ...(codes.length === 0 ? {} : { codes: [...new Set(codes)] }),

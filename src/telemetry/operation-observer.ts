@@ -3,12 +3,15 @@ import { OperationActivity, type OperationObserver } from '../server/operation-a
 import type { CallerHash } from './caller-hashes.ts';
 import type { GraphQLMetrics } from './graphql-metrics.ts';
 import { logOperation } from './operation-log.ts';
+import type { Tracing } from './tracing.ts';
 
 export interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
   /** Null where nobody can read them. */
   readonly metrics: GraphQLMetrics | null;
+  /** Null where nothing is traced. */
+  readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
 }
 
 /** Watches requests for whoever wants to know of them; where that is nobody, nothing is noted. */
@@ -16,13 +19,20 @@ export function createOperationObserver({
   logger,
   callerHash,
   metrics,
+  tracing,
 }: OperationObserverOptions): OperationObserver {
   const isLogged = () => logger.isLevelEnabled('info');
   return {
-    begin: (requestId) => (isLogged() || metrics !== null ? new OperationActivity(requestId) : null),
+    begin(requestId, headers) {
+      if (!isLogged() && metrics === null && tracing === null) return null;
+      const activity = new OperationActivity(requestId);
+      tracing?.begin(activity, headers);
+      return activity;
+    },
     end(activity) {
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
+      tracing?.end(activity);
       if (isLogged()) logOperation(logger, activity, callerHash(activity.credentials));
     },
   };

@@ -14,5 +14,5 @@ export function logRestCall(logger: Logger, call: CallReport): void {
   const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
   const level = isNews ? 'warn' : 'debug';
   if (logger.isLevelEnabled(level))
-    logger[level]({ callId: call.trackId ?? randomUUID(), ...call }, 'bank call');
+    logger[level]({ ...call, callId: call.callId ?? call.trackId ?? randomUUID() }, 'bank call');
 }

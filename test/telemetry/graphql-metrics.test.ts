@@ -30,7 +30,7 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
     documents: documentStats,
     inFlight: () => inFlight,
   });
-  const observer = createOperationObserver({ logger, metrics, callerHash: () => null });
+  const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
   await using fixture = await startServerFixture({ observer, documentStats });
   const ask = async (query: string) => {
     const headers = { 'Content-Type': 'application/json', ...credentials };

@@ -15,6 +15,7 @@ const secret = 'ab'.repeat(32);
 const observer = createOperationObserver({
   logger,
   metrics: null,
+  tracing: null,
   callerHash: createCallerHashes(() => secret),
 });
 const { onCall, onShared } = createTelemetry(logger, logger);
