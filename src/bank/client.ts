@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
 import {
@@ -8,6 +9,7 @@ import {
 } from './cache/shared-reads.ts';
 import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
+import type { NetworkOptions } from './http/connector.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
 import type { PoolUsage } from './http/transport.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
@@ -36,6 +38,8 @@ export interface BankOptions extends SharedReadsOptions {
   readonly connectionPerCaller: boolean;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** Straight to the bank, with Node's certificates, where it is left out. */
+  readonly network?: NetworkOptions | undefined;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -98,6 +102,8 @@ export interface BankClient {
   noteDrift(drift: Drift): void;
   /** What each operation holds and waits for of the connections. */
   poolUsage(): readonly PoolUsage[];
+  /** From now on the bank is shown these certificates, and its own are held against these. */
+  useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
@@ -203,6 +209,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
     noteDrift: (drift) => onDrift?.(drift),
     poolUsage: () => sender.usage(),
+    useTls: sender.useTls,
     close: () => sender.close(),
   };
 }

@@ -22,6 +22,7 @@ import { createOperationObserver } from '../telemetry/operation-observer.ts';
 import { watchPools } from '../telemetry/pool-metrics.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { bearer, createAnnouncements } from './announcements.ts';
+import { readBankTls, watchBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { openLogOutput } from './log-output.ts';
@@ -59,8 +60,11 @@ export async function serveBankql({
     traced === null ? null : (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
   const rateLimiter = rates?.limiter ?? null;
+  const { bankTls } = config;
+  const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
   const client = createBankClient({
     ...config.bankLimits,
+    network: { ...config.bankLimits.network, secureContext },
     baseUrl,
     onCall: telemetry.onCall,
     traceCall: tracing?.traceCall,
@@ -150,6 +154,8 @@ export async function serveBankql({
     }),
   });
   telemetry.watchUnread(() => server.unreadBytes);
+  const reloadTls = bankTls === null ? null : async () => bank.useTls(await readBankTls(bankTls));
+  const unwatchTls = bankTls === null || reloadTls === null ? null : watchBankTls(bankTls, reloadTls, logger);
   const metricsServer =
     config.metrics === null
       ? null
@@ -171,6 +177,7 @@ export async function serveBankql({
       persisted: config.persisted === null ? null : () => readPersisted(config),
       replacePersisted: server.replacePersisted,
       reloadKeys: authenticate?.reloadKeys ?? null,
+      reloadTls,
     }),
     flush: payments.logUnwrittenEnds,
     async stop() {
@@ -180,6 +187,7 @@ export async function serveBankql({
       await takeAll([
         () => server.close(),
         () => metricsServer?.close(),
+        () => unwatchTls?.(),
         // A client that left does not end its payment.
         () => payments.idle(),
         () => bank.close(),
@@ -211,11 +219,15 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 }
 
 /** What the operator alone knows, as it may stand in somebody's error. */
-function operatorsSecrets({ subscriptionKey, state, tracing }: Config): string[] {
+function operatorsSecrets({ subscriptionKey, state, tracing, bankLimits, identity }: Config): string[] {
   // As it is written in the URL, and as it is sent. A URL with several hosts is none to URL.parse.
   const address = parseRedisUrl(state.url) ?? parseSentinelUrl(state.url);
   const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
   const passwords = [URL.parse(state.url)?.password, written, address?.password];
+  for (const proxy of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
+    const password = URL.parse(proxy ?? '')?.password;
+    if (password) passwords.push(password, decodeURIComponent(password));
+  }
   return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
     (secret) => typeof secret === 'string',
   );

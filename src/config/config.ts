@@ -8,6 +8,7 @@ import type { RateLimit } from '../server/rate-limit/limits.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
 import type { TracingOptions } from '../telemetry/tracing-options.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
+import { bankProxyOf, bankTlsOf, jwksProxyOf } from './network.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
@@ -17,6 +18,12 @@ export interface Config {
   readonly http: { readonly host: string; readonly port: number };
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
+  /** Files with certificates for the bank; null for none. */
+  readonly bankTls: {
+    readonly cert: string | null;
+    readonly key: string | null;
+    readonly ca: string | null;
+  } | null;
   readonly bankLimits: Omit<
     BankOptions,
     'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared' | 'traceCall'
@@ -104,7 +111,9 @@ function configOf(values: Values): Config {
   return {
     http: { host: values.HOST, port: values.PORT },
     bank,
+    bankTls: bankTlsOf(values),
     bankLimits: {
+      network: { proxyUrl: bankProxyOf(values), connectionMaxAgeMs: values.BANK_CONNECTION_MAX_AGE_MS },
       timeoutMs: values.BANK_TIMEOUT_MS,
       connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
@@ -196,6 +205,7 @@ function identityOf(values: Values): JwtOptions | null {
   return {
     subscriptionKey,
     jwksUrl,
+    jwksProxyUrl: jwksProxyOf(values, jwksUrl),
     issuer,
     audience,
     algorithms: values.IDENTITY_ALGORITHMS ?? ['RS256', 'ES256', 'PS256', 'EdDSA'],

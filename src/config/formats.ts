@@ -145,6 +145,17 @@ export const collectorHeaders: Pick<Format<Readonly<Record<string, string>>>, 's
   }),
 };
 
+/** The address of a proxy, of which a password is not shown. */
+export const proxyAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string().refine((address) => {
+    const url = URL.parse(address);
+    return (
+      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === ''
+    );
+  }, 'give an address such as http://proxy.example:3128.'),
+};
+
 /** Where payments are recorded: any text, of which a password is not shown. */
 export const storeAddress: Pick<Format<string>, 'schema' | 'show'> = {
   show: withoutUserinfo,

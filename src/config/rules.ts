@@ -37,6 +37,25 @@ const rules: readonly Rule[] = [
     return problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
   },
 
+  ({ BANK_TLS_CERT, BANK_TLS_KEY }) => {
+    if ((BANK_TLS_CERT === undefined) === (BANK_TLS_KEY === undefined)) return null;
+    return BANK_TLS_KEY === undefined
+      ? problem('BANK_TLS_KEY', undefined, 'BANK_TLS_CERT needs the private key of its certificate.', [
+          'BANK_TLS_CERT',
+        ])
+      : problem('BANK_TLS_CERT', undefined, 'BANK_TLS_KEY needs the certificate that it belongs to.', [
+          'BANK_TLS_KEY',
+        ]);
+  },
+
+  (values) => {
+    if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return null;
+    const useless = (['BANK_TLS_CERT', 'BANK_TLS_CA'] as const).find((name) => values[name] !== undefined);
+    return useless === undefined
+      ? null
+      : problem(useless, values[useless], 'it needs a BANK_BASE_URL that is https.', ['BANK_BASE_URL']);
+  },
+
   ({ BANK_CONNECT_TIMEOUT_MS: connect, BANK_TIMEOUT_MS: call }) =>
     connect > call
       ? problem('BANK_CONNECT_TIMEOUT_MS', connect, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [

@@ -3,6 +3,7 @@ import { bankVariables } from './variables/bank.ts';
 import { callersVariables } from './variables/callers.ts';
 import { exploringVariables } from './variables/exploring.ts';
 import { limitsVariables } from './variables/limits.ts';
+import { networkVariables } from './variables/network.ts';
 import { paymentsVariables } from './variables/payments.ts';
 import { resilienceVariables } from './variables/resilience.ts';
 import { sandboxVariables } from './variables/sandbox.ts';
@@ -12,6 +13,7 @@ import { tracesVariables } from './variables/traces.ts';
 /** The variables by what an operator sets them for: the documentation's sections, in its order. */
 export const sections: Readonly<Record<string, Readonly<Record<string, Variable>>>> = {
   'The bank': bankVariables,
+  'The way to the bank': networkVariables,
   'Who calls': callersVariables,
   Payments: paymentsVariables,
   'A bank that is slow or away': resilienceVariables,
@@ -25,6 +27,7 @@ export const sections: Readonly<Record<string, Readonly<Record<string, Variable>
 /** Every variable that the process reads. The documentation, `--help` and `.env.example` are made of it. */
 export const variables = {
   ...bankVariables,
+  ...networkVariables,
   ...callersVariables,
   ...paymentsVariables,
   ...resilienceVariables,

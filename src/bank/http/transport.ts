@@ -1,5 +1,6 @@
-import { buildConnector } from 'undici';
+import type { SecureContext } from 'node:tls';
 import { BankConnection } from './connection.ts';
+import { createConnector, type NetworkOptions } from './connector.ts';
 import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
 import { FairPool, type OperationUsage } from './fair-pool.ts';
 import type { HttpRequest, HttpResult } from './http-message.ts';
@@ -20,6 +21,8 @@ export interface TransportOptions {
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** Straight to the bank, with Node's certificates, where it is left out. */
+  readonly network?: NetworkOptions | undefined;
 }
 
 /** What one operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
@@ -36,6 +39,8 @@ export interface Transport {
   /** Each over a connection of its own, closed after the answer: see createTransport. */
   readonly sendAlone: Send;
   usage(): readonly PoolUsage[];
+  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
@@ -62,13 +67,15 @@ export function createTransport(options: TransportOptions): Transport {
   const acquireTimers = new TimerQueue();
   const requestTimers = new TimerQueue();
   const opened: BankConnection[] = [];
-  const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
+  const { network = {} } = options;
+  const { connectionMaxAgeMs: maxAgeMs = 0 } = network;
+  const connector = createConnector(network, connectTimeoutMs);
   let isClosed = false;
 
   function createPool(isKept: boolean): ConnectionPool {
     const isPerIdentity = isKept && options.connectionPerCaller;
     const connect = () => {
-      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity });
+      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity, maxAgeMs });
       opened.push(connection);
       // It is opened by whoever uses it first, which may be after the end.
       if (isClosed) void connection.destroy();
@@ -99,6 +106,7 @@ export function createTransport(options: TransportOptions): Transport {
       ...kept.pool.usage.map((usage) => ({ ...usage, pool: 'kept' as const })),
       ...alone.pool.usage.map((usage) => ({ ...usage, pool: 'alone' as const })),
     ],
+    useTls: connector.useTls,
     async close() {
       isClosed = true;
       await Promise.all(opened.map((connection) => connection.destroy()));

@@ -104,6 +104,7 @@ export function createRetryingSender({
     },
 
     usage: () => transport.usage(),
+    useTls: transport.useTls,
     close: () => transport.close(),
   };
 }

@@ -14,6 +14,8 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
+  /** The proxy through which the keys are fetched; none where it is left out. */
+  readonly jwksProxyUrl?: string | null;
   /** How long keys are believed, where the usual times do not suit. */
   readonly keyTimes?: Partial<JwksTimes>;
 }

@@ -33,6 +33,7 @@ export function authenticateByToken(
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim } = options;
   const keys = createJwks({
     url: options.jwksUrl,
+    proxyUrl: options.jwksProxyUrl ?? null,
     times: options.keyTimes,
     onFailure: (error) =>
       logger.warn({ reason: reasonOf(error) }, 'the keys that verify tokens cannot be fetched'),
