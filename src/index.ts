@@ -43,6 +43,8 @@ export async function startBankql({
     args: [],
     replica,
     write,
+    // Who takes text gets text.
+    isTerminal: true,
     writeError: () => {},
     ask: null,
   });

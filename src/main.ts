@@ -15,6 +15,7 @@ import { version } from './version.ts';
 const terminal = {
   replica: `${hostname()}:${process.pid}`,
   write: (text: string) => void process.stdout.write(text),
+  isTerminal: process.stdout.isTTY,
   writeError: (text: string) => void process.stderr.write(text),
   ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,
 };
@@ -72,11 +73,11 @@ for (const stream of [process.stdout, process.stderr]) {
 async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
   let reload = async () => {};
   process.on('SIGHUP', () => void reload());
-  const service = await start();
-  reload = service.reload;
-  flush = service.flush;
+  let service: Service | null = null;
   let stopping = false;
-  const end = () => {
+  const endBy = (code: number) => () => {
+    // Nothing is under way yet.
+    if (service === null) process.exit(code);
     // Whoever asks twice does not want to wait.
     if (stopping) {
       flush();
@@ -85,8 +86,13 @@ async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
     stopping = true;
     void service.stop().then(() => process.exit(0));
   };
+  const end = endBy(143);
+  // Before the start says that it serves: whoever reads that may send a signal at once.
   process.on('SIGTERM', end);
-  process.on('SIGINT', end);
+  process.on('SIGINT', endBy(130));
+  service = await start();
+  reload = service.reload;
+  flush = service.flush;
   if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(end);
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { variableNames } from '../src/config/variables.ts';
+import { startBankql } from '../src/index.ts';
 import { credentials } from './support/bankql.ts';
 import { post, runProcess, startProcess } from './support/process.ts';
 import { startRecordingBank } from './support/recording-bank.ts';
@@ -22,8 +23,14 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe('started with nothing', () => {
   test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
-    await using bankql = await startProcess();
-    const printed = bankql.output();
+    let printed = '';
+    const environment = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };
+    const bankql = await startBankql({
+      environment,
+      write(text) {
+        printed += text;
+      },
+    });
     expect(printed).toMatch(
       /^bankql serves GraphQL at http:\/\/127\.0\.0\.1:\d+\/graphql \(GraphiQL in a browser\)\./,
     );
@@ -34,7 +41,23 @@ describe('started with nothing', () => {
     expect(JSON.parse(stdout)).toEqual({
       data: { viewer: { account: { label: 'Everyday', balance: { amount: '4305.80', currency: 'EUR' } } } },
     });
+    await bankql.stop();
+    expect(printed).toMatch(/\nbankql has stopped\.\n$/);
+  });
+
+  test('the start and the stop are lines of the log where no terminal reads them, whatever the level', async () => {
+    await using bankql = await startProcess({ LOG_LEVEL: 'error' });
     expect(await bankql.stop()).toBe(0);
+    const lines = bankql.output().trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        level: 30,
+        url: bankql.url,
+        msg: expect.stringContaining(`bankql serves GraphQL at ${bankql.url}/graphql`),
+      },
+      { level: 30, msg: expect.stringContaining('bankql stops') },
+      { level: 30, msg: 'bankql has stopped' },
+    ]);
   });
 
   test('the README’s query gives the README’s answer', async () => {

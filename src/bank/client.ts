@@ -1,16 +1,20 @@
+import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
 import {
   createSharedReads,
   type ReadResult,
-  type ReadSource,
   type SharedReadsOptions,
+  type SharedSource,
 } from './cache/shared-reads.ts';
 import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
 import type { CancellationToken } from './http/cancellation.ts';
+import type { NetworkOptions } from './http/connector.ts';
 import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
+import type { PoolUsage } from './http/transport.ts';
 import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
 import type { CallReport } from './resilience/call-report.ts';
+import type { TraceCall } from './resilience/call-trace.ts';
 import type { BreakerReason } from './resilience/circuit-breaker.ts';
 import { OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetryingSender } from './resilience/send-with-retry.ts';
@@ -35,6 +39,8 @@ export interface BankOptions extends SharedReadsOptions {
   readonly connectionPerCaller: boolean;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** Straight to the bank, with Node's certificates, where it is left out. */
+  readonly network?: NetworkOptions | undefined;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -45,6 +51,7 @@ export interface BankOptions extends SharedReadsOptions {
   readonly slowCallMs: number;
   /** These are told what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
+  readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
 }
@@ -56,7 +63,7 @@ export interface ReadLimits {
   /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
   readonly unshared?: boolean;
   /** Is told where the answer comes from, where that is no call of its own; it must not throw. */
-  readonly onSource?: ((source: Exclude<ReadSource, 'bank'>) => void) | undefined;
+  readonly onSource?: ((source: SharedSource) => void) | undefined;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
@@ -99,6 +106,10 @@ export interface BankClient {
    * Errors: those of `update`; OVERLOADED and BANK_TIMEOUT, where its turn did not come and it was not run.
    */
   readonly inTurn: UpdateQueue;
+  /** What each operation holds and waits for of the connections. */
+  poolUsage(): readonly PoolUsage[];
+  /** From now on the bank is shown these certificates, and its own are held against these. */
+  useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
@@ -208,6 +219,8 @@ export function createBankClient(options: BankOptions): BankClient {
 
     noteDrift: (drift) => onDrift?.(drift),
     inTurn,
+    poolUsage: () => sender.usage(),
+    useTls: sender.useTls,
     close: () => sender.close(),
   };
 }

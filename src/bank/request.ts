@@ -76,9 +76,17 @@ function buildHeaders(operation: Operation, credentials: Credentials): string[] 
   return headers;
 }
 
-/** A call as it leaves: with its Track-ID. */
-export const toHttpRequest = ({ request, trackId }: PreparedCall): HttpRequest =>
-  trackId === null ? request : { ...request, headers: [...request.headers, 'Track-ID', trackId] };
+/** A call as it leaves: with its Track-ID, and `traceparent` where the operator wants the bank to have it. */
+export function toHttpRequest(
+  { request, trackId }: PreparedCall,
+  traceparent: string | null = null,
+): HttpRequest {
+  if (trackId === null && traceparent === null) return request;
+  const headers = [...request.headers];
+  if (trackId !== null) headers.push('Track-ID', trackId);
+  if (traceparent !== null) headers.push('traceparent', traceparent);
+  return { ...request, headers };
+}
 
 /** The same call once more, under a Track-ID of its own. */
 export const withNewTrackId = <T extends Operation>(call: PreparedCall<T>): PreparedCall<T> =>

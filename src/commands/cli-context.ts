@@ -8,6 +8,8 @@ export interface CliContext {
   /** This process as others are told of it: its host and process id. */
   readonly replica: string;
   readonly write: (text: string) => void;
+  /** Whether people read what is written. */
+  readonly isTerminal: boolean;
   readonly writeError: (text: string) => void;
   /** Asks whoever sits at the terminal; null where nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;

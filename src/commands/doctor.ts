@@ -3,6 +3,7 @@ import { StartError } from '../config/start-error.ts';
 import { runDoctor } from '../doctor/doctor.ts';
 import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
 import { example } from '../sandbox/example.ts';
+import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 import { openSandbox } from './sandbox.ts';
 
@@ -22,8 +23,10 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
   const sandbox = config.bank === null ? await openSandbox({ ...config.sandbox, port: 0 }) : null;
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
-    const { accountScope } = config;
-    return await runDoctor({ ...options, bank: { ...config.bankLimits, baseUrl }, accountScope, write });
+    const { accountScope, bankTls, bankLimits } = config;
+    const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
+    const network = { ...bankLimits.network, secureContext };
+    return await runDoctor({ ...options, bank: { ...bankLimits, network, baseUrl }, accountScope, write });
   } finally {
     await sandbox?.close();
   }

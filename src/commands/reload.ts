@@ -8,6 +8,8 @@ export interface ReloadOptions extends Pick<RunningServer, 'replacePersisted'> {
   readonly persisted: (() => Promise<Parameters<RunningServer['replacePersisted']>[0]>) | null;
   /** Fetches the keys that verify tokens, and says whether it could; null where no tokens are verified. */
   readonly reloadKeys: (() => Promise<boolean>) | null;
+  /** Reads the certificates for the bank, and uses them; null where there are none. */
+  readonly reloadTls: (() => Promise<void>) | null;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface ReloadOptions extends Pick<RunningServer, 'replacePersisted'> {
  * Shape: a function that never rejects; calls that overlap are done one after the other.
  */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { logger, logLevel, persisted, replacePersisted, reloadKeys } = options;
+  const { logger, logLevel, persisted, replacePersisted, reloadKeys, reloadTls } = options;
   const sources = new Map<string, () => Promise<void>>();
   sources.set('log level', async () => {
     logger.level = await logLevel();
@@ -26,6 +28,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     sources.set('token keys', async () => {
       if (!(await reloadKeys())) throw new Error('the keys cannot be fetched');
     });
+  if (reloadTls !== null) sources.set('bank certificates', reloadTls);
 
   async function reload(): Promise<void> {
     const reloaded: string[] = [];

@@ -2,20 +2,27 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { DocumentCacheStats } from '../engine/document-cache.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
-import { observeRefusals } from '../payments/payment-refusals.ts';
+import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
-import { listen } from '../server/listen.ts';
 import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { serve } from '../server/server.ts';
+import { createCallerHashes } from '../telemetry/caller-hashes.ts';
+import { createGraphQLMetrics } from '../telemetry/graphql-metrics.ts';
 import { logOptions } from '../telemetry/log.ts';
+import { serveMetrics } from '../telemetry/metrics-server.ts';
+import { createOperationObserver } from '../telemetry/operation-observer.ts';
+import { watchPools } from '../telemetry/pool-metrics.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { bearer, createAnnouncements } from './announcements.ts';
+import { readBankTls, watchBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { openLogOutput } from './log-output.ts';
@@ -32,6 +39,7 @@ const leaseMarginMs = 10_000;
 export async function serveBankql({
   environment,
   write,
+  isTerminal,
   replica,
 }: CliContext): Promise<Service & { readonly url: string }> {
   const config = readConfig(environment);
@@ -45,17 +53,26 @@ export async function serveBankql({
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { onDropped });
-  const audit = pino(logOptions('info', secrets), auditOutput.stream).child({ audit: 'payment' });
+  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
+  const audit = lasting.child({ audit: 'payment' });
+  const announcements = createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit);
   const persisted = await readPersisted(config);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
+  const { tracing: traced } = config;
+  const tracing =
+    traced === null ? null : (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
   const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
   const rateLimiter = rates?.limiter ?? null;
+  const { bankTls } = config;
+  const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
   const client = createBankClient({
     ...config.bankLimits,
+    network: { ...config.bankLimits.network, secureContext },
     baseUrl,
     onCall: telemetry.onCall,
+    traceCall: tracing?.traceCall,
     onBreaker: telemetry.onBreaker,
     onDrift: telemetry.onDrift,
     onShared: telemetry.onShared,
@@ -84,8 +101,19 @@ export async function serveBankql({
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
   });
-  const payments = observeRefusals(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentRefusal);
+  const payments = observeFailures(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentFailure);
   telemetry.watchStore(store, payments.unwrittenEnds);
+  const documentStats = new DocumentCacheStats();
+  const metrics =
+    config.metrics === null
+      ? null
+      : createGraphQLMetrics({
+          ...config.metrics,
+          registry: telemetry.registry,
+          documents: documentStats,
+          inFlight: () => server.inFlight,
+        });
+  watchPools(telemetry.registry, bank.poolUsage);
   const authenticate = await createAuthentication(config, logger, telemetry);
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
@@ -125,20 +153,31 @@ export async function serveBankql({
     logger,
     onShed: telemetry.onShed,
     onHttpRefusal: telemetry.onHttpRefusal,
+    documentStats,
+    observer: createOperationObserver({
+      logger,
+      metrics,
+      tracing,
+      callerHash: createCallerHashes(() => store.secret),
+    }),
   });
   telemetry.watchUnread(() => server.unreadBytes);
   telemetry.watchDroppedLines(() => droppedLines);
-  const metrics =
-    config.metricsPort === null
+  const reloadTls = bankTls === null ? null : async () => bank.useTls(await readBankTls(bankTls));
+  const unwatchTls = bankTls === null || reloadTls === null ? null : watchBankTls(bankTls, reloadTls, logger);
+  const metricsServer =
+    config.metrics === null
       ? null
-      : await listen(config.http.host, config.metricsPort, (_request, response) => {
-          telemetry.registry.metrics().then(
-            (text) => response.setHeader('Content-Type', telemetry.registry.contentType).end(text),
-            () => response.writeHead(500).end(),
-          );
-        });
+      : await serveMetrics(telemetry.registry, config.http.host, config.metrics.port);
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
-  write(`${banner(server.url, metrics?.url ?? null, sandbox?.url ?? null, baseUrl, stateLine, config)}\n`);
+  announcements.started({
+    url: server.url,
+    metricsUrl: metricsServer === null ? null : `${metricsServer.url}/metrics`,
+    sandboxUrl: sandbox?.url ?? null,
+    bankUrl: baseUrl,
+    stateLine,
+    config,
+  });
   return {
     url: server.url,
     reload: createReload({
@@ -147,27 +186,29 @@ export async function serveBankql({
       persisted: config.persisted === null ? null : () => readPersisted(config),
       replacePersisted: server.replacePersisted,
       reloadKeys: authenticate?.reloadKeys ?? null,
+      reloadTls,
     }),
     flush: payments.logUnwrittenEnds,
     async stop() {
+      announcements.stopping();
       // Whoever sent the signal may not wait for the rest.
       payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(),
-        () => metrics?.close(),
+        () => metricsServer?.close(),
+        () => unwatchTls?.(),
         // A client that left does not end its payment.
         () => payments.idle(),
         () => bank.close(),
         () => store.close(),
         () => rates?.close(),
         () => sandbox?.close(),
+        () => tracing?.shutdown(),
       ]);
+      announcements.stopped();
     },
   };
 }
-
-/** What is sent where tokens say who calls. */
-const bearer = { Authorization: 'Bearer your-token' };
 
 /** Finds out who calls by tokens, where they are to say it. */
 async function createAuthentication({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
@@ -187,46 +228,16 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 }
 
 /** What the operator alone knows, as it may stand in somebody's error. */
-function operatorsSecrets({ subscriptionKey, state }: Config): string[] {
+function operatorsSecrets({ subscriptionKey, state, tracing, bankLimits, identity }: Config): string[] {
   // As it is written in the URL, and as it is sent. A URL with several hosts is none to URL.parse.
   const address = parseRedisUrl(state.url) ?? parseSentinelUrl(state.url);
   const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
   const passwords = [URL.parse(state.url)?.password, written, address?.password];
-  return [subscriptionKey, ...passwords].filter((secret) => typeof secret === 'string');
-}
-
-/** What is served, where, over which bank, and a first query to paste. */
-function banner(
-  url: string,
-  metricsUrl: string | null,
-  sandboxUrl: string | null,
-  bankUrl: string,
-  stateLine: string,
-  config: Config,
-): string {
-  const { graphiql, identity } = config;
-  const query = '{ viewer { account { label balance { amount currency } } } }';
-  const headers = Object.entries(identity === null ? alice : bearer).map(
-    ([name, value]) => `    -H '${name}: ${value}' \\`,
+  for (const proxy of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
+    const password = URL.parse(proxy ?? '')?.password;
+    if (password) passwords.push(password, decodeURIComponent(password));
+  }
+  return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(
+    (secret) => typeof secret === 'string',
   );
-  return [
-    `bankql serves GraphQL at ${url}/graphql${graphiql ? ' (GraphiQL in a browser)' : ''}.`,
-    sandboxUrl === null
-      ? `The bank is ${bankUrl}.`
-      : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
-    stateLine,
-    `Health: ${url}/health, ready for traffic: ${url}/ready.`,
-    ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}/metrics.`]),
-    ...(sandboxUrl === null
-      ? ['', `  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
-      : [
-          '',
-          identity === null ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
-          '',
-          `  curl ${url}/graphql -H 'Content-Type: application/json' \\`,
-          ...headers,
-          `    -d '{"query":"${query}"}'`,
-        ]),
-    '',
-  ].join('\n');
 }

@@ -6,7 +6,10 @@ import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/v
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
+import type { OperationNameMode } from '../telemetry/operation-label.ts';
+import type { TracingOptions } from '../telemetry/tracing-options.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
+import { bankProxyOf, bankTlsOf, jwksProxyOf } from './network.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
@@ -16,7 +19,16 @@ export interface Config {
   readonly http: { readonly host: string; readonly port: number };
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
-  readonly bankLimits: Omit<BankOptions, 'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared'>;
+  /** Files with certificates for the bank; null for none. */
+  readonly bankTls: {
+    readonly cert: string | null;
+    readonly key: string | null;
+    readonly ca: string | null;
+  } | null;
+  readonly bankLimits: Omit<
+    BankOptions,
+    'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared' | 'traceCall'
+  >;
   readonly operationLimits: OperationLimits;
   readonly documentLimits: DocumentLimits;
   readonly answerLimits: AnswerLimits;
@@ -31,7 +43,9 @@ export interface Config {
   readonly drainDelayMs: number;
   readonly load: LoadLimits;
   /** Null: no metrics are served. */
-  readonly metricsPort: number | null;
+  readonly metrics: { readonly port: number; readonly operationNames: OperationNameMode } | null;
+  /** Null: no traces. */
+  readonly tracing: TracingOptions | null;
   readonly bankId: string | null;
   readonly defaultView: string;
   /** `{scope}` of getAccountsScope where a single account is read. */
@@ -108,7 +122,9 @@ function configOf(values: Values): Config {
   return {
     http: { host: values.HOST, port: values.PORT },
     bank,
+    bankTls: bankTlsOf(values),
     bankLimits: {
+      network: { proxyUrl: bankProxyOf(values), connectionMaxAgeMs: values.BANK_CONNECTION_MAX_AGE_MS },
       timeoutMs: values.BANK_TIMEOUT_MS,
       connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
@@ -144,7 +160,11 @@ function configOf(values: Values): Config {
       inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
     },
-    metricsPort: values.METRICS_PORT ?? null,
+    metrics:
+      values.METRICS_PORT === undefined
+        ? null
+        : { port: values.METRICS_PORT, operationNames: values.METRICS_OPERATION_NAMES },
+    tracing: tracingOf(values),
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
@@ -190,6 +210,19 @@ function viewerOf(values: Values): ViewerTemplates {
   };
 }
 
+function tracingOf(values: Values): TracingOptions | null {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values;
+  if (endpoint === undefined) return null;
+  return {
+    endpoint,
+    headers,
+    serviceName: values.OTEL_SERVICE_NAME,
+    sampler: values.OTEL_TRACES_SAMPLER,
+    share: values.OTEL_TRACES_SAMPLER_ARG,
+    toBank: values.BANK_TRACEPARENT,
+  };
+}
+
 /** Null where no token says who calls. What is missing, contradictions() has said. */
 function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
@@ -198,6 +231,7 @@ function identityOf(values: Values): JwtOptions | null {
   return {
     subscriptionKey,
     jwksUrl,
+    jwksProxyUrl: jwksProxyOf(values, jwksUrl),
     issuer,
     audience,
     algorithms: values.IDENTITY_ALGORITHMS ?? ['RS256', 'ES256', 'PS256', 'EdDSA'],

@@ -1,4 +1,4 @@
-import type { Environment } from './environment.ts';
+import { type Environment, givenOf } from './environment.ts';
 import type { Variable } from './variable.ts';
 import { type VariableName, variableNames, variables } from './variables.ts';
 
@@ -14,7 +14,7 @@ export function inForce(environment: Environment, sources: Sources): string {
 
 function settingOf(name: VariableName, environment: Environment, sources: Sources) {
   const { show = (text: string) => text, fallback, shownFallback }: Variable = variables[name];
-  const given = environment[name] || undefined;
+  const given = givenOf(environment, name);
   if (given !== undefined)
     return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };
   const plain = shownFallback.replaceAll('`', '');

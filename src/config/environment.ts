@@ -5,6 +5,12 @@ import { secretVariables, type Values, type VariableName, variableNames, variabl
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The text of a variable; undefined where it is not set, or empty. */
+export function givenOf(environment: Environment, name: VariableName): string | undefined {
+  const { alias }: Variable = variables[name];
+  return (alias === undefined ? undefined : environment[alias]) || environment[name] || undefined;
+}
+
 /**
  * What the variables of an environment say; an empty one counts as unset.
  * Shape:  the values, and the problems of those that cannot be used; such a variable's value is its fallback.
@@ -16,7 +22,7 @@ export function readVariables(environment: Environment): {
   const problems: ConfigProblem[] = [];
   const read = (name: VariableName): unknown => {
     const { schema, fallback, show = (text: string) => text }: Variable = variables[name];
-    const given = environment[name] || undefined;
+    const given = givenOf(environment, name);
     if (given === undefined) return fallback;
     const { success, data, error } = schema.safeParse(given);
     if (success) return data;

@@ -117,6 +117,46 @@ export const bankAddress: Pick<Format<string>, 'schema' | 'show'> = {
   }),
 };
 
+/** The address of a collector of traces. */
+export const collectorAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string().refine((address) => {
+    const url = URL.parse(address);
+    return (
+      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.username === '' && url.password === ''
+    );
+  }, 'give an address without credentials, such as http://127.0.0.1:4318.'),
+};
+
+/** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
+export const collectorHeaders: Pick<Format<Readonly<Record<string, string>>>, 'schema' | 'show'> = {
+  show: () => '…',
+  schema: z.string().transform((list, context) => {
+    try {
+      const pairs = list.split(',').map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([!-~ ]*)$/.exec(pair));
+      if (pairs.every((pair) => pair !== null))
+        return Object.fromEntries(
+          pairs.map(([, name = '', value = '']) => [name, decodeURIComponent(value.trim())]),
+        );
+    } catch {
+      // Not percent-encoded.
+    }
+    context.addIssue('give names and values such as api-key=secret, several with commas.');
+    return z.NEVER;
+  }),
+};
+
+/** The address of a proxy, of which a password is not shown. */
+export const proxyAddress: Pick<Format<string>, 'schema' | 'show'> = {
+  show: withoutUserinfo,
+  schema: z.string().refine((address) => {
+    const url = URL.parse(address);
+    return (
+      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === ''
+    );
+  }, 'give an address such as http://proxy.example:3128.'),
+};
+
 /** Where payments are recorded: any text, of which a password is not shown. */
 export const storeAddress: Pick<Format<string>, 'schema' | 'show'> = {
   show: withoutUserinfo,

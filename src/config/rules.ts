@@ -38,6 +38,25 @@ const rules: readonly Rule[] = [
     return problem('BANK_BASE_URL', BANK_BASE_URL, remedy, ['BANK_ALLOW_HTTP']);
   },
 
+  ({ BANK_TLS_CERT, BANK_TLS_KEY }) => {
+    if ((BANK_TLS_CERT === undefined) === (BANK_TLS_KEY === undefined)) return null;
+    return BANK_TLS_KEY === undefined
+      ? problem('BANK_TLS_KEY', undefined, 'BANK_TLS_CERT needs the private key of its certificate.', [
+          'BANK_TLS_CERT',
+        ])
+      : problem('BANK_TLS_CERT', undefined, 'BANK_TLS_KEY needs the certificate that it belongs to.', [
+          'BANK_TLS_KEY',
+        ]);
+  },
+
+  (values) => {
+    if (URL.parse(values.BANK_BASE_URL ?? '')?.protocol === 'https:') return null;
+    const useless = (['BANK_TLS_CERT', 'BANK_TLS_CA'] as const).find((name) => values[name] !== undefined);
+    return useless === undefined
+      ? null
+      : problem(useless, values[useless], 'it needs a BANK_BASE_URL that is https.', ['BANK_BASE_URL']);
+  },
+
   ({ BANK_CONNECT_TIMEOUT_MS: connect, BANK_TIMEOUT_MS: call }) =>
     connect > call
       ? problem('BANK_CONNECT_TIMEOUT_MS', connect, `it has to be at most BANK_TIMEOUT_MS (${call}).`, [
@@ -75,6 +94,11 @@ const rules: readonly Rule[] = [
           undefined,
           `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, whoever names an Auth-ID could be anyone: set IDENTITY=jwt where tokens say who calls, or IDENTITY=headers where a trusted proxy sets the auth headers.`,
         )
+      : null,
+
+  ({ BANK_TRACEPARENT, OTEL_EXPORTER_OTLP_ENDPOINT }) =>
+    BANK_TRACEPARENT && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+      ? problem('BANK_TRACEPARENT', 'on', 'name the collector of traces with OTEL_EXPORTER_OTLP_ENDPOINT.')
       : null,
 
   (values) => (values.IDENTITY === 'jwt' ? missingForTokens(values) : uselessWithoutTokens(values)),

@@ -4,6 +4,8 @@ import type { Format } from './formats.ts';
 export interface Variable<T = unknown> extends Format<T> {
   /** What it is, for the documentation: Markdown in one line. */
   readonly description: string;
+  /** Another name that stands before this one, as it is usual elsewhere. */
+  readonly alias?: string;
   /** It holds a secret: a file may hold it instead, and nothing shows it whole. */
   readonly isSecret?: boolean;
 }

@@ -6,7 +6,7 @@ import { type CheckResult, runCheck } from './run-check.ts';
 
 /** What the doctor is given to work with. */
 export interface DoctorContext extends DoctorOptions {
-  readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes'>;
+  readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */
   readonly accountScope?: string;
   /** Takes what is printed, a line at a time. */

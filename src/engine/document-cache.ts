@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type DocumentNode,
   GraphQLError,
@@ -24,11 +25,22 @@ import type { PersistedDocuments } from './persisted-manifest.ts';
 import { RequestError } from './request-error.ts';
 import { createDocumentCheck, type DocumentRules } from './validation-rules.ts';
 
+/** What becomes of the documents that are asked for, for metrics. */
+export class DocumentCacheStats {
+  hits = 0;
+  misses = 0;
+  /** Those that are kept until others take their room, and what they take in memory, about. */
+  kept = 0;
+  bytes = 0;
+}
+
 export interface DocumentCacheOptions extends DocumentRules {
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
   /** Documents that are kept for good; null for none. */
   readonly persisted: PersistedDocuments | null;
+  /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
+  readonly documentStats?: DocumentCacheStats | undefined;
   /** See prepareOperation; false where left out. */
   readonly isInterpreted?: boolean;
 }
@@ -36,6 +48,12 @@ export interface DocumentCacheOptions extends DocumentRules {
 /** An operation of a document that has been checked. */
 export interface ExecutableOperation extends PreparedOperation {
   readonly kind: OperationDefinitionNode['operation'];
+  /** As its document names it; null where that does not. */
+  readonly name: string | null;
+  /** SHA-256 of the document's text, in hexadecimal. */
+  readonly documentHash: string;
+  /** Whether its document is one of the manifest's. */
+  readonly isPersisted: boolean;
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
   variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'];
   /** Errors: LIMIT_EXCEEDED, see node-id-limit.ts. */
@@ -70,7 +88,11 @@ const fieldBytes = 1200;
  * text is refused again in no time. Bounded by the memory that they take with their plans, whatever their fragments
  * multiply to.
  */
-export function createDocumentCache({ persisted, ...options }: DocumentCacheOptions) {
+export function createDocumentCache({
+  persisted,
+  documentStats: stats = new DocumentCacheStats(),
+  ...options
+}: DocumentCacheOptions) {
   const check = createDocumentCheck(options);
   const cache = new LRUCache<string, CachedDocument>({
     maxSize: cacheBytes,
@@ -78,13 +100,14 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
       characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
   });
   const pinned = new Map<string, FindOperation>();
-  for (const [text, document] of persisted?.parsed ?? []) pinned.set(text, prepare(document, options));
+  for (const [text, document] of persisted?.parsed ?? [])
+    pinned.set(text, prepare({ text, document, isPersisted: true }, options));
 
   const make = (text: string): CachedDocument => {
     try {
       const document = check(text);
       const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
-      return { found: prepare(document, options), fields };
+      return { found: prepare({ text, document, isPersisted: false }, options), fields };
     } catch (error) {
       if (error instanceof GraphQLError) return { found: error, fields: 0 };
       throw error;
@@ -94,11 +117,18 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
   /** The operations of a document. Errors: GraphQLError, see validation-rules.ts. */
   return (text: string): FindOperation => {
     const forGood = pinned.get(text);
-    if (forGood !== undefined) return forGood;
+    if (forGood !== undefined) {
+      stats.hits++;
+      return forGood;
+    }
     let known = cache.get(text);
-    if (known === undefined) {
+    if (known !== undefined) stats.hits++;
+    else {
       known = make(text);
       cache.set(text, known);
+      stats.misses++;
+      stats.kept = cache.size;
+      stats.bytes = cache.calculatedSize;
     }
     const { found } = known;
     if (found instanceof GraphQLError) throw found;
@@ -106,14 +136,25 @@ export function createDocumentCache({ persisted, ...options }: DocumentCacheOpti
   };
 }
 
-function prepare(document: DocumentNode, options: Omit<DocumentCacheOptions, 'persisted'>): FindOperation {
+/** A document that has been checked. */
+interface CheckedDocument {
+  readonly text: string;
+  readonly document: DocumentNode;
+  readonly isPersisted: boolean;
+}
+
+function prepare(
+  checked: CheckedDocument,
+  options: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
+): FindOperation {
+  const { document } = checked;
   const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
   return (name) => {
     const node = getOperationAST(document, name);
     if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
     let operation = operations.get(node);
     if (operation === undefined) {
-      operation = prepareOne(document, node, options);
+      operation = prepareOne(checked, node, options);
       operations.set(node, operation);
     }
     return operation;
@@ -126,9 +167,14 @@ const planFactor = 10;
 const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });
 
 function prepareOne(
-  document: DocumentNode,
+  { text, document, isPersisted }: CheckedDocument,
   operation: OperationDefinitionNode,
-  { introspection, defaults, limits, isInterpreted = false }: Omit<DocumentCacheOptions, 'persisted'>,
+  {
+    introspection,
+    defaults,
+    limits,
+    isInterpreted = false,
+  }: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
 ): ExecutableOperation {
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];
@@ -139,9 +185,16 @@ function prepareOne(
     // graphql would list up to 50 errors, each of which repeats the whole value.
     return getVariableValues(schema, definitions, raw, { maxErrors: 1, hideSuggestions });
   };
+  let documentHash: string | null = null;
   return {
     ...prepared,
     kind: operation.operation,
+    name: operation.name?.value ?? null,
+    isPersisted,
+    get documentHash() {
+      documentHash ??= hash('sha256', text);
+      return documentHash;
+    },
     checkNodeIds: createNodeIdCheck({ schema, operation, fragments }),
     checkCallLimit: createCallLimit({ schema, operation, fragments, defaults, limits }),
     planCalls: (variableValues, credentials) =>

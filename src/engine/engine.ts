@@ -15,6 +15,7 @@ import { parseExplain, planResult } from './explain.ts';
 import { jsonInTurns } from './json-in-turns.ts';
 import { internalError, maskError } from './mask-error.ts';
 import { MutationEffects } from './mutation-effects.ts';
+import type { OperationObservation } from './operation-observation.ts';
 import { documentTextOf, type Persisted } from './persisted-documents.ts';
 import { RequestError } from './request-error.ts';
 import { validateParams } from './validate-params.ts';
@@ -40,6 +41,8 @@ export interface EngineRequest {
   readonly isReadOnly?: boolean;
   /** The header x-bankql-explain. */
   readonly explain?: string | undefined;
+  /** Where it is noted what is done for it; nobody is told where it is left out. */
+  readonly observation?: OperationObservation | null | undefined;
 }
 
 /** The operation that a request asks for. */
@@ -48,6 +51,8 @@ export interface OperationParams {
   readonly query: string;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
+  /** Where it is noted what is done for it; nobody is told where it is left out. */
+  readonly observation?: OperationObservation | null | undefined;
 }
 
 /**
@@ -162,6 +167,7 @@ export function createEngine({
   function executeParams({ query, operationName, variables: raw }: OperationParams, request: EngineRequest) {
     try {
       const operation = documentOf(query)(operationName);
+      if (request.observation) request.observation.operation = operation;
       if (request.isReadOnly === true && operation.kind !== 'query')
         throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
           http: { status: 405, headers: { Allow: 'POST' } },
@@ -245,7 +251,8 @@ class RequestContext implements Context, ExecuteOptions {
     const { credentials, effects } = this;
     const { signal } = this;
     const observer = this.recorder ?? undefined;
-    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer };
+    const usage = this.#asking.observation ?? undefined;
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };
     this.#session = new BankSession(options);
     return this.#session;
   }

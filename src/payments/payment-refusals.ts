@@ -1,4 +1,6 @@
 import { BankqlError, type ErrorCode } from '../errors.ts';
+import type { PaymentIntent, PaymentOperation } from './payment.ts';
+import { payerOf, recordId } from './record.ts';
 import type { PaymentService } from './service.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
 
@@ -30,11 +32,21 @@ function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRe
   return store.loss === null ? 'store away' : 'records lost';
 }
 
-/** Payments, with each that is not sent told to `onRefusal`, which must not throw. Errors: as the payments'. */
-export function observeRefusals(
+/** A payment that was asked for and not accepted. Holds no credential and no idempotency key. */
+export interface FailedPayment {
+  readonly operation: string;
+  /** Why bankql did not send it; undefined where the bank said no, or nobody knows, or the request is at fault. */
+  readonly why: PaymentRefusal | undefined;
+  /** The id of the record of the caller's key, which may be an earlier payment's; null where the request names none. */
+  readonly id: string | null;
+  readonly error: unknown;
+}
+
+/** Payments, with each that fails told to `onFailure`, which must not throw. Errors: as the payments'. */
+export function observeFailures(
   payments: PaymentService,
   store: Pick<PaymentStore, 'loss'>,
-  onRefusal: (why: PaymentRefusal) => void,
+  onFailure: (payment: FailedPayment) => void,
 ): PaymentService {
   return {
     ...payments,
@@ -42,10 +54,22 @@ export function observeRefusals(
       try {
         return await payments.pay(operation, intent);
       } catch (error) {
-        const why = refusalOf(error, store);
-        if (why !== undefined) onRefusal(why);
+        onFailure({
+          operation: operation.id,
+          why: refusalOf(error, store),
+          id: idOf(intent),
+          error,
+        });
         throw error;
       }
     },
   };
+}
+
+function idOf({ input, idempotencyKey }: PaymentIntent<PaymentOperation>): string | null {
+  try {
+    return recordId(payerOf(input.credentials), idempotencyKey);
+  } catch {
+    return null;
+  }
 }

@@ -1,4 +1,4 @@
-import type { ReadSource } from '../bank/cache/shared-reads.ts';
+import type { ReadSource, SharedSource } from '../bank/cache/shared-reads.ts';
 import type { BankClient, BankRead, ReadLimits } from '../bank/client.ts';
 import type { Credentials } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
@@ -43,6 +43,9 @@ export interface CallOutcome {
   readonly code: string | null;
 }
 
+/** How the reads of one operation were answered without a call of their own: each adds one. */
+export type ReadUsage = { -readonly [Source in SharedSource]: number };
+
 interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
@@ -51,6 +54,8 @@ interface BankSessionOptions {
   readonly signal?: AbortSignal | undefined;
   /** Is told of each call; nobody where it is left out. */
   readonly observer?: CallObserver | undefined;
+  /** Where its reads are counted that were answered without a call of their own. */
+  readonly usage?: ReadUsage | undefined;
 }
 
 /** The bank as one caller sees it during one GraphQL operation. */
@@ -156,6 +161,11 @@ export class BankSession {
     });
   }
 
+  readonly #countShared = (source: SharedSource): void => {
+    const { usage } = this.#options;
+    if (usage !== undefined) usage[source]++;
+  };
+
   readonly #read: ReadOperation = (operation, input) =>
     this.#readWithin(operation, input, { unshared: this.#hasWritten });
 
@@ -170,13 +180,17 @@ export class BankSession {
     const { bank, credentials, observer } = this.#options;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
-    const operationDeadline = this.#deadline;
     const asked = { ...input, credentials };
+    const readBy = (onSource: (source: SharedSource) => void) =>
+      bank.read(operation, asked, { ...limits, operationDeadline: this.#deadline, onSource });
     const reading =
       observer === undefined
-        ? bank.read(operation, asked, { ...limits, operationDeadline })
+        ? readBy(this.#countShared)
         : observeRead(observer, operation, input.key ?? null, (onSource) =>
-            bank.read(operation, asked, { ...limits, operationDeadline, onSource }),
+            readBy((source) => {
+              this.#countShared(source);
+              onSource(source);
+            }),
           );
     return reading.then(({ answer, staleMs }) => {
       if (staleMs !== undefined)

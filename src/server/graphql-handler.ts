@@ -11,6 +11,7 @@ import {
   writeResponse,
 } from './http-response.ts';
 import { parseBodyParams } from './request-params.ts';
+import { currentActivity } from './request-scope.ts';
 import type { LimitPending, SerializeResult } from './serialize-result.ts';
 
 export interface GraphQLHandlerOptions {
@@ -58,13 +59,16 @@ async function serve(
   { engine, authenticate, serializeResult, limitPending, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
   let answer: GraphQLHttpResponse;
+  const activity = currentActivity();
   try {
     const credentials = await authenticate(incoming);
+    if (activity !== null) activity.credentials = credentials;
     const body = bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes));
     const answered = engine.execute(parseBodyParams(body), {
       credentials,
       signal: () => abortSignalOf(response),
       explain: explainOf(request),
+      observation: activity,
     });
     const result = answered instanceof Promise ? await answered : answered;
     answer = limitPending(serializeResult(result, mediaType), response);
@@ -73,6 +77,7 @@ async function serve(
     if (error instanceof ClientDisconnected) return;
     answer = serializeResult(engine.toErrorResult(error), mediaType);
   }
+  activity?.answered(answer);
   writeResponse(response, answer, headers);
 }
 

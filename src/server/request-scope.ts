@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { OperationActivity } from './operation-activity.ts';
 
 /** What becomes of failures that nobody caught while a request was answered. None of it may throw. */
 interface RequestFailures {
@@ -15,6 +16,8 @@ interface RequestScope extends RequestFailures {
   readonly requestId: string;
   /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
   isWorkedFor: boolean;
+  /** Null where nobody watches it. */
+  readonly activity: OperationActivity | null;
   /** What no line may tell, worked out when there is a line. */
   secrets: readonly (() => readonly string[])[];
 }
@@ -30,8 +33,9 @@ export function runInRequestScope(
   requestId: string,
   failures: RequestFailures,
   run: () => Promise<void>,
+  activity: OperationActivity | null = null,
 ): void {
-  const scope: RequestScope = { requestId, ...failures, isWorkedFor: true, secrets: none };
+  const scope: RequestScope = { requestId, ...failures, isWorkedFor: true, activity, secrets: none };
   const done = () => {
     scope.isWorkedFor = false;
   };
@@ -43,6 +47,9 @@ export function runInRequestScope(
 
 /** The X-Request-Id of the request under way; undefined where there is none. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
+
+/** What is known of the request under way; null where nobody watches it. */
+export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**
  * Takes an error that nobody caught for the request to which it belongs. While that is worked for the error is logged, and

@@ -8,6 +8,7 @@ import { createGraphQLServer, type GraphQLServerOptions } from './graphql-server
 import { checkRequest, type HttpPolicyOptions, type HttpRefusal, type PolicyResult } from './http-policy.ts';
 import { listen } from './listen.ts';
 import { createLoadShedder, type LoadLimits, type ShedReason } from './load-shedding.ts';
+import type { OperationActivity, OperationObserver } from './operation-activity.ts';
 import { runInRequestScope } from './request-scope.ts';
 import { ConnectionAwareResponse } from './server-response.ts';
 
@@ -28,6 +29,8 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> 
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
+  /** Watches every request for GraphQL, also those that are not accepted; nobody does where it is left out. */
+  readonly observer?: OperationObserver;
 }
 
 export interface RunningServer {
@@ -50,7 +53,7 @@ const defaultMaxUnreadBytes = 256 * 1024 * 1024;
 
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
-  const { logger, subscriptionKey, writeDeadlineMs } = options;
+  const { logger, subscriptionKey, writeDeadlineMs, observer } = options;
   let draining = false;
   const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
   const graphqlOptions: GraphQLServerOptions = {
@@ -80,7 +83,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
-      refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
+      const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
+      observeRefusal(request, requestId, refusal.status, 'BAD_USER_INPUT', bytes);
       return;
     }
     if (request.headers['transfer-encoding'] !== undefined) {
@@ -89,12 +93,14 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     }
     const incoming = fromNodeRequest(request);
     // Health is told whatever the load.
-    if (!/^\/(health|ready)(\?|$)/.test(target)) {
+    const isHealth = /^\/(health|ready)(\?|$)/.test(target);
+    if (!isHealth) {
       const acquired = load.tryAcquire(incoming);
       if (typeof acquired === 'string') {
         options.onShed?.(acquired);
         headers.push('Retry-After', '1');
-        refuse(response, 503, headers, tooMuchToDo, 'OVERLOADED', { retryAfter: 1 });
+        const bytes = refuse(response, 503, headers, tooMuchToDo, 'OVERLOADED', { retryAfter: 1 });
+        observeRefusal(request, requestId, 503, 'OVERLOADED', bytes);
         return;
       }
       response.countAt(acquired.unread);
@@ -108,7 +114,42 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       },
       isClosed: () => response.destroyed,
     };
-    runInRequestScope(requestId, failures, () => graphql.listen(request, response, headers, incoming));
+    const activity = isHealth ? null : (observer?.begin(requestId, request.headers) ?? null);
+    const listen = () => graphql.listen(request, response, headers, incoming);
+    const run = activity === null ? listen : () => observed(activity, response, listen);
+    runInRequestScope(requestId, failures, run, activity);
+  }
+
+  /** Errors: those of `run`. */
+  async function observed(
+    activity: OperationActivity,
+    response: ConnectionAwareResponse,
+    run: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      activity.refused(500, 'INTERNAL', 0);
+      throw error;
+    } finally {
+      const isAbandoned = response.destroyed && !response.writableFinished;
+      if (isAbandoned) activity.abandoned();
+      // A page, or what is not found, is no operation.
+      if (isAbandoned || activity.status !== null) observer?.end(activity);
+    }
+  }
+
+  function observeRefusal(
+    request: IncomingMessage,
+    requestId: string,
+    status: number,
+    code: ErrorCode,
+    bytes: number,
+  ): void {
+    const activity = observer?.begin(requestId, request.headers) ?? null;
+    if (activity === null) return;
+    activity.refused(status, code, bytes);
+    observer?.end(activity);
   }
 
   const listening = await listen(
@@ -144,7 +185,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   };
 }
 
-/** Answers without reading the request's body. */
+/** Answers without reading the request's body. Shape: how long the answer is, in bytes. */
 function refuse(
   response: ConnectionAwareResponse,
   status: number,
@@ -152,12 +193,14 @@ function refuse(
   message: string,
   code: ErrorCode,
   more = {},
-): void {
+): number {
   headers.push('Content-Type', 'application/json; charset=utf-8');
   if (!headers.includes('Connection')) headers.push('Connection', 'close');
   response.writeHead(status, headers);
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
-  response.end(JSON.stringify({ errors: [{ message, extensions }] }));
+  const body = JSON.stringify({ errors: [{ message, extensions }] });
+  response.end(body);
+  return Buffer.byteLength(body);
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   writeResponse,
 } from './http-response.ts';
 import { parseBodyParams, parseUrlParams } from './request-params.ts';
+import { currentActivity } from './request-scope.ts';
 import { sendResponse } from './send-response.ts';
 import type { LimitPending, SerializeResult } from './serialize-result.ts';
 import { streamOf, streamTypeOf } from './stream-response.ts';
@@ -62,7 +63,11 @@ export function createYogaHandler(options: YogaHandlerOptions) {
       const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res, incoming });
       const whole = rendered.get(answer);
       if (whole === undefined) await sendResponse(answer, res, headers);
-      else writeResponse(res, options.limitPending(whole, res), headers);
+      else {
+        const limited = options.limitPending(whole, res);
+        currentActivity()?.answered(limited);
+        writeResponse(res, limited, headers);
+      }
     },
   };
 }
@@ -133,7 +138,10 @@ function useEngine(
   return {
     async onRequest({ request, serverContext: { incoming }, endResponse, fetchAPI }) {
       try {
-        callers.set(request, await authenticate(incoming ?? fromFetchRequest(request)));
+        const credentials = await authenticate(incoming ?? fromFetchRequest(request));
+        callers.set(request, credentials);
+        const activity = currentActivity();
+        if (activity !== null) activity.credentials = credentials;
       } catch (error) {
         const mediaType = answerTo(request) ?? 'application/json';
         endResponse(responseOf(serializeResult(engine.toErrorResult(error), mediaType), fetchAPI));
@@ -171,6 +179,7 @@ function useEngine(
             signal: () => request.signal,
             isReadOnly: request.method === 'GET',
             explain: request.headers.get(explainHeader) ?? undefined,
+            observation: currentActivity(),
           },
         );
       });

@@ -1,6 +1,6 @@
 import type { LoggerOptions } from 'pino';
 import { redact } from '../bank/redact.ts';
-import { currentRequestId, currentSecrets } from '../server/request-scope.ts';
+import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -17,7 +17,9 @@ export function logOptions(level: string, secrets: readonly string[] = []): Logg
     // pino writes into what it gets: a fresh object for each line.
     mixin() {
       const requestId = currentRequestId();
-      return requestId === undefined ? {} : { requestId };
+      if (requestId === undefined) return {};
+      const traceId = currentActivity()?.traceId ?? null;
+      return traceId === null ? { requestId } : { requestId, traceId };
     },
     serializers: { err: (error: unknown) => describeError(error, [...secrets, ...currentSecrets()]) },
   };

@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CallReport } from '../bank/resilience/call-report.ts';
 import type { BreakerReason } from '../bank/resilience/circuit-breaker.ts';
 import type { Drift } from '../bank/response.ts';
-import type { PaymentRefusal } from '../payments/payment-refusals.ts';
+import type { FailedPayment } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { StoreEvent } from '../payments/stores/store-event.ts';
@@ -11,6 +11,8 @@ import type { TokenRefusal } from '../server/auth/token-refusal.ts';
 import type { HttpRefusal } from '../server/http-policy.ts';
 import type { ShedReason } from '../server/load-shedding.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
+import { currentActivity } from '../server/request-scope.ts';
+import { logFailedPayment } from './payment-log.ts';
 import { logRestCall } from './rest-call-log.ts';
 import { logStoreEvent } from './store-event-log.ts';
 
@@ -123,6 +125,9 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
       calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
+      const activity = currentActivity();
+      // What had no connection is no call.
+      if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
@@ -173,8 +178,9 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     onStoreEvent(event: StoreEvent) {
       logStoreEvent(logger, event);
     },
-    onPaymentRefusal(why: PaymentRefusal) {
-      paymentRefusals.inc({ why });
+    onPaymentFailure(payment: FailedPayment) {
+      if (payment.why !== undefined) paymentRefusals.inc({ why: payment.why });
+      logFailedPayment(logger, payment);
     },
     /** Reads what the store holds when metrics are read; what it cannot say then is left out. */
     watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {

@@ -13,6 +13,7 @@ async function run(
     sources,
     args,
     replica: 'r',
+    isTerminal: false,
     write(text) {
       written += text;
     },

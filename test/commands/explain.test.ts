@@ -22,6 +22,7 @@ async function run(...args: string[]) {
     sources: new Map(),
     args,
     replica: 'r',
+    isTerminal: false,
     write(text) {
       output += text;
     },

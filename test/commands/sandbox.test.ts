@@ -45,6 +45,7 @@ async function describe(environment: Record<string, string>) {
     sources: new Map(),
     args: [],
     replica: '',
+    isTerminal: false,
     write: (part) => {
       text += part;
     },

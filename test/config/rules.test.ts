@@ -12,6 +12,7 @@ const jwt = {
 test('tokens need a key, the issuer’s keys, the issuer and the audience; the rest has defaults', () => {
   expect(readConfig({ ...jwt, HOST: '0.0.0.0' }).identity).toEqual({
     subscriptionKey: 'operator-key',
+    jwksProxyUrl: null,
     jwksUrl: 'https://login.example/.well-known/jwks.json',
     issuer: 'https://login.example/',
     audience: 'bankql',

@@ -53,7 +53,7 @@ describe('a store that is away while bankql runs', () => {
     const environment = { BANK_BASE_URL: bank.url, STATE_URL: `sqlite:${path}`, METRICS_PORT: '0' };
     await using bankql = await startProcess({ ...environment, READY_NEEDS_STATE: '1' });
     await using other = await startProcess(environment);
-    expect(bankql.output()).toContain('\nPayment records: none.\n');
+    expect(bankql.output()).toContain(' Payment records: none. ');
     expect(await pay(bankql.url, transfer('before'))).toMatchObject({ code: 'DONE' });
     expect(await ready(bankql)).toBe(200);
     expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('1');
@@ -124,5 +124,5 @@ test('the start says how many records there are and how old the newest is', asyn
   for (const key of ['start-1', 'start-2']) await pay(first.url, transfer(key));
   await first.stop();
   await using second = await startProcess(environment);
-  expect(second.output()).toMatch(/\nPayment records: 2, the newest \d+ s old\.\n/);
+  expect(second.output()).toMatch(/ Payment records: 2, the newest \d+ s old\. /);
 });

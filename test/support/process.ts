@@ -40,7 +40,7 @@ export async function startProcess(
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {
       const found = /at (http:\/\/[^\s/,;]+)/.exec(output())?.[1];
-      if (found !== undefined && output().includes('curl')) resolve(found);
+      if (found !== undefined && /(curl|ready for traffic).*\n/.test(output())) resolve(found);
     };
     child.stdout?.on('data', look);
     void ended.then(() => reject(new Error(`it ended: ${output()}`)));

@@ -24,7 +24,8 @@ export interface ReadResult {
 }
 
 /** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for a bank that is away. */
-export type ReadSource = 'bank' | 'joined' | 'cached' | 'stale';
+export type ReadSource = 'bank' | SharedSource;
+export type SharedSource = 'joined' | 'cached' | 'stale';
 
 export interface SharedReadsOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
@@ -32,7 +33,7 @@ export interface SharedReadsOptions {
   /** The deadline of a call that is shared, in milliseconds. */
   readonly timeoutMs: number;
   /** Is told how a read was answered without a call of its own; it must not throw. */
-  readonly onShared?: ((operation: string, how: Exclude<ReadSource, 'bank'>) => void) | undefined;
+  readonly onShared?: ((operation: string, how: SharedSource) => void) | undefined;
 }
 
 const isUnavailable = (error: unknown) =>
@@ -119,7 +120,7 @@ export function createSharedReads(
       );
     }
 
-    #isAnsweredBy(source: Exclude<ReadSource, 'bank'>): void {
+    #isAnsweredBy(source: SharedSource): void {
       onShared?.(this.call.operation.id, source);
       this.#onSource?.(source);
     }
@@ -180,7 +181,7 @@ export function createSharedReads(
 }
 
 /** Is told where an answer comes from that is not the bank's to a call of its own. */
-type OnSource = ((source: Exclude<ReadSource, 'bank'>) => void) | undefined;
+type OnSource = ((source: SharedSource) => void) | undefined;
 
 interface ShareKey {
   readonly group: string;

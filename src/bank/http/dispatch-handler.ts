@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Cancellable, CancellationToken } from './cancellation.ts';
 import type { BankConnection } from './connection.ts';
+import { describeConnectionFailure } from './connection-failure.ts';
 import type { FairPool, PoolRequest, QueuedRequest } from './fair-pool.ts';
 import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
 import { shownSwitchingProtocols } from './interim-responses.ts';
@@ -95,7 +96,7 @@ export class RequestDispatchHandler
     this.#connection = connection;
     this.#startedAt = now;
     this.#clearAcquireTimer();
-    connection.dispatch(this.#request, this, this.#identity);
+    connection.dispatch(this.#request, this, this.#identity, now);
   }
 
   onTimeout(): void {
@@ -146,8 +147,11 @@ export class RequestDispatchHandler
   }
 
   onResponseError(_: unknown, error: Error): void {
-    const message = this.#controller === null ? 'no connection' : 'the connection broke';
-    if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, error));
+    const cause = this.#connection?.socketError ?? error;
+    const message =
+      describeConnectionFailure(cause) ??
+      (this.#controller === null ? 'no connection' : 'the connection broke');
+    if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, cause));
     this.#releaseLater();
   }
 

@@ -31,6 +31,9 @@ interface Queue<Resource> {
 
 /** An operation: what it holds, and who waits for it, in the order of their turns. */
 interface OperationState<Resource> {
+  /** How many wait, and how many have had to. */
+  waiting: number;
+  waits: number;
   readonly bulkhead: Bulkhead;
   readonly queues: LinkedList<Queue<Resource>>;
 }
@@ -39,6 +42,15 @@ interface OperationState<Resource> {
 export interface QueuedRequest<Resource> {
   readonly queue: Queue<Resource>;
   readonly node: ListNode<PoolRequest<Resource>>;
+}
+
+/** The places of one operation, for metrics. */
+export interface OperationUsage {
+  readonly operation: string;
+  readonly taken: number;
+  /** How many requests wait, and how many have had to so far. */
+  readonly waiting: number;
+  readonly waits: number;
 }
 
 export interface FairPoolOptions {
@@ -101,6 +113,8 @@ export class FairPool<Resource> {
     }
     const queue = this.#queueOf(request.caller, operation);
     this.#waiting++;
+    operation.waiting++;
+    operation.waits++;
     return { queue, node: queue.requests.append(request) };
   }
 
@@ -124,12 +138,23 @@ export class FairPool<Resource> {
   cancel({ queue, node }: QueuedRequest<Resource>): void {
     const { caller, operation, requests } = queue;
     this.#waiting--;
+    operation.waiting--;
     requests.remove(node);
     if (requests.first !== null || queue.position === null) return;
     operation.queues.remove(queue.position);
     queue.position = null;
     caller.queues.delete(operation);
     if (caller.queues.size === 0) this.#callers.delete(caller.id);
+  }
+
+  /** What each operation that was ever called holds and waits for. */
+  get usage(): OperationUsage[] {
+    return [...this.#operations].map(([operation, { bulkhead, waiting, waits }]) => ({
+      operation,
+      taken: bulkhead.held,
+      waiting,
+      waits,
+    }));
   }
 
   /** How many places are free, or were never used. */
@@ -192,7 +217,7 @@ export class FairPool<Resource> {
     if (operation === undefined) {
       const bulkhead = new Bulkhead(this.#bulkheadOptions, this.#bulkheads);
       this.#bulkheads.push(bulkhead);
-      operation = { bulkhead, queues: new LinkedList() };
+      operation = { bulkhead, queues: new LinkedList(), waiting: 0, waits: 0 };
       this.#operations.set(id, operation);
     }
     return operation;

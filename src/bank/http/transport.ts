@@ -1,7 +1,8 @@
-import { buildConnector } from 'undici';
+import type { SecureContext } from 'node:tls';
 import { BankConnection } from './connection.ts';
+import { createConnector, type NetworkOptions } from './connector.ts';
 import { type ConnectionPool, type DispatchOptions, RequestDispatchHandler } from './dispatch-handler.ts';
-import { FairPool } from './fair-pool.ts';
+import { FairPool, type OperationUsage } from './fair-pool.ts';
 import type { HttpRequest, HttpResult } from './http-message.ts';
 import { TimerQueue } from './timer-queue.ts';
 
@@ -20,6 +21,13 @@ export interface TransportOptions {
   readonly connectTimeoutMs: number;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
+  /** Straight to the bank, with Node's certificates, where it is left out. */
+  readonly network?: NetworkOptions | undefined;
+}
+
+/** What one operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
+export interface PoolUsage extends OperationUsage {
+  readonly pool: 'kept' | 'alone';
 }
 
 /** Sends one request, once. */
@@ -30,6 +38,9 @@ export interface Transport {
   readonly send: Send;
   /** Each over a connection of its own, closed after the answer: see createTransport. */
   readonly sendAlone: Send;
+  usage(): readonly PoolUsage[];
+  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
@@ -56,13 +67,15 @@ export function createTransport(options: TransportOptions): Transport {
   const acquireTimers = new TimerQueue();
   const requestTimers = new TimerQueue();
   const opened: BankConnection[] = [];
-  const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
+  const { network = {} } = options;
+  const { connectionMaxAgeMs: maxAgeMs = 0 } = network;
+  const connector = createConnector(network, connectTimeoutMs);
   let isClosed = false;
 
   function createPool(isKept: boolean): ConnectionPool {
     const isPerIdentity = isKept && options.connectionPerCaller;
     const connect = () => {
-      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity });
+      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity, maxAgeMs });
       opened.push(connection);
       // It is opened by whoever uses it first, which may be after the end.
       if (isClosed) void connection.destroy();
@@ -84,9 +97,16 @@ export function createTransport(options: TransportOptions): Transport {
         new RequestDispatchHandler(connections, request, exchangeOptions, resolve).start();
       });
 
+  const kept = createPool(true);
+  const alone = createPool(false);
   return {
-    send: sendOver(createPool(true)),
-    sendAlone: sendOver(createPool(false)),
+    send: sendOver(kept),
+    sendAlone: sendOver(alone),
+    usage: () => [
+      ...kept.pool.usage.map((usage) => ({ ...usage, pool: 'kept' as const })),
+      ...alone.pool.usage.map((usage) => ({ ...usage, pool: 'alone' as const })),
+    ],
+    useTls: connector.useTls,
     async close() {
       isClosed = true;
       await Promise.all(opened.map((connection) => connection.destroy()));

@@ -50,6 +50,11 @@ export class Bulkhead {
     this.#peers = peers;
   }
 
+  /** How many connections its calls hold. */
+  get held(): number {
+    return this.#held;
+  }
+
   /** The operation is called, whether it gets a connection or not. */
   noteUse(now: number): void {
     this.#lastUse = now;

@@ -7,6 +7,8 @@ export interface CallReport {
   readonly status: number | null;
   readonly milliseconds: number;
   readonly trackId: string | null;
+  /** The attempt's id, where it is known without a Track-ID. */
+  readonly callId?: string;
   /** Why no whole answer came, as TransportFailure has it; null where one did. */
   readonly reason: TransportFailure['reason'] | null;
   /** The same in words. */

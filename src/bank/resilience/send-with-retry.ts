@@ -11,6 +11,7 @@ import {
 import { createTransport, type TransportOptions } from '../http/transport.ts';
 import { type PreparedCall, toHttpRequest, withNewTrackId } from '../request.ts';
 import type { CallReport } from './call-report.ts';
+import type { CallTrace, TraceCall } from './call-trace.ts';
 import { type CircuitBreakerOptions, createCircuitBreakers } from './circuit-breaker.ts';
 import { createRetryBudget, retryDelayMs } from './retry-budget.ts';
 
@@ -20,6 +21,8 @@ export interface SenderOptions extends TransportOptions {
   readonly breaker: CircuitBreakerOptions;
   /** Is told of every attempt that ended; it must not throw. */
   readonly onCall?: ((call: CallReport) => void) | undefined;
+  /** Follows every attempt. */
+  readonly traceCall?: TraceCall | undefined;
 }
 
 /** Sends calls: in their turn, behind their operation's breaker, within their time. */
@@ -27,6 +30,7 @@ export function createRetryingSender({
   retryShare,
   breaker: breakerOptions,
   onCall,
+  traceCall,
   ...options
 }: SenderOptions) {
   const transport = createTransport(options);
@@ -39,22 +43,28 @@ export function createRetryingSender({
     timeoutMs: number,
     cancellation: CancellationToken | undefined,
     then: (result: HttpResult) => T | Promise<T>,
+    resendCount = 0,
   ): Promise<T> {
     const { operation, credentials } = call;
     const send = operation.kind === 'read' ? transport.send : transport.sendAlone;
     const started = performance.now();
     const breaker = breakerOf(operation);
     const generation = breaker.tryAcquire();
+    const trace = traceCall?.(call, resendCount) ?? null;
     const end = (result: HttpResult) => {
       if (generation !== null) breaker.record(generation, result);
-      onCall?.(reportOf(call, result, performance.now() - started));
+      if (onCall !== undefined || trace !== null) {
+        const report = reportOf(call, result, performance.now() - started, trace);
+        onCall?.(report);
+        trace?.end(report);
+      }
       return then(result);
     };
     if (generation === null) return Promise.resolve(breakerOpen()).then(end);
     const caller = callerId(credentials);
     const identity = operation.auth === 'none' ? subscriptionKeyId(credentials) : caller;
     const options = { caller, operation: operation.id, identity, timeoutMs, cancellation };
-    return send(toHttpRequest(call), options).then(end, (fault) => {
+    return send(toHttpRequest(call, trace?.traceparent ?? null), options).then(end, (fault) => {
       breaker.record(generation, null);
       throw fault;
     });
@@ -87,11 +97,14 @@ export function createRetryingSender({
         return delay(waitMs).then(() => {
           if (deadline <= performance.now()) return then(call, result);
           const second = withNewTrackId(call);
-          return attempt(second, deadline - performance.now(), cancellation, (last) => then(second, last));
+          const toAnswer = (last: HttpResult) => then(second, last);
+          return attempt(second, deadline - performance.now(), cancellation, toAnswer, 1);
         });
       });
     },
 
+    usage: () => transport.usage(),
+    useTls: transport.useTls,
     close: () => transport.close(),
   };
 }
@@ -103,12 +116,18 @@ const breakerOpen = () =>
 const isRetryable = (result: HttpResult): boolean =>
   result instanceof TransportFailure ? result.reason === 'unavailable' : isGatewayError(result);
 
-function reportOf(call: PreparedCall, result: HttpResult, milliseconds: number): CallReport {
+function reportOf(
+  call: PreparedCall,
+  result: HttpResult,
+  milliseconds: number,
+  trace: CallTrace | null,
+): CallReport {
   const { operation, credentials, trackId } = call;
   const hasFailed = result instanceof TransportFailure;
   return {
     operation: operation.id,
     trackId,
+    ...(trace === null ? {} : { callId: trace.callId }),
     milliseconds,
     status: hasFailed ? null : result.status,
     reason: hasFailed ? result.reason : null,

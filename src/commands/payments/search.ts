@@ -1,12 +1,13 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { hashCaller, recordId } from '../../payments/record.ts';
 import type { PaymentQuery, PaymentRecord, PaymentState, PaymentStore } from '../../payments/store.ts';
-import { readTime } from './arguments.ts';
+import { readIdPrefix, readTime } from './arguments.ts';
 import { CommandError } from './context.ts';
 
 /** The options that say which payments are meant; the same for every command that searches. */
 export const searchOptions = {
   state: { type: 'string', multiple: true },
+  id: { type: 'string' },
   key: { type: 'string' },
   caller: { type: 'string' },
   account: { type: 'string' },
@@ -18,6 +19,7 @@ export const searchOptions = {
 } as const satisfies ParseArgsOptionsConfig;
 
 export const searchHelp = `  --state STATES       unknown, pending, done or rejected; several with commas
+  --id ID              the payment's own id, as the log names it, or at least its first six digits
   --key KEY            the client's idempotency key; needs --caller
   --caller WHO         provider/id as in Auth-Provider-Name and Auth-ID, apart at the last slash; or '["provider","id"]'
   --account ID         the account that pays or is paid
@@ -29,6 +31,7 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
 
 interface SearchValues {
   readonly state?: readonly string[] | undefined;
+  readonly id?: string | undefined;
   readonly key?: string | undefined;
   readonly caller?: string | undefined;
   readonly account?: string | undefined;
@@ -70,6 +73,8 @@ export function readSearch(values: SearchValues, now: number): Search {
   const wanted = (values.state ?? []).flatMap((text) => text.split(',')).map(readStateOption);
   const limit = readLimit(values.limit);
   const caller = values.caller === undefined ? null : readCaller(values.caller);
+  if (values.key !== undefined && values.id !== undefined)
+    throw new CommandError('--id and --key each name one payment: give one of them.');
   if (values.key !== undefined && caller === null)
     throw new CommandError('--key is looked up together with its caller: give --caller provider/id too.');
   // A record's id says whose it is.
@@ -79,7 +84,7 @@ export function readSearch(values: SearchValues, now: number): Search {
       : recordId({ caller, subscriptionKey: '' }, values.key);
   const query: PaymentQuery = {
     states: wanted.length === 0 ? undefined : wanted,
-    idPrefix: id,
+    idPrefix: id ?? readIdOption(values.id),
     trackId: values['track-id'],
     requestId: values['request-id'],
     accountId: values.account,
@@ -98,6 +103,13 @@ export function readSearch(values: SearchValues, now: number): Search {
       return { records: found.slice(0, limit), hasMore: found.length > limit };
     },
   };
+}
+
+function readIdOption(text: string | undefined): string | undefined {
+  const prefix = text === undefined ? undefined : readIdPrefix(text);
+  if (prefix === null)
+    throw new CommandError(`--id is an id, or at least its first six digits, not ${text}.`);
+  return prefix;
 }
 
 function readStateOption(text: string): PaymentState {

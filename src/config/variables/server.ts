@@ -1,4 +1,5 @@
 import { logLevels } from '../../telemetry/log.ts';
+import { operationNameModes } from '../../telemetry/operation-label.ts';
 import {
   anyPort,
   anyText,
@@ -20,6 +21,11 @@ export const serverVariables = {
   METRICS_PORT: {
     ...optional(anyPort),
     description: "the port for Prometheus' metrics, on `HOST`; 0 for any, which the start prints",
+  },
+  METRICS_OPERATION_NAMES: {
+    ...oneOf(operationNameModes, 'persisted'),
+    description:
+      'whose names the label `operation` of the GraphQL metrics shows, 200 at most: those of the operations of `PERSISTED_DOCUMENTS`, of `all`, or of `none`; the rest is `other`',
   },
   CORS_ORIGINS: {
     ...origins,

@@ -1,4 +1,5 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
 /** How long keys are believed, in milliseconds. */
@@ -34,6 +35,8 @@ export class JwksUnavailable extends Error {
 
 export interface JwksOptions {
   readonly url: string;
+  /** The proxy through which they are fetched; null for none. */
+  readonly proxyUrl: string | null;
   readonly times?: Partial<JwksTimes> | undefined;
   /** Is told why a fetch failed; it must not throw. */
   readonly onFailure: (error: unknown) => void;
@@ -47,8 +50,9 @@ export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
  * new one: the set is fetched again, one fetch at a time and no more than one in `cooldownMs`.
  * Errors: JwksUnavailable; those of jose for a token to which no key, or more than one, belongs.
  */
-export function createJwks({ url, times, onFailure }: JwksOptions): Keys {
+export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Keys {
   const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...defaultTimes, ...times };
+  const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
   let keys: ReturnType<typeof createLocalJWKSet> | null = null;
   let loadedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -58,7 +62,7 @@ export function createJwks({ url, times, onFailure }: JwksOptions): Keys {
 
   async function load(): Promise<void> {
     try {
-      keys = createLocalJWKSet(await fetchKeys(url, timeoutMs));
+      keys = createLocalJWKSet(await fetchKeys(url, timeoutMs, proxy));
       loadedAt = performance.now();
       hasFailed = false;
     } catch (error) {
@@ -110,12 +114,16 @@ export function createJwks({ url, times, onFailure }: JwksOptions): Keys {
 }
 
 /** Errors: whatever keeps a set of keys from being read. */
-async function fetchKeys(url: string, timeoutMs: number) {
-  const response = await fetch(url, {
-    redirect: 'error',
+async function fetchKeys(url: string, timeoutMs: number, proxy: ProxyAgent | null) {
+  const options = {
+    redirect: 'error' as const,
     headers: { Accept: 'application/json, application/jwk-set+json' },
     signal: AbortSignal.timeout(timeoutMs),
-  });
+  };
+  // A dispatcher fits the fetch of its own version of undici, which need not be Node's.
+  const response = await (proxy === null
+    ? fetch(url, options)
+    : fetchOver(url, { ...options, dispatcher: proxy }));
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {

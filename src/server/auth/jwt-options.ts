@@ -16,6 +16,8 @@ export interface JwtOptions {
   readonly authIdClaim: string;
   /** Further claims that are handed on, where the token has them as a text or a whole number; none where left out. */
   readonly claims?: readonly string[];
+  /** The proxy through which the keys are fetched; none where it is left out. */
+  readonly jwksProxyUrl?: string | null;
   /** How long keys are believed, where the usual times do not suit. */
   readonly keyTimes?: Partial<JwksTimes>;
 }

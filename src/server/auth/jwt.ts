@@ -28,6 +28,7 @@ export function authenticateByToken(
   const { subscriptionKey, issuer, audience, providerClaim, authIdClaim, claims = [] } = options;
   const keys = createJwks({
     url: options.jwksUrl,
+    proxyUrl: options.jwksProxyUrl ?? null,
     times: options.keyTimes,
     onFailure: (error) =>
       logger.warn({ reason: reasonOf(error) }, 'the keys that verify tokens cannot be fetched'),

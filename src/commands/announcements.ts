@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { alice } from './sandbox.ts';
+
+/** What the start found. */
+export interface Started {
+  readonly url: string;
+  readonly metricsUrl: string | null;
+  /** Null where a real bank is served. */
+  readonly sandboxUrl: string | null;
+  readonly bankUrl: string;
+  /** What the payment store holds, in a sentence. */
+  readonly stateLine: string;
+  readonly config: Pick<Config, 'graphiql' | 'identity'>;
+}
+
+export interface AnnouncementOptions {
+  /** Whether people read what is written: they get text, and others lines of the log. */
+  readonly isTerminal: boolean;
+  readonly write: (text: string) => void;
+  /** Takes these lines whatever the level: what restarts, and when, is always worth one. */
+  readonly logger: Logger;
+}
+
+/** Says that it serves, that it is about to stop, and that it has stopped. */
+export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions) {
+  return {
+    started(started: Started): void {
+      if (isTerminal) {
+        write(`${banner(started)}\n`);
+        return;
+      }
+      const { url, bankUrl: bank, metricsUrl: metrics } = started;
+      logger.info({ url, bank, ...(metrics !== null && { metrics }) }, facts(started).join(' '));
+    },
+    stopping(): void {
+      if (isTerminal) write('bankql stops: requests and payments that are under way end first.\n');
+      else logger.info('bankql stops: requests and payments that are under way end first');
+    },
+    stopped(): void {
+      if (isTerminal) write('bankql has stopped.\n');
+      else logger.info('bankql has stopped');
+    },
+  };
+}
+
+/** What is served, where, and over which bank. */
+const facts = ({ url, metricsUrl, sandboxUrl, bankUrl, stateLine, config }: Started): readonly string[] => [
+  `bankql serves GraphQL at ${url}/graphql${config.graphiql ? ' (GraphiQL in a browser)' : ''}.`,
+  sandboxUrl === null
+    ? `The bank is ${bankUrl}.`
+    : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
+  stateLine,
+  `Health: ${url}/health, ready for traffic: ${url}/ready.`,
+  ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}.`]),
+];
+
+/** What is sent where tokens say who calls. */
+export const bearer = { Authorization: 'Bearer your-token' };
+
+/** The facts, and a first query to paste. */
+function banner(started: Started): string {
+  const { url, sandboxUrl, config } = started;
+  const isByHeaders = config.identity === null;
+  const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
+  const headers = Object.entries(isByHeaders ? alice : bearer).map(
+    ([name, value]) => `    -H '${name}: ${value}' \\`,
+  );
+  const command =
+    sandboxUrl === null
+      ? [`  curl ${url}/graphql -H 'Content-Type: application/json' -d '{"query":"{ __typename }"}'`]
+      : [
+          isByHeaders ? 'A first query, as alice:' : "A first query, with a token that is alice's:",
+          '',
+          `  curl ${url}/graphql -H 'Content-Type: application/json' \\`,
+          ...headers,
+          `    -d '{"query":"${query}"}'`,
+        ];
+  return [...facts(started), '', ...command, ''].join('\n');
+}

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import { OperationActivity, type OperationObserver } from '../server/operation-activity.ts';
+import type { CallerHash } from './caller-hashes.ts';
+import type { GraphQLMetrics } from './graphql-metrics.ts';
+import { logOperation } from './operation-log.ts';
+import type { Tracing } from './tracing.ts';
+
+export interface OperationObserverOptions {
+  readonly logger: Logger;
+  readonly callerHash: CallerHash;
+  /** Null where nobody can read them. */
+  readonly metrics: GraphQLMetrics | null;
+  /** Null where nothing is traced. */
+  readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
+}
+
+/** Watches requests for whoever wants to know of them; where that is nobody, nothing is noted. */
+export function createOperationObserver({
+  logger,
+  callerHash,
+  metrics,
+  tracing,
+}: OperationObserverOptions): OperationObserver {
+  const isLogged = () => logger.isLevelEnabled('info');
+  return {
+    begin(requestId, headers) {
+      if (!isLogged() && metrics === null && tracing === null) return null;
+      const activity = new OperationActivity(requestId);
+      tracing?.begin(activity, headers);
+      return activity;
+    },
+    end(activity) {
+      activity.milliseconds = performance.now() - activity.startedAt;
+      metrics?.observe(activity);
+      tracing?.end(activity);
+      if (isLogged()) logOperation(logger, activity, callerHash(activity.credentials));
+    },
+  };
+}

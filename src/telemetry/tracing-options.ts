@@ -1,0 +1,22 @@
+/** Which traces are recorded, by the names of OpenTelemetry's specification. */
+export const samplers = [
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+  'always_on',
+  'always_off',
+  'traceidratio',
+] as const;
+
+export interface TracingOptions {
+  /** Where spans are sent, without `/v1/traces`. */
+  readonly endpoint: string;
+  /** What goes along, such as a key of the collector's. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  readonly sampler: (typeof samplers)[number];
+  /** The share of traces that is recorded where the sampler goes by one, from 0 to 1. */
+  readonly share: number;
+  /** Whether the bank is sent `traceparent`. */
+  readonly toBank: boolean;
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import type { TraceCall } from '../bank/resilience/call-trace.ts';
+import type { OperationActivity } from '../server/operation-activity.ts';
+import { currentActivity } from '../server/request-scope.ts';
+import { version } from '../version.ts';
+import { createSpanExporter } from './span-exporter.ts';
+import { readTraceparent, writeTraceparent } from './traceparent.ts';
+import type { TracingOptions } from './tracing-options.ts';
+
+/** Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. */
+export interface Tracing {
+  begin(activity: OperationActivity, headers: IncomingHttpHeaders): void;
+  end(activity: OperationActivity): void;
+  readonly traceCall: TraceCall;
+  /** Sends what is left, and ends. Never rejects. */
+  shutdown(): Promise<void>;
+}
+
+/** Loaded only where traces are asked for. `bankUrl` is the bank's address, of which spans show the origin. */
+export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger): Tracing {
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': options.serviceName, 'service.version': version }),
+    sampler: samplerOf(options),
+    spanProcessors: [new BatchSpanProcessor({ exporter: createSpanExporter(options, logger) })],
+  });
+  const tracer = provider.getTracer('bankql', version);
+  const bank = new URL(bankUrl);
+  const bankPort = Number(bank.port || (bank.protocol === 'https:' ? 443 : 80));
+  const spans = new WeakMap<OperationActivity, Span>();
+
+  return {
+    begin(activity, { traceparent, tracestate }) {
+      const parent = readTraceparent(traceparent, tracestate);
+      const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+      const attributes = { 'http.route': '/graphql', 'bankql.request_id': activity.requestId };
+      const span = tracer.startSpan('GraphQL Operation', { kind: SpanKind.SERVER, attributes }, context);
+      spans.set(activity, span);
+      activity.traceId = span.spanContext().traceId;
+    },
+
+    end(activity) {
+      const span = spans.get(activity);
+      if (span === undefined) return;
+      const { operation, status, outcome, codes } = activity;
+      if (operation !== null) {
+        span.updateName(operation.kind);
+        span.setAttribute('graphql.operation.type', operation.kind);
+        if (operation.name !== null) span.setAttribute('graphql.operation.name', operation.name);
+      }
+      if (status !== null) span.setAttribute('http.response.status_code', status);
+      span.setAttribute('bankql.outcome', outcome);
+      const [code] = codes;
+      if (code !== undefined) {
+        span.setAttribute('error.type', code);
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
+
+    traceCall({ operation, trackId }, resendCount) {
+      const activity = currentActivity();
+      const parent = activity === null ? undefined : spans.get(activity);
+      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, parent);
+      const callId = trackId ?? randomUUID();
+      const attributes = {
+        'http.request.method': operation.method,
+        'url.template': operation.path,
+        // Ids are private: the path is the template's.
+        'url.full': bank.origin + operation.path,
+        'server.address': bank.hostname,
+        'server.port': bankPort,
+        'bankql.rest_operation': operation.id,
+        'bankql.call_id': callId,
+        ...(trackId === null ? {} : { 'bankql.track_id': trackId }),
+        ...(resendCount === 0 ? {} : { 'http.request.resend_count': resendCount }),
+      };
+      const name = `${operation.method} ${operation.path}`;
+      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
+      return {
+        callId,
+        traceparent: options.toBank ? writeTraceparent(span.spanContext()) : null,
+        end({ status, reason }) {
+          if (status !== null) span.setAttribute('http.response.status_code', status);
+          if (status === null || status >= 400) {
+            span.setAttribute('error.type', String(status ?? reason));
+            span.setStatus({ code: SpanStatusCode.ERROR });
+          }
+          span.end();
+        },
+      };
+    },
+
+    shutdown: () => provider.shutdown().catch(() => {}),
+  };
+}
+
+function samplerOf({ sampler, share }: TracingOptions): Sampler {
+  const isByParent = sampler.startsWith('parentbased_');
+  const root = sampler.endsWith('always_on')
+    ? new AlwaysOnSampler()
+    : sampler.endsWith('always_off')
+      ? new AlwaysOffSampler()
+      : new TraceIdRatioBasedSampler(share);
+  return isByParent ? new ParentBasedSampler({ root }) : root;
+}

@@ -1,0 +1,67 @@
+import { copyFile, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readBankTls, type TlsFiles, watchBankTls } from '../../src/commands/bank-tls.ts';
+import { type Certificates, createCertificates, hasOpenssl } from '../support/certificates.ts';
+
+describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
+  let certificates: Certificates;
+  let files: TlsFiles;
+  let other: { readonly cert: string; readonly key: string };
+  beforeAll(async () => {
+    certificates = await createCertificates();
+    files = { ...(await certificates.client('one')), ca: certificates.ca };
+    other = await certificates.client('other');
+  });
+  afterAll(() => certificates[Symbol.asyncDispose]());
+
+  test('are read, each alone or together', async () => {
+    await readBankTls(files);
+    await readBankTls({ ...files, ca: null });
+    await readBankTls({ cert: null, key: null, ca: files.ca });
+  });
+
+  test('that cannot be used are named', async () => {
+    const absent = join(certificates.folder, 'absent.pem');
+    await expect(readBankTls({ ...files, cert: absent })).rejects.toThrow(
+      `BANK_TLS_CERT=${absent} cannot be read: ENOENT.`,
+    );
+    await expect(readBankTls({ ...files, key: other.key })).rejects.toThrow(
+      /^BANK_TLS_CERT, BANK_TLS_KEY, BANK_TLS_CA cannot be used: .*ERR_OSSL_X509_KEY_VALUES_MISMATCH/,
+    );
+    await expect(readBankTls({ cert: null, key: null, ca: other.key })).rejects.toThrow(
+      'it holds no certificate in PEM',
+    );
+  });
+
+  test('are read again when they change, and what was read stands while they do not fit each other', async () => {
+    const watched = {
+      cert: join(certificates.folder, 'watched.pem'),
+      key: join(certificates.folder, 'watched.key'),
+      ca: null,
+    };
+    await copyFile(files.cert ?? '', watched.cert);
+    await copyFile(files.key ?? '', watched.key);
+    const lines: string[] = [];
+    const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+    let used = 0;
+    const reload = async () => {
+      await readBankTls(watched);
+      used++;
+    };
+    const end = watchBankTls(watched, reload, logger, 20);
+    const replace = async (file: string, by: string) => {
+      await writeFile(file, await readFile(by));
+      const later = new Date(Date.now() + 5000);
+      await utimes(file, later, later);
+    };
+    await replace(watched.cert, other.cert);
+    await expect.poll(() => lines).toContainEqual(expect.stringContaining('cannot be used yet'));
+    expect(used).toBe(0);
+    await replace(watched.key, other.key);
+    await expect.poll(() => lines).toContainEqual(expect.stringContaining('and are used'));
+    expect(used).toBeGreaterThan(0);
+    end();
+  });
+});

@@ -1,0 +1,105 @@
+import type { Socket } from 'node:net';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { describe, expect, test } from 'vitest';
+import { DocumentCacheStats } from '../../src/engine/document-cache.ts';
+import { createGraphQLMetrics } from '../../src/telemetry/graphql-metrics.ts';
+import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
+import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';
+import { watchPools } from '../../src/telemetry/pool-metrics.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { credentials } from '../support/bankql.ts';
+import { startFaultyBank } from '../support/faulty-bank.ts';
+import { canaries, sampleCalls } from '../support/sample-calls.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
+
+/** The metrics of GraphQL, beside those of REST calls. */
+
+const logger = pino({ level: 'silent' });
+
+const samplesOf = async (registry: Registry, name: string) =>
+  (await registry.getSingleMetric(name)?.get())?.values.map(({ labels, value }) => [labels, value]) ?? [];
+
+test('requests are counted by operation, kind and outcome, errors by code, documents by whether they were kept', async () => {
+  const registry = new Registry();
+  const documentStats = new DocumentCacheStats();
+  let inFlight = 0;
+  const metrics = createGraphQLMetrics({
+    registry,
+    operationNames: 'all',
+    documents: documentStats,
+    inFlight: () => inFlight,
+  });
+  const observer = createOperationObserver({ logger, metrics, tracing: null, callerHash: () => null });
+  await using fixture = await startServerFixture({ observer, documentStats });
+  const ask = async (query: string) => {
+    const headers = { 'Content-Type': 'application/json', ...credentials };
+    await (await fetch(fixture.url, { method: 'POST', headers, body: JSON.stringify({ query }) })).text();
+  };
+  await ask('query Typename { __typename }');
+  await ask('query Typename { __typename }');
+  await ask(
+    '{ bank { a: customer(customerId: "a") { email } b: customer(customerId: "b") { email } bankId } }',
+  );
+  await ask('{');
+  await expect
+    .poll(() => samplesOf(registry, 'bankql_graphql_requests_total'))
+    .toEqual([
+      [{ operation: 'Typename', kind: 'query', outcome: 'ok' }, 2],
+      [{ operation: 'other', kind: 'query', outcome: 'partial' }, 1],
+      [{ operation: 'other', kind: 'unknown', outcome: 'failed' }, 1],
+    ]);
+  expect(await samplesOf(registry, 'bankql_graphql_errors_total')).toEqual([
+    [{ code: 'NOT_FOUND' }, 2],
+    [{ code: 'GRAPHQL_PARSE_FAILED' }, 1],
+  ]);
+  expect(await samplesOf(registry, 'bankql_graphql_duration_seconds')).toContainEqual([
+    { operation: 'Typename' },
+    2,
+  ]);
+  expect(await samplesOf(registry, 'bankql_document_cache_total')).toEqual([
+    [{ result: 'hit' }, 1],
+    [{ result: 'miss' }, 3],
+  ]);
+  expect(await samplesOf(registry, 'bankql_document_cache_documents')).toEqual([[{}, 3]]);
+  inFlight = 7;
+  expect(await samplesOf(registry, 'bankql_graphql_in_flight')).toEqual([[{}, 7]]);
+});
+
+test('places among the connections, and waits for them, are those of each REST operation', async () => {
+  const registry = new Registry();
+  await using bank = await startFaultyBank();
+  const held: Socket[] = [];
+  bank.behave((socket) => void held.push(socket));
+  await using client = createTestClient(bank.url, { connections: 1, connectionWaitMs: 5000 });
+  watchPools(registry, client.poolUsage);
+  const read = sampleCalls.getCustomer;
+  const calls = ['a', 'b'].map((id) => read.run(client, canaries, { CUSTOMER_ID: id }).catch(() => {}));
+  await expect.poll(() => held.length).toBe(1);
+  const labels = { operation: 'getCustomer', pool: 'kept' };
+  expect(await samplesOf(registry, 'bankql_bank_places_taken')).toEqual([[labels, 1]]);
+  expect(await samplesOf(registry, 'bankql_bank_places_waited_for')).toEqual([[labels, 1]]);
+  bank.behave((socket) => void socket.destroy());
+  for (const socket of held) socket.destroy();
+  await Promise.all(calls);
+  await expect.poll(() => samplesOf(registry, 'bankql_bank_places_taken')).toEqual([[labels, 0]]);
+  expect(await samplesOf(registry, 'bankql_bank_places_waited_for')).toEqual([[labels, 0]]);
+  expect(await samplesOf(registry, 'bankql_bank_place_waits_total')).toEqual([[labels, 1]]);
+});
+
+describe('the port of the metrics', () => {
+  test('answers GET and HEAD of /metrics, and nothing else', async () => {
+    const server = await serveMetrics(new Registry(), '127.0.0.1', 0);
+    const ask = async (path: string, method = 'GET') => {
+      const response = await fetch(`${server.url}${path}`, { method });
+      return [response.status, response.headers.get('allow')];
+    };
+    expect(await ask('/metrics')).toEqual([200, null]);
+    expect(await ask('/metrics?name=x', 'HEAD')).toEqual([200, null]);
+    for (const path of ['/', '/metrics/', '/graphql', '/health'])
+      expect(await ask(path)).toEqual([404, null]);
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+      expect(await ask('/metrics', method)).toEqual([405, 'GET, HEAD']);
+    await server.close();
+  });
+});

@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ConfigError, startBankql } from '../../src/index.ts';
+import { readTraceparent } from '../../src/telemetry/traceparent.ts';
+import { credentials } from '../support/bankql.ts';
+import { post } from '../support/process.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { type CollectedSpan, startTraceCollector, type TraceCollector } from '../support/trace-collector.ts';
+
+/** Traces, as a collector gets them and as the bank sees them. */
+
+let bank: RecordingBank;
+let collector: TraceCollector;
+beforeAll(async () => {
+  bank = await startRecordingBank();
+  collector = await startTraceCollector();
+});
+afterAll(async () => {
+  await bank.close();
+  await collector[Symbol.asyncDispose]();
+});
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentId = 'b7ad6b7169203331';
+const traceparent = `00-${traceId}-${parentId}-01`;
+
+/** Serves, does something, and stops, with which all spans are sent. */
+async function traced(
+  environment: Readonly<Record<string, string>>,
+  act: (url: string) => Promise<unknown>,
+): Promise<readonly CollectedSpan[]> {
+  collector.spans.length = 0;
+  bank.calls.length = 0;
+  const bankql = await startBankql({
+    environment: {
+      BANK_BASE_URL: bank.url,
+      BANK_ID: 'BANK',
+      STATE_URL: 'memory:',
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      MAX_EVENT_LOOP_LAG_MS: '60000',
+      ...environment,
+    },
+  });
+  await act(bankql.url);
+  await bankql.stop();
+  return collector.spans;
+}
+
+const query =
+  'query Greeting { bank { customer(customerId: "private-id") { email } messages { totalCount } } }';
+const answerAll = () => {
+  bank.otherwise({ status: 500, body: 'broken' });
+  bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [] } });
+};
+
+test('an operation is a span below the caller’s, and each REST call one below it', async () => {
+  answerAll();
+  const environment = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=the%20key',
+    OTEL_SERVICE_NAME: 'the-bankql',
+  };
+  const spans = await traced(environment, (url) => post(url, query, { ...credentials, traceparent }));
+  const operation = spans.find(({ kind }) => kind === 2);
+  expect(operation).toMatchObject({
+    traceId,
+    parentSpanId: parentId,
+    name: 'query',
+    service: 'the-bankql',
+    hasFailed: true,
+    attributes: {
+      'graphql.operation.type': 'query',
+      'graphql.operation.name': 'Greeting',
+      'http.response.status_code': 200,
+      'error.type': 'BANK_ERROR',
+    },
+  });
+  const calls = spans.filter(({ kind }) => kind === 3);
+  expect(calls.map(({ parentSpanId }) => parentSpanId)).toEqual([operation?.spanId, operation?.spanId]);
+  const messages = calls.find(({ name }) => name === 'GET /v1/api/banks/{BANK_ID}/customer/messages');
+  expect(messages).toMatchObject({
+    traceId,
+    hasFailed: false,
+    attributes: {
+      'http.request.method': 'GET',
+      'url.template': '/v1/api/banks/{BANK_ID}/customer/messages',
+      'http.response.status_code': 200,
+      'server.address': '127.0.0.1',
+      'bankql.rest_operation': 'getMessagesOwner',
+      'bankql.call_id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    },
+  });
+  const customer = calls.find(({ name }) => name.includes('/customers/'));
+  expect(customer).toMatchObject({ hasFailed: true, attributes: { 'error.type': '500' } });
+  const sent = bank.calls.find(({ path }) => path.includes('/customers/'));
+  expect(customer?.attributes['bankql.track_id']).toBe(sent?.headers['track-id']);
+  expect(collector.received()).toContain('POST /v1/traces');
+  expect(collector.received()).toContain('"api-key":"the key"');
+  // Nothing of the request but its name, and nothing of the bank's data.
+  for (const secret of [...Object.values(credentials), 'private-id', 'customerId'])
+    expect(collector.received()).not.toContain(secret);
+});
+
+test('the bank is sent no traceparent, unless BANK_TRACEPARENT asks for it: then that of each call’s span', async () => {
+  answerAll();
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const ask = (url: string) => post(url, query, { ...credentials, traceparent, tracestate: 'a=b' });
+  await traced(environment, ask);
+  expect(bank.calls).toHaveLength(2);
+  for (const { headers } of bank.calls)
+    expect(Object.keys(headers).join()).not.toMatch(/trace(parent|state)/);
+
+  const spans = await traced({ ...environment, BANK_TRACEPARENT: 'on' }, ask);
+  const ofCalls = spans.filter(({ kind }) => kind === 3).map(({ spanId }) => `00-${traceId}-${spanId}-01`);
+  expect(bank.calls.map(({ headers }) => headers.traceparent).sort()).toEqual(ofCalls.sort());
+  for (const { headers } of bank.calls) expect(headers.tracestate).toBeUndefined();
+
+  const alone = startBankql({ environment: { BANK_TRACEPARENT: 'on' } });
+  await expect(alone).rejects.toThrow(ConfigError);
+});
+
+test('what the caller or the sampler leaves out is not recorded, and the bank is told so', async () => {
+  answerAll();
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, BANK_TRACEPARENT: 'on' };
+  const notSampled = `00-${traceId}-${parentId}-00`;
+  const byCaller = await traced(environment, (url) =>
+    post(url, query, { ...credentials, traceparent: notSampled }),
+  );
+  expect(byCaller).toEqual([]);
+  for (const { headers } of bank.calls)
+    expect(headers.traceparent).toMatch(new RegExp(`^00-${traceId}-.*-00$`));
+  const bySampler = { ...environment, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' };
+  expect(await traced(bySampler, (url) => post(url, query, { ...credentials, traceparent }))).toEqual([]);
+});
+
+test('a collector that is away holds nothing up', async () => {
+  answerAll();
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  await traced(environment, async (url) => {
+    expect(await post(url, '{ __typename }', credentials)).toEqual({ data: { __typename: 'Query' } });
+  });
+});
+
+test.each([
+  ['a whole one', traceparent, true],
+  ['one of a later version, with more behind it', `01-${traceId}-${parentId}-01-more`, true],
+  ['one with more behind it', `${traceparent}-more`, false],
+  ['one of version ff', `ff-${traceId}-${parentId}-01`, false],
+  ['one without a trace', `00-${'0'.repeat(32)}-${parentId}-01`, false],
+  ['one without a span', `00-${traceId}-${'0'.repeat(16)}-01`, false],
+  ['capitals', traceparent.toUpperCase(), false],
+  ['two of them', [traceparent, traceparent], false],
+  ['none', undefined, false],
+])('a traceparent is read as W3C Trace Context has it: %s', (_, given, isOne) => {
+  expect(readTraceparent(given, undefined) !== null).toBe(isOne);
+});
+
+test('OpenTelemetry is loaded only where traces are asked for', () => {
+  const root = join(import.meta.dirname, '../../src');
+  const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+  const using = (pattern: RegExp) => sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+  const [span, traceparentFile, tracing] = ['span-exporter', 'traceparent', 'tracing'].map(
+    (name) => `telemetry/${name}.ts`,
+  );
+  expect(using(/from '@opentelemetry\//).sort()).toEqual([span, traceparentFile, tracing]);
+  expect(using(/^import (?!type)[^;]*\/(span-exporter|traceparent|tracing)\.ts'/m)).toEqual([tracing]);
+  expect(using(/import\('[^']*\/tracing\.ts'\)/)).toEqual(['commands/serve.ts']);
+});
