@@ -21,8 +21,8 @@ export interface RecordedCall {
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'unknown';
   readonly status: number | null;
   /**
-   * When it was requested, relative to the operation's start, and how long it took, including the wait for a
-   * connection.
+   * When it was requested, relative to the operation's start, and how long
+   * it took, including the wait for a connection.
    */
   readonly offsetMs: number;
   readonly milliseconds: number | null;

@@ -37,8 +37,8 @@ export interface EngineRequest {
   /** Creates the signal that aborts when the client disconnects; called only if something needs it. */
   readonly signal?: (() => AbortSignal) | undefined;
   /**
-   * Whether only queries are allowed, as in a GET, which a browser may send unasked (when following a link, for
-   * example).
+   * Whether only queries are allowed, as in a GET, which a browser may send
+   * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
   /** The header x-bankql-explain. */
@@ -143,8 +143,8 @@ export function createEngine({
   }
 
   /**
-   * The answer to an operation that exceeded its limits: its reads are cancelled; its writes and payments are
-   * awaited.
+   * The answer to an operation that exceeded its limits: its reads are
+   * cancelled; its writes and payments are awaited.
    */
   const end = (limit: AnswerLimitError, context: RequestContext) => {
     const { effects } = context;

@@ -39,8 +39,8 @@ interface CompileOptions extends OperationDetails {
 }
 
 /**
- * Errors: GraphQLError if a condition at the root is null; an Error if the schema has no root type for the
- * operation.
+ * Errors: GraphQLError if a condition at the root is null; an Error if
+ * the schema has no root type for the operation.
  */
 export function compileOperation(options: CompileOptions): OperationPlan {
   const { variableValues, isTraced, ...details } = options;

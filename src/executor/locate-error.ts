@@ -3,8 +3,8 @@ import { type ASTNode, GraphQLError, getLocation, locatedError, type SourceLocat
 const locations = new WeakMap<ASTNode, SourceLocation>();
 
 /**
- * The most locations of one error: the same field may be selected hundreds of times, and an answer has up to 100
- * errors.
+ * The most locations of one error: the same field may be selected hundreds
+ * of times, and an answer has up to 100 errors.
  */
 const maxLocations = 3;
 

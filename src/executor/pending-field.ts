@@ -14,8 +14,8 @@ import { ResolveInfo } from './resolve-info.ts';
 export type Complete = (value: unknown, pending: PendingField) => unknown;
 
 /**
- * A field of the answer, or an entry of a list: the path of its errors, and the placeholder of a value that is
- * pending.
+ * A field of the answer, or an entry of a list: the path of its errors,
+ * and the placeholder of a value that is pending.
  */
 export class PendingField extends PendingValue {
   /** The object or list that it belongs to. */

@@ -5,8 +5,8 @@ export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
 /**
- * Ignores rejections of promises that nobody awaits any more, also in lists and behind other promises. Never
- * throws.
+ * Ignores rejections of promises that nobody awaits any more, also in
+ * lists and behind other promises. Never throws.
  */
 export function ignoreRejections(value: unknown): void {
   try {
