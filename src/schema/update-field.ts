@@ -130,8 +130,8 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
 }
 
 /**
- * A conflict, if the operation selects it. A client that selects no field which shows it would take it for a
- * success.
+ * Returns a conflict only if the operation selects `conflict`; otherwise a client that selects no field which fails
+ * because of it would take it for a success.
  * Errors: CONFLICT if `conflict` is not selected.
  */
 function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selection): UpdateResult<Node> {
@@ -203,7 +203,7 @@ export function updatePayload<Ids extends object, Item>(
   });
 }
 
-/** Errors: CONFLICT; nothing was written. */
+/** Errors: CONFLICT if nothing was written. */
 function writtenOf<Node>({ written, conflict }: UpdateResult<Node>) {
   if (written !== null) return written;
   throw conflict?.error ?? new Error('An update was neither written nor in conflict');
