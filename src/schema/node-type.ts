@@ -25,9 +25,9 @@ import { mapListItems } from './list-item.ts';
  * Links between records.
  *
  * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
- * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and `account {
- * otherAccounts { … } }` make no call for the customer or the account. While the record is being read, fields that
- * need only the ids are prefetched, so that independent calls are made at the same time.
+ * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
+ * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
+ * fields that need only the ids are prefetched, so that independent calls are made at the same time.
  */
 
 /** Ids, with the record that they identify if it has been read. */
@@ -47,7 +47,7 @@ export const answeredByIds = fieldExtensions({ answeredByIds: true });
 export const idFromPath = (description: string) =>
   ({ nullable: false, description, extensions: answeredByIds }) as const;
 
-/** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `plan` request. */
+/** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `estimate` request. */
 export const answeredByIdsWithPrefetch = <Parent, Args>(
   prefetch: Resolve<Parent, Args, unknown>,
   estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,

@@ -21,7 +21,7 @@ import { validateViewIds } from './view-ids.ts';
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
 
-/** The extensions of a mutation field that makes a payment; `plan` as in field-extensions.ts. */
+/** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(
   estimate: (root: object, args: Args, context: EstimateContext) => KnownObject | null,
 ) => fieldExtensions({ payment: true, estimate });
