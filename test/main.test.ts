@@ -76,18 +76,18 @@ describe('started with nothing', () => {
 });
 
 test('SIGTERM to npm start stops bankql: nothing is left that holds the port', async () => {
-  const npm = spawn('npm', ['start'], {
+  const started = spawn('npm', ['start'], {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, PORT: '0', SANDBOX_PORT: '0' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let output = '';
-  npm.stdout.on('data', (text) => {
+  started.stdout.on('data', (text) => {
     output += text;
   });
   const address = () => /serves GraphQL at (\S+)\/graphql/.exec(output)?.[1];
   await expect.poll(address, { timeout: 18_000 }).toBeDefined();
-  npm.kill('SIGTERM');
+  started.kill('SIGTERM');
   const answers = () =>
     fetch(`${address()}/health`).then(
       () => true,

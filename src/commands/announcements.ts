@@ -62,7 +62,7 @@ export const bearer = { Authorization: 'Bearer your-token' };
 function banner(started: Started): string {
   const { url, sandboxUrl, config } = started;
   const isByHeaders = config.identity === null;
-  const query = '{ bank { account(accountId: \\"alice-current\\") { label balance { amount currency } } } }';
+  const query = '{ viewer { account { label balance { amount currency } } } }';
   const headers = Object.entries(isByHeaders ? alice : bearer).map(
     ([name, value]) => `    -H '${name}: ${value}' \\`,
   );

@@ -13,7 +13,7 @@ import {
 } from './interpretations.ts';
 
 /**
- * The vocabulary of the bank's JSON: what several resources share.
+ * Schemas that several resources of the bank's JSON share.
  *
  * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the
  * specification does not mark as required, and may hold fields that the contract does not know. A request
@@ -36,11 +36,11 @@ export const decimal = tolerant(
   },
 );
 
-/** Whether a value is a decimal, without the words why not. */
+/** Whether a value is a decimal; unlike validation, it creates no error message. */
 export const isDecimal = (value: unknown): boolean =>
   typeof value === 'string' && jsonNumber.test(value) && isWritable(value);
 
-/** More digits than any amount needs; a bound all the same, for 1e999999999 is a number too. */
+/** More digits than any amount needs, but bounded: 1e999999999 is a number too. */
 const maxDecimalLength = 1000;
 
 function isWritable(number: string): boolean {
@@ -52,14 +52,14 @@ export const text = z.string();
 export const texts = z.array(z.string());
 export const number = tolerant(z.number(), toNumber);
 
-/** A text that some banks write as an array of one. */
+/** A text that some banks send as an array with one entry. */
 export const textOrArray = tolerant(z.string(), toOnlyText);
-/** Texts, of which some banks write a single one without its array. */
+/** Several texts; some banks send a single text without the array. */
 export const textsOrText = tolerant(z.array(z.string()), toTexts);
-/** An id, in whose place some banks write the object that has it. */
+/** An id; some banks send the object that has the id instead. */
 export const reference = tolerant(z.string(), toId);
 export const references = tolerant(z.array(reference), toIds);
-/** Ids separated by commas or white space, which some banks write as an array, or as the text of one. */
+/** Ids separated by commas or white space; some banks send an array, or the JSON of an array as text. */
 export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by commas'), toIdList);
 
 /** A field of an answer that the bank may leave out; it may write null instead. */

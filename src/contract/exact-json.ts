@@ -1,38 +1,38 @@
 /**
  * JSON whose amounts keep every digit.
  *
- * `JSON.parse` reads 9007199254740993 as …992 and 1.10 as 1.1. Money must not pass through that, so the
- * numbers of every `amount` member are quoted in the text before it is parsed: amounts arrive as the text of
- * their digits, whatever their size, and leave as the same digits. It is about 1.5 times the cost of plain
- * parsing; parsers that keep all numbers cost ten times as much.
+ * `JSON.parse` reads 9007199254740993 as …992 and 1.10 as 1.1. Money must not lose digits in that way, so the numbers
+ * of all `amount` members are quoted in the text before it is parsed: amounts arrive as strings of their digits,
+ * however large, and are sent with the same digits. This costs about 1.5 times as much as plain parsing; parsers that
+ * keep all numbers cost ten times as much.
  */
 
 /**
- * An `amount` member and its number, up to what has to follow a number. In valid JSON a quote that follows
- * `{`, `,` or white space and opens `"amount" :` is a key: inside a string every quote has a backslash before
- * it, and behind the closing quote of a string no name can stand. In invalid JSON the rewrite changes nothing
- * that would make it valid: the number has to be one of JSON's own.
+ * Matches an `amount` member and its number, up to the character that must follow a number. In valid JSON, a quote
+ * that follows `{`, `,` or white space and opens `"amount" :` begins a key: quotes inside a string are escaped, and no
+ * name can follow a string's closing quote. Invalid JSON stays invalid after the rewrite, since the pattern accepts
+ * only valid JSON numbers.
  */
 const amountNumber =
   /(?<=[{,\s])"amount"([ \t\r\n]*):([ \t\r\n]*)(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[ \t\r\n]*[,}])/g;
 
-/** A number as JSON writes it. */
+/** A valid JSON number. */
 export const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A key may spell a letter of "amount" as an escape, which the pattern above does not see. */
+/** A key may contain a letter of "amount" as an escape sequence, which the pattern above does not match. */
 const escapedLetter = /\\u00[67]/;
 /** An amount that the bank wrote as a string. */
 const quotedAmount = /"amount"\s*:\s*"/;
 
 /**
- * Parses JSON text; every number that is an `amount` member arrives as the text of its digits. So does an amount that is
- * written as a string, which `onQuotedAmount` is told of, once. With `keepDigits` other numbers arrive as numbers too, and
- * `exactNumber` knows the digits of those that a double does not hold.
+ * Parses JSON; the number of an `amount` member becomes the string of its digits. An amount that is a string already
+ * stays one; `onQuotedAmount` is called once for all of them. With `keepDigits` other numbers are still numbers, and
+ * `exactNumber` returns the digits of those that a double cannot hold.
  * Errors: SyntaxError, as JSON.parse.
  */
 export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDigits = false): unknown {
-  // Most texts hold no amount and no escape, and to know that takes no pattern. `mount"` rather than `"amount"`: the
-  // search jumps from one first letter to the next, and quotes are everywhere.
+  // Most texts contain neither an amount nor an escape sequence, which a plain search finds out. It looks for `mount"`
+  // rather than `"amount"` because it skips from one first letter to the next, and quotes are everywhere.
   const mayHoldAmount = text.includes('mount"');
   if (mayHoldAmount && quotedAmount.test(text)) onQuotedAmount?.();
   if (keepDigits) return JSON.parse(text, keepDigitsOf);
@@ -43,10 +43,10 @@ export function parseExactJson(text: string, onQuotedAmount?: () => void, keepDi
   return JSON.parse(mayHoldAmount ? text.replace(amountNumber, '"amount"$1:$2"$3"') : text);
 }
 
-/** The digits of numbers that a double does not hold, by the object that has them and their key. */
+/** The digits of numbers that a double cannot hold, by their object and key. */
 const digitsByHolder = new WeakMap<object, Map<string, string>>();
 
-/** A reviver: as above for amounts, and notes the digits of all other numbers, also of those that stand in a string. */
+/** A reviver: handles amounts as above, and records the digits of all other numbers, including those inside strings. */
 function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { source?: string }): unknown {
   if (key === 'amount') return typeof value === 'number' ? source : value;
   const digits = typeof value === 'number' ? source : value;
@@ -58,8 +58,8 @@ function keepDigitsOf(this: unknown, key: string, value: unknown, { source }: { 
 }
 
 /**
- * A number of an object that was parsed with `keepDigits`, as JSON that has all its digits; the number itself where it
- * has no others, or is not the one that was parsed.
+ * A number of an object that was parsed with `keepDigits`, as JSON with all its digits; the number itself if a double
+ * holds them all, or if it is not the number that was parsed.
  */
 export function exactNumber(holder: object, key: string): unknown {
   const number: unknown = Reflect.get(holder, key);
@@ -68,13 +68,13 @@ export function exactNumber(holder: object, key: string): unknown {
 }
 
 /**
- * Writes JSON text; every `amount` member leaves as a JSON number with the digits that it has.
- * Errors: SyntaxError where an amount is no JSON number.
+ * Serializes to JSON; every `amount` member becomes a JSON number with its exact digits.
+ * Errors: SyntaxError if an amount is not a JSON number.
  */
 export function writeExactJson(value: unknown): string {
   return JSON.stringify(value, (key, member) => {
     if (key !== 'amount' || typeof member !== 'string') return member;
-    // rawJSON would take any JSON value that is no object, such as true.
+    // rawJSON would accept any primitive JSON value, such as true.
     if (!jsonNumber.test(member)) throw new SyntaxError('An amount has to be a JSON number');
     return JSON.rawJSON(member);
   });

@@ -12,32 +12,35 @@ export type Auth = 'required' | 'optional' | 'none';
 export type Kind = 'read' | 'write' | 'payment';
 
 /**
- * One REST operation: a row of the table that the client, the loaders, the sandbox bank, the docs and the
- * tests are made from.
+ * One REST operation: a row of the table from which the client, the loaders, the
+ * sandbox bank, the docs and the tests are derived.
  */
 export interface Operation {
-  /** The specification's name of the operation; it is what errors, logs and metrics call it. */
+  /** The specification's name of the operation; also used in errors, logs and metrics. */
   readonly id: string;
   readonly method: 'GET' | 'PUT' | 'POST';
-  /** The path template below the bank's address, with `{NAME}` for each id. */
+  /** The path template relative to the bank's base URL, with `{NAME}` for each id. */
   readonly path: string;
   /** Marked T: every call carries a fresh `Track-ID`. */
   readonly tracked: boolean;
   readonly auth: Auth;
   readonly kind: Kind;
-  /** Whose data it reads or changes: `public` is the same for every caller. */
+  /** Whose data it reads or changes; `public` data is the same for every caller. */
   readonly audience: 'caller' | 'public';
   /** The shape of the request's body; null where the operation has none. */
   readonly body: z.ZodObject | null;
-  /** What it answers, in the singular: banks that wrap a record, or name a list otherwise, do it under this name. */
+  /** The singular name of what it returns: banks that wrap a record, or rename a list, use this name. */
   readonly resource: string;
-  /** The key under which an answer holds its list; null where the answer is the record itself. */
+  /** The key of the list in an answer; null if the answer is the record itself. */
   readonly envelope: string | null;
-  /** The shape of the answer's record, or of each entry of the list; null where no answer is specified. */
+  /**
+   * The shape of the answer's record, or of each entry of its list; null if
+   * the specification does not define the answer.
+   */
   readonly answer: z.ZodObject | null;
 }
 
-/** Keeps a row's literal types, from which those of its ids, its body and its answer follow. */
+/** Preserves a row's literal types, from which the types of its ids, body and answer are derived. */
 export const operation = <const T extends Operation>(row: T): T => row;
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -51,8 +54,9 @@ export type PathIds<T extends Operation> = { readonly [Name in PathNames<T['path
 export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T['body']> : undefined;
 
 /**
- * An operation's answer: its record, or its list without the envelope; unknown where none is specified.
- * Where the bank broke the contract in one place, an error stands in that place: see bank/response.ts.
+ * An operation's answer: its record, or its list without the envelope; unknown if the specification does not define
+ * it.
+ * A value that breaks the contract is replaced by an error: see bank/response.ts.
  */
 export type Answer<T extends Operation> = T['answer'] extends z.ZodType
   ? T['envelope'] extends string

@@ -82,7 +82,7 @@ export const transactionBody = z.strictObject({
 });
 export type TransactionBody = z.infer<typeof transactionBody>;
 
-/** The body of make-transaction. The specification marks no amount as required here. */
+/** The body of make-transaction. The specification does not mark the amount as required here. */
 export const makeTransactionBody = z.strictObject({
   description: text.optional(),
   challenge_type: text.optional(),
@@ -120,7 +120,7 @@ export const putTransactions = operation({
   answer: transaction,
 });
 
-/** The specification shows no body of its answer. */
+/** The specification does not define the body of the answer. */
 export const postMakeTransaction = operation({
   id: 'postMakeTransaction',
   method: 'POST',

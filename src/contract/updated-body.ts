@@ -15,16 +15,19 @@ export type Changes<Body> = {
 
 export interface UpdatedBody<Body> {
   readonly body: Body;
-  /** Paths of members that the body requires and that neither the record nor the changes have; then it is no body. */
+  /**
+   * Paths of members that the body requires but that neither the record nor
+   * the changes have; the body is then invalid.
+   */
   readonly missing: readonly string[];
 }
 
 /**
- * The body that puts a record back with changes.
+ * The body that writes a record back with changes.
  *
- * It holds what the bank takes of the record, as it was read: numbers keep their digits where the record was parsed with
- * `keepDigits`. A null of the record is an absent member, as everywhere in answers. Members that the body's shape does not
- * have are left out, since no request may hold them. The record must keep its own shape.
+ * It contains the members of the record that the bank accepts, as they were read: numbers keep their digits if the
+ * record was parsed with `keepDigits`. A null in the record counts as absent, as in all answers. Members that the
+ * body's shape does not have are left out, since requests may not contain them. The record must match its own shape.
  */
 export function updatedBody<T extends z.ZodObject>(
   shape: T,
@@ -65,7 +68,7 @@ function memberOf(
   const current = Reflect.get(record, key) ?? undefined;
   if (change === null) return undefined;
   if (shape instanceof z.ZodObject) {
-    // What is not there loses nothing by changes that only keep and remove.
+    // Changes that only keep or remove members have no effect on an absent object.
     if (current === undefined && Object.values(Object(change)).every((value) => value == null))
       return undefined;
     return membersOf(shape, Object(current), Object(change), path, missing);

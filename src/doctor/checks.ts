@@ -4,19 +4,19 @@ import type { Operation } from '../contract/operation.ts';
 import { operations } from '../contract/operations.ts';
 import { credentialOptions, type DoctorIds, type IdOption } from './options.ts';
 
-/** An operation that changes nothing: the doctor has no way to call another. */
+/** An operation that changes nothing: the types prevent the doctor from calling any other. */
 type ReadOperation = Operation & { readonly kind: 'read' };
 
 /** One call that the doctor makes. */
 export interface Check {
   readonly operation: ReadOperation;
-  /** The request line, with the names of its ids. */
+  /** The request line, with placeholders for ids. */
   readonly request: string;
-  /** The id that the record should bear where it is the only one of a list. */
+  /** The id that the record should have if it is the only entry of a list. */
   readonly only?: IdOption;
   /**
-   * The call, ready to leave; or the options without which it cannot be made.
-   * Errors: BankqlError BAD_USER_INPUT (an id).
+   * The call, ready to be sent; or the missing options.
+   * Errors: BankqlError BAD_USER_INPUT (an invalid id).
    */
   prepare(prefix: string, ids: DoctorIds, credentials: Credentials): PreparedCall | readonly string[];
 }
@@ -54,8 +54,8 @@ const accountList = (scope: string): Check =>
   check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope } }));
 
 /**
- * A call of each read operation, the POST queries included; of the account list, one for each scope of the specification, and
- * for the one by which a single account is read (BANK_ACCOUNT_SCOPE).
+ * A call of each read operation, including the POST queries; for the account list, one with each scope of the
+ * specification and one with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
  */
 export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
@@ -76,5 +76,5 @@ export const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
 ];
 
-/** The checks where nothing is configured. */
+/** The checks of the default configuration. */
 export const checks = checksOf('views');

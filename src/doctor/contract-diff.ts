@@ -7,20 +7,20 @@ import { contentOf } from '../bank/response-content.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 
-/** How an answer differs from the contract: fields, what was expected and found; never a value. */
+/** How an answer differs from the contract: fields with what was expected and found, but never a value. */
 export interface ContractDiff {
-  /** What bankql cannot use. */
+  /** Values that bankql cannot use. */
   readonly contract: readonly string[];
-  /** What bankql takes for what it means. */
+  /** Deviations that bankql understands. */
   readonly drift: readonly string[];
-  /** Fields that the contract does not know, which it allows; a misspelt one would be among them. */
+  /** Fields that the contract does not contain. It allows them, but a misspelt field would be among them. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Compares a success (status 2xx) with its operation's row of the contract; `only` is the id that an only entry of a list
- * should bear.
- * Errors: ErrorInSuccess, where the bank answers with an error all the same.
+ * Compares a success (status 2xx) with its operation's row of the contract; `only` is the id that a single entry of a
+ * list should have.
+ * Errors: ErrorInSuccess if the bank sent an error with a success status.
  */
 export function diffWithContract(call: PreparedCall, response: HttpResponse, only?: string): ContractDiff {
   const { operation } = call;
@@ -34,10 +34,11 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, onl
   try {
     const details = errorDetailsOf(call);
     const json = parseResponse(response, details, noteResponse);
-    // As it was sent: bankql's own reading makes texts of all amounts, and puts what was meant in the place of what was found.
+    // As the bank sent it: bankql's own parsing converts amounts to strings and replaces values by their
+    // interpretation.
     const sent = contentOf(operation, JSON.parse(textOf(response)))?.value;
     const differs = (path: Path, expected: string) => {
-      // The contract keeps the digits of an amount as text; for the bank it is a number.
+      // The contract holds an amount's digits as a string; the bank sends a number.
       const type = path.at(-1) === 'amount' ? 'number' : expected;
       return `${nameOf([...root, ...path])}: expected ${type}, found ${kindOf(valueAt(sent, path))}`;
     };
@@ -66,7 +67,7 @@ export function diffWithContract(call: PreparedCall, response: HttpResponse, onl
   return { contract: counted(contract), drift: counted(drift), unknown: counted(unknown) };
 }
 
-/** Whether a list has one entry, whose id is another. */
+/** Whether a list has a single entry with another id. */
 function bearsAnother(list: unknown, id: string): boolean {
   const found = Array.isArray(list) && list.length === 1 ? valueAt(list, [0, 'id']) : undefined;
   return typeof found === 'string' && found !== '' && found !== id;
@@ -80,14 +81,14 @@ function shapeOf({ answer, envelope }: Operation): z.ZodType {
   return envelope === null ? record : z.array(record);
 }
 
-/** Each text once, with how often it was there. */
+/** Distinct texts with their number of occurrences. */
 function counted(texts: readonly string[]): string[] {
   const times = new Map<string, number>();
   for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
   return [...times].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`));
 }
 
-/** A field of an answer without its place in a list, such as `branches[].location.latitude`. */
+/** The path of a field without positions in lists, such as `branches[].location.latitude`. */
 const nameOf = (path: Path): string =>
   path.reduce<string>(
     (name, key) => (typeof key === 'number' ? `${name}[]` : [name, String(key)].filter(Boolean).join('.')),
@@ -106,7 +107,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce((place, key) => (isObject(place) ? Reflect.get(place, key) : undefined), root);
 
-/** Where an answer holds an amount as a text. */
+/** The paths of amounts that are strings. */
 function amountsAsText(value: unknown, path: Path): Path[] {
   if (!isObject(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
   return Object.entries(value).flatMap(([key, member]) =>
@@ -114,7 +115,7 @@ function amountsAsText(value: unknown, path: Path): Path[] {
   );
 }
 
-/** Where an answer holds fields that its shape does not name. */
+/** The paths of fields that the shape does not contain. */
 function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path): Path[] {
   if (shape instanceof z.ZodOptional || shape instanceof z.ZodNullable) {
     return unknownFields(shape.unwrap(), value, path);

@@ -4,12 +4,12 @@ import { type Check, checksOf } from './checks.ts';
 import type { DoctorOptions } from './options.ts';
 import { type CheckResult, runCheck } from './run-check.ts';
 
-/** What the doctor is given to work with. */
+/** The doctor's options and environment. */
 export interface DoctorContext extends DoctorOptions {
   readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */
   readonly accountScope?: string;
-  /** Takes what is printed, a line at a time. */
+  /** Receives the output, line by line. */
   readonly write: (text: string) => void;
 }
 
@@ -37,11 +37,11 @@ function rowsFor(checks: readonly Check[]): Row {
 }
 
 /**
- * Calls every read operation of a bank whose ids are given, once and one after the other, and prints how the
- * answers compare with the contract. It cannot write: see checks.ts. It prints no credential and no
- * value of an answer; of a refusal, the bank's text.
- * Shape:  the exit code: 0 where every call conforms, 1 where one does not, 2 where none could be made.
- * Errors: BankqlError BAD_USER_INPUT where an id cannot be sent.
+ * Calls every read operation for which ids are given, once and one after the other, and prints how the answers compare
+ * with the contract. It cannot write: see checks.ts. It prints no credentials and no values from answers, except the
+ * bank's message when it refuses a call.
+ * Shape:  the exit code: 0 if every call conforms, 1 if one does not, 2 if none could be made.
+ * Errors: BankqlError BAD_USER_INPUT if an id cannot be sent.
  */
 export async function runDoctor({
   bank,

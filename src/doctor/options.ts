@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Credentials, credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 
-/** The options that name a record of the bank, and what each of them is. */
+/** The options that identify a record of the bank, with descriptions. */
 export const idOptions = {
   'bank-id': "the bank's code",
   account: 'an account that the caller may see',
@@ -18,12 +18,12 @@ export const idOptions = {
 export type IdOption = keyof typeof idOptions;
 export type DoctorIds = Readonly<Partial<Record<IdOption, string>>>;
 
-/** Those that no path holds: any text will do. */
+/** Options that are not part of a path: any text is valid. */
 const queries: readonly IdOption[] = ['branch', 'iban', 'metadata'];
 
 const isIdOption = (name: string): name is IdOption => Object.hasOwn(idOptions, name);
 
-/** The options that show the caller to the bank, and the variables that keep them off the command line. */
+/** The options with the caller's credentials, and the variables that keep these off the command line. */
 export const credentialOptions = {
   key: { credential: 'subscriptionKey', variable: 'DOCTOR_SUBSCRIPTION_KEY' },
   'auth-provider': { credential: 'authProviderName', variable: 'DOCTOR_AUTH_PROVIDER_NAME' },
@@ -32,20 +32,20 @@ export const credentialOptions = {
 
 type CredentialOption = keyof typeof credentialOptions;
 
-/** What the doctor asks the bank about, and as whom. */
+/** What the doctor asks the bank for, and with whose credentials. */
 export interface DoctorOptions {
   readonly ids: DoctorIds;
   readonly credentials: Credentials;
 }
 
-/** Options that cannot be used; the message says why in one line, and shows no value. */
+/** Invalid options; the message says why in one line and contains no value. */
 export class DoctorOptionError extends Error {
   override readonly name = 'DoctorOptionError';
 }
 
 const pad = (name: string) => `  --${name}`.padEnd(18);
 
-/** What `--help` prints. */
+/** The text that `--help` prints. */
 export const doctorUsage = [
   'npm run doctor -- [options]: calls every read operation of the bank and compares the answers with the contract.',
   '',
@@ -58,8 +58,8 @@ export const doctorUsage = [
 ].join('\n');
 
 /**
- * Reads the command line and the environment; what neither of them gives is taken from `defaults`.
- * Shape:  null where help is asked for.
+ * Reads the command line and the environment; `defaults` provides what both leave out.
+ * Shape:  null if help was requested.
  * Errors: DoctorOptionError.
  */
 export function readDoctorOptions(
@@ -92,7 +92,7 @@ export function readDoctorOptions(
   return { ids, credentials };
 }
 
-/** The options as they were given. What stands between them is not repeated: it may be a credential. */
+/** The options as given. Arguments that are not options are not repeated in messages: they may be credentials. */
 function parse(args: readonly string[]): Map<string, string> {
   const known = [...Object.keys(idOptions), ...Object.keys(credentialOptions)];
   const options = Object.fromEntries(known.map((name) => [name, { type: 'string' as const }]));
@@ -118,7 +118,7 @@ function parse(args: readonly string[]): Map<string, string> {
   return given;
 }
 
-/** A check of the bank's layer, its complaint as one about an option. */
+/** Runs a check of the bank layer and reports its error as that of an option. */
 function checked(check: () => string): string {
   try {
     return check();

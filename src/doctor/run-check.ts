@@ -5,24 +5,24 @@ import { type PreparedCall, toHttpRequest } from '../bank/request.ts';
 import { ErrorInSuccess } from '../bank/response-content.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
 
-/** What the doctor found out about one call. */
+/** The result of one check. */
 export interface CheckResult {
   readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
-  /** The bank's status; null where no answer came. */
+  /** The bank's status; null if there was no answer. */
   readonly status: number | null;
   readonly milliseconds: number;
-  /** In a few words. */
+  /** A short summary. */
   readonly verdict: string;
   /** One line for each difference from the contract. */
   readonly differences: readonly string[];
 }
 
-/** The most differences of one sort that are shown: unknown fields have no end. */
+/** The most differences of each kind that are shown: there may be any number of unknown fields. */
 const maxListLength = 20;
 
 /**
- * Makes one call, once, and judges what comes of it. Nothing that it says holds a credential. `only` is the id that an only
- * entry of a list should bear.
+ * Makes one call, once, and evaluates the result. Its texts contain no credentials. `only` is the id that a single
+ * entry of a list should have.
  */
 export async function runCheck(
   transport: Transport,
@@ -52,7 +52,7 @@ export async function runCheck(
 type Finding = Pick<CheckResult, 'outcome' | 'verdict' | 'differences'>;
 
 function evaluateFailure({ message, cause }: TransportFailure): Finding {
-  // Where several addresses were tried, undici's error has a code and no message.
+  // If several addresses were tried, undici's error has a code but no message.
   const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
   const why = said ? ` (${said})` : '';
   return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
@@ -99,11 +99,11 @@ function listDifferences(sort: string, found: readonly string[]): string[] {
   return rest === 0 ? shown : [...shown, `${sort.padEnd(9)} … and ${rest} more`];
 }
 
-/** All of a caller's credentials, the short ones too: here a blotted word does no harm. */
+/** All of a caller's credentials, including short ones: replacing an innocent word does no harm here. */
 const secretsOf = ({ credentials }: PreparedCall): string[] =>
   Object.values(credentials).filter((value): value is string => typeof value === 'string' && value !== '');
 
-/** A line for a terminal: the names of unknown fields are the bank's to choose. */
+/** A line for a terminal: unknown field names are whatever the bank sends. */
 function plain(line: string, secrets: readonly string[]): string {
   let text = line;
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {

@@ -2,17 +2,20 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
 
 export interface BoundedResultOptions {
-  /** How long its JSON may be. */
+  /** The most bytes that its JSON may have. */
   readonly maxBytes: number;
-  /** The JSON of its data, where that was long and is made already. */
+  /** The JSON of its data, if that was long and has been serialized already. */
   readonly dataJson?: Buffer | null;
-  /** Makes the answer with this error in the place of the data. */
+  /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
 
-/** The result of an execution. How long its JSON is shows when it is made, and then it may have to be replaced. */
+/**
+ * The result of an execution. The length of its JSON is known only once it is serialized; if it is too long,
+ * another answer replaces it.
+ */
 export class BoundedResult implements ExecutionResult {
-  // In the order of the JSON, which leaves out what is undefined.
+  // In the order of the JSON; undefined members do not appear in it.
   readonly errors?: readonly GraphQLError[];
   readonly data?: ExecutionResult['data'];
   readonly extensions?: Readonly<Record<string, unknown>>;
@@ -25,18 +28,18 @@ export class BoundedResult implements ExecutionResult {
     this.#options = options;
   }
 
-  /** The JSON of its data, where it is made already; null where it is still to be made. */
+  /** The JSON of its data if it has been serialized already; otherwise null. */
   get dataJson(): Buffer | null {
     return this.#options.dataJson ?? null;
   }
 
-  /** Whether its JSON is short enough; mostly it is so short that nobody has to count its bytes. */
+  /** Whether its JSON is short enough; usually it is so short that its bytes need not be counted. */
   fits(json: string | Buffer): boolean {
     const { maxBytes } = this.#options;
     return json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes;
   }
 
-  /** What is answered instead: where its JSON is too long (without an error), or where it cannot be sent for another. */
+  /** The answer that replaces it: because its JSON is too long (no `error` given), or because of another error. */
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }

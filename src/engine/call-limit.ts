@@ -27,9 +27,9 @@ interface CallLimitOptions {
 }
 
 /**
- * Refuses an operation that needs more REST calls than it may make, before it runs: neither is anything read, nor
- * written, nor paid. It is not planned beyond ten times that many. As while it runs, a payment itself is not counted;
- * what is asked for beside it is. What cannot need as many, whatever its variables, is never planned.
+ * Refuses, before it runs, an operation that needs more REST calls than allowed: nothing is read, written or paid.
+ * Planning stops at ten times the limit. As at run time, a payment itself is not counted, but other calls beside it
+ * are. An operation that cannot reach the limit, whatever its variables, is never planned.
  * Errors: the answered function throws LIMIT_EXCEEDED.
  */
 export function createCallLimit(
@@ -49,11 +49,11 @@ export function createCallLimit(
 }
 
 /**
- * More calls than these no plan notes: a field that plans calls once for itself and once for the record that it leads
- * to; a list leads to who knows how many.
+ * An upper bound of the calls that a plan can contain: two for a field that plans calls (its own, and one for the
+ * record that it leads to), and infinitely many for a list.
  */
 function maxCalls({ schema, operation, fragments }: CallLimitOptions): number {
-  // Each fragment is counted once, whatever they multiply to.
+  // Each fragment is counted once, however often it is nested.
   const ofFragments = new Map<string, number>();
 
   const ofFragment = (name: string): number => {

@@ -6,7 +6,7 @@ import type { CallObserver, CallOutcome } from '../schema/bank-session.ts';
 
 /** A call of an operation, as `x-bankql-explain: calls` shows it. */
 export interface RecordedCall {
-  /** The field that asked for it first, by the names and positions of the answer. */
+  /** The field that first asked for it, by response names and list positions. */
   readonly path: string;
   /** The REST operation's id in the contract. */
   readonly operation: string;
@@ -14,18 +14,21 @@ export interface RecordedCall {
   /** The path of the specification, with its parameters: ids are private. */
   readonly url: string;
   /**
-   * `bank`: a REST call of its own; `joined`: another request's call that was under way; `cached`, `stale`: an answer of
-   * before; `loader`: what this operation had asked for already; `record`: a payment's, told from its record; `unknown`: a
-   * payment that failed, whose error tells whether it was sent.
+   * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
+   * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
+   * record; `unknown`: a payment that failed, whose error tells whether it was sent.
    */
   readonly source: CallOutcome['source'] | 'loader' | 'record' | 'unknown';
   readonly status: number | null;
-  /** When it was asked for, since the operation began, and how long it took, its wait for a connection included. */
+  /**
+   * When it was requested, relative to the operation's start, and how long
+   * it took, including the wait for a connection.
+   */
   readonly offsetMs: number;
   readonly milliseconds: number | null;
   readonly bytes: number | null;
   readonly trackId: string | null;
-  /** The code that it failed with; null where it did not. */
+  /** The code that it failed with; null if it succeeded. */
   readonly code: string | null;
 }
 
@@ -33,26 +36,26 @@ type Outcome = Omit<RecordedCall, 'path' | 'operation' | 'method' | 'url' | 'off
 
 const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
 
-/** More are counted, and not shown. */
+/** The most calls that are listed; further ones are only counted. */
 const maxShown = 1000;
 
-/** Notes the calls of one operation. */
+/** Records the calls of one operation. */
 export class CallRecorder implements CallObserver {
   readonly #start = performance.now();
   readonly #calls: { readonly call: RecordedCall; readonly key: string | null }[] = [];
-  /** The field that asked first for what has a key. */
+  /** By the key of a read, the field that first asked for it. */
   readonly #askers = new Map<string, string>();
   #path = '';
   #restCalls = 0;
 
-  /** A resolver begins: what it asks for before it waits is asked for by this field. */
+  /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
   enter(path: string): void {
     this.#path = path;
   }
 
   asked(operation: Operation, key: string): void {
     const asker = this.#askers.get(key);
-    // A link asks early for what fields below it need: it is the field's.
+    // A link prefetches what a field below it needs; the call is attributed to that field.
     if (asker === undefined || this.#path.startsWith(`${asker}.`)) this.#askers.set(key, this.#path);
     else
       this.#note(operation, null, performance.now(), {
@@ -67,7 +70,7 @@ export class CallRecorder implements CallObserver {
     return (outcome) => this.#note(operation, key, start, outcome, path);
   }
 
-  /** The payments, each of which is noted. */
+  /** The payment service, with each payment recorded. */
   payments(payments: PaymentService): PaymentService {
     return {
       ...payments,
@@ -115,7 +118,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The schema, whose resolvers say where they are to the recorder of their context. */
+/** The schema with resolvers that report their path to the recorder in their context. */
 export function recordedSchema(schema: GraphQLSchema): GraphQLSchema {
   const recorded = new Map<Field, Field>();
   const getField: GraphQLSchema['getField'] = (type, name) => {

@@ -37,7 +37,7 @@ export class DocumentCacheStats {
 export interface DocumentCacheOptions extends DocumentRules {
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
-  /** Documents that are kept for good; null for none. */
+  /** Documents that are never evicted; null for none. */
   readonly persisted: PersistedDocuments | null;
   /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
   readonly documentStats?: DocumentCacheStats | undefined;
@@ -62,31 +62,31 @@ export interface ExecutableOperation extends PreparedOperation {
   checkCallLimit(variables: GraphQLResolveInfo['variableValues'], credentials: Caller): void;
   /** What it costs: see call-plan.ts. */
   planCalls(variables: GraphQLResolveInfo['variableValues'], credentials: Caller): CallPlan;
-  /** The same operation, whose resolvers say where they are to the context's CallRecorder. */
+  /** The same operation, with resolvers that report their path to the CallRecorder in their context. */
   recorded(): PreparedOperation;
 }
 
-/** Errors: BAD_USER_INPUT where the document has no such operation, or several and none is named. */
+/** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
 type FindOperation = (name: string | null) => ExecutableOperation;
 
-/** A document that was asked for. */
+/** A document that was requested. */
 interface CachedDocument {
   /** Its operations, or why it is refused. */
   readonly found: FindOperation | GraphQLError;
-  /** How many fields its operations have with their fragments put in: what a plan holds. */
+  /** The number of fields of its operations after expanding fragments: the size of a plan. */
   readonly fields: number;
 }
 
-/** How much memory kept documents may take, about. */
+/** The approximate memory limit of cached documents. */
 const cacheBytes = 64 * 1024 * 1024;
-/** What a document takes parsed, for each character of its text, and what a field of a plan takes. */
+/** The memory of a parsed document for each character of its text, and of a plan for each field. */
 const characterBytes = 200;
 const fieldBytes = 1200;
 
 /**
- * Documents by their text, each parsed, checked and prepared once. Those that are refused are kept as well: the same
- * text is refused again in no time. Bounded by the memory that they take with their plans, whatever their fragments
- * multiply to.
+ * Documents by their text, each parsed, checked and prepared once. Refused documents are cached too, so that the
+ * same text is refused again at once. Bounded by the memory of the documents and their plans, with fragments
+ * expanded.
  */
 export function createDocumentCache({
   persisted,
@@ -161,7 +161,7 @@ function prepare(
   };
 }
 
-/** A plan is not made beyond so many times the calls that an operation may make. */
+/** A plan stops at this multiple of the calls that an operation may make. */
 const planFactor = 10;
 
 const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.freeze({}) });

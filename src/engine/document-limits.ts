@@ -2,7 +2,7 @@ import { type DocumentNode, GraphQLError, parse } from 'graphql';
 import { type DocumentSize, measureOperations } from './measure-document.ts';
 import { RequestError } from './request-error.ts';
 
-/** How large an operation may be; see Size. `tokens` is of the document's text. */
+/** How large an operation may be; see DocumentSize. `tokens` counts those of the document's text. */
 export interface DocumentLimits extends DocumentSize {
   readonly tokens: number;
 }
@@ -15,15 +15,15 @@ const words: Readonly<Record<keyof DocumentSize, string>> = {
   directives: 'directives',
 };
 
-/** The characters of an alias: each error below it repeats it in its path. */
+/** The maximum length of an alias in characters: the path of each error below it repeats it. */
 const maxAliasLength = 128;
 
-/** A document's text, parsed. Errors: GraphQLError for a text that is none, or that is too long to be parsed. */
+/** Parses a document's text. Errors: GraphQLError for a syntax error, or for a text that is too long to be parsed. */
 export function parseWithin(text: string, { tokens }: DocumentLimits): DocumentNode {
   try {
     return parse(text, { maxTokens: tokens });
   } catch (error) {
-    // graphql tells this syntax error from others by its words alone.
+    // graphql tells this syntax error from others only by its message.
     if (error instanceof GraphQLError && error.message.includes('Parsing aborted'))
       throw new RequestError('LIMIT_EXCEEDED', `The document holds more than ${tokens} tokens.`);
     throw error;

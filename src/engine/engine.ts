@@ -24,20 +24,23 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly persisted?: Persisted | null | undefined;
-  /** 100,000 values and 16 MB where they are left out. */
+  /** 100,000 values and 16 MB if left out. */
   readonly answerLimits?: AnswerLimits;
-  /** Whether requests may ask what they cost; false where it is left out. */
+  /** Whether requests may ask for their plan or their calls; false if left out. */
   readonly explains?: boolean;
-  /** Is told of what should not happen, for the log. */
+  /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
 }
 
-/** Who asks, and how. */
+/** The caller, and how the request was sent. */
 export interface EngineRequest {
   readonly credentials: Caller;
-  /** Makes the signal that is raised when the client has left, for who needs one. */
+  /** Creates the signal that aborts when the client disconnects; called only if something needs it. */
   readonly signal?: (() => AbortSignal) | undefined;
-  /** A request that a browser makes without being asked, such as a link: it changes nothing. */
+  /**
+   * Whether only queries are allowed, as in a GET, which a browser may send
+   * unasked (when following a link, for example).
+   */
   readonly isReadOnly?: boolean;
   /** The header x-bankql-explain. */
   readonly explain?: string | undefined;
@@ -56,7 +59,7 @@ export interface OperationParams {
 }
 
 /**
- * Answers GraphQL, whatever brings the request: every handler calls it, and none has rules of its own.
+ * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
  *
  * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (http-response.ts); an answer
  * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
@@ -65,14 +68,14 @@ export interface OperationParams {
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /**
-   * The first half of `execute`, for a handler with steps of its own in between: what a request asks for, its members
-   * checked and its document's id replaced by the text. It alone throws.
+   * The first half of `execute`, for a handler with steps of its own in between: checks the request's members and
+   * replaces a document id by the document's text. The only method that throws.
    * Errors: BAD_USER_INPUT, PERSISTED_DOCUMENT_REQUIRED.
    */
   parseParams(rawParams: unknown): OperationParams;
   /** The second half: executes what was parsed. */
   executeParams(params: OperationParams, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
-  /** The answer to a request that fails before it is known what it asks for. */
+  /** The answer to a request that fails before its operation is known. */
   toErrorResult(error: unknown): ExecutionResult;
 }
 
@@ -93,13 +96,13 @@ export function createEngine({
     try {
       return maskError(error, unexpected);
     } catch {
-      // It cannot even be looked at.
+      // Even inspecting the error throws.
       return internalError();
     }
   };
   const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
 
-  /** The answer to an operation whose data cannot be shown, with what it did in its error's extensions. */
+  /** The answer to an operation whose data cannot be returned; its error's extensions say what a mutation did. */
   const withoutData = (cause: unknown, effects: MutationEffects | null): ExecutionResult => {
     const { message, extensions } = mask(cause);
     const error = new GraphQLError(message, { extensions: { ...extensions, ...effects?.extensions } });
@@ -125,14 +128,14 @@ export function createEngine({
     return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
   };
 
-  /** The same of an answer whose JSON takes long: it is made when its turn comes, and in many turns where it is very long. */
+  /** The same for a large answer: it is serialized in its turn, and in slices if it is very large. */
   async function finishInTurn(
     told: ExecutionResult,
     options: BoundedResultOptions,
     context: RequestContext,
   ): Promise<ExecutionResult> {
     await new Promise<void>(schedule);
-    // There is nobody for whom it would be made.
+    // The client has left.
     if (context.isAbandoned()) return { data: null };
     if (context.budget.bytes < veryLong) return new BoundedResult(told, options);
     try {
@@ -144,7 +147,10 @@ export function createEngine({
     }
   }
 
-  /** The answer to an operation that ended before its time: its reads end, and what it writes or pays is waited for. */
+  /**
+   * The answer to an operation that exceeded its limits: its reads are
+   * cancelled; its writes and payments are awaited.
+   */
   const end = (limit: AnswerLimitError, context: RequestContext) => {
     const { effects } = context;
     context.cancelReads();
@@ -203,25 +209,25 @@ export function createEngine({
   return { execute, parseParams, executeParams, toErrorResult };
 }
 
-/** From so many bytes on an answer's JSON takes so long that others are served in between. */
+/** From this many bytes on, an answer is serialized in slices, so that other requests are served in between. */
 const veryLong = 2 * 1024 * 1024;
 
-/** Whether it takes milliseconds to make the answer's JSON. */
+/** Whether serializing the answer takes milliseconds. */
 const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
 
 type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'> & {
   readonly answerLimits: AnswerLimits;
 };
 
-/** A request's context. What reads the bank is made when a resolver asks for it: many an operation reads nothing. */
+/** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
 class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly credentials: Caller;
   readonly budget: AnswerBudget;
-  /** What it writes and pays; null where it is no mutation. */
+  /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
-  /** Notes its calls; null where nobody asked what they are. */
+  /** Records its calls; null if the request did not ask for them. */
   readonly recorder: CallRecorder | null;
   readonly #services: Services;
   readonly #asking: EngineRequest;

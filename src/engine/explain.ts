@@ -2,13 +2,13 @@ import type { ExecutionResult } from 'graphql';
 import type { CallPlan } from '../schema/call-plan.ts';
 import { RequestError } from './request-error.ts';
 
-/** What the header x-bankql-explain asks for: the plan alone, nothing being called; or the answer with its calls. */
+/** The values of the header x-bankql-explain: the plan without any call, or the answer together with its calls. */
 export type Explain = 'plan' | 'calls';
 
 /** The header's name, in lower case. */
 export const explainHeader = 'x-bankql-explain';
 
-/** What a request's header asks for; null where it asks for nothing. Errors: BAD_USER_INPUT. */
+/** What a request's header asks for; null without the header. Errors: BAD_USER_INPUT. */
 export function parseExplain(given: string | undefined, isAllowed: boolean): Explain | null {
   if (given === undefined) return null;
   if (!isAllowed)

@@ -1,11 +1,11 @@
 import { WorkQueue } from '../executor/scheduler.ts';
 
-/** About how much text is made at a time, in characters: what takes a millisecond or two. */
+/** The approximate length of a slice in characters: serializing it takes a millisecond or two. */
 const defaultSliceLength = 256 * 1024;
 
 /**
- * The JSON of a value in UTF-8, made in slices, each in its turn among the deferred work of all executions. It is what
- * JSON.stringify makes of it. Null where it is longer than `maxBytes`: the rest is not made then.
+ * The JSON of a value in UTF-8, the same as from JSON.stringify, serialized in slices that take turns with the
+ * deferred work of all executions. Null if it is longer than `maxBytes`; the rest is then not serialized.
  * Errors: those of JSON.stringify.
  */
 export function jsonInTurns(
@@ -41,7 +41,7 @@ export function jsonInTurns(
   });
 }
 
-/** The JSON of a value in pieces of about that length; a longer text stays one. */
+/** The JSON of a value in pieces of about that length; a longer string is not split. */
 function* piecesOf(value: unknown, sliceLength: number): Generator<string, void> {
   if (!isLong(value, sliceLength)) {
     yield JSON.stringify(value);
@@ -59,7 +59,7 @@ function* piecesOf(value: unknown, sliceLength: number): Generator<string, void>
   }
 }
 
-/** Short entries are made together: one by one they would take twice as long. */
+/** Short entries are serialized together: one by one would take twice as long. */
 function* piecesOfList(list: readonly unknown[], sliceLength: number): Generator<string, void> {
   let before = '[';
   let start = 0;
@@ -90,13 +90,13 @@ const isLong = (value: unknown, sliceLength: number): value is object =>
   !('toJSON' in value) &&
   lengthOf(value, sliceLength) >= sliceLength;
 
-/** About how long its JSON is, in characters; of a long value `limit` or more, without looking at the rest. */
+/** The approximate length of its JSON in characters; stops counting once `limit` is reached. */
 function lengthOf(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 8;
   let length = 2;
   for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    // With its name, whose length is not worth the time that it takes.
+    // Including its name, whose exact length is not worth the time to compute.
     length += 8 + lengthOf(member, limit - length);
     if (length >= limit) break;
   }

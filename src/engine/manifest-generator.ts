@@ -17,17 +17,17 @@ export interface Source {
 }
 
 export interface GeneratedManifest {
-  /** Texts by their ids, the SHA-256 of each in hexadecimal. */
+  /** Document texts by id, the SHA-256 of the text in hexadecimal. */
   readonly manifest: Readonly<Record<string, string>>;
-  /** Which operation has which id. */
+  /** The id of each operation. */
   readonly operations: readonly { readonly id: string; readonly name: string; readonly file: string }[];
-  /** What cannot be in a manifest, and why. */
+  /** The operations that are left out of the manifest, and why. */
   readonly refused: readonly { readonly file: string; readonly reason: string }[];
 }
 
 /**
- * Makes a document of each operation, with the fragments that it uses, whichever file they are in. Its text is the one
- * that graphql's `print` gives: the operation, then its fragments by name. Names are unique among the files.
+ * Creates a document for each operation, with the fragments that it uses from any of the files, in the form that
+ * graphql's `print` gives it: the operation, then its fragments sorted by name. Names are unique among all files.
  */
 export function generateManifest(sources: readonly Source[], check: CheckDocument): GeneratedManifest {
   const fragments = new Map<string, { file: string; node: FragmentDefinitionNode }>();
@@ -74,7 +74,7 @@ export function generateManifest(sources: readonly Source[], check: CheckDocumen
   };
 }
 
-/** A document of the operation and what it uses. A fragment that is not found is left to validation, which names it. */
+/** A document of the operation and its fragments. Validation reports fragments that do not exist. */
 function withFragments(
   operation: OperationDefinitionNode,
   find: (name: string) => FragmentDefinitionNode | undefined,

@@ -4,9 +4,9 @@ import { withoutStack, withPlaceOf } from '../executor/locate-error.ts';
 import { RequestError } from './request-error.ts';
 
 /**
- * The error as the client sees it: one of bankql's codes, a message that is meant for it, nothing else. Whatever is not
- * bankql's own word (a BankqlError, a GraphQLError with one of its codes, a fault of the request) becomes INTERNAL.
- * `unexpected` is told of those, for the log. Refusals are shared by the cache of documents: nobody changes one.
+ * The error as the client sees it: one of bankql's codes and a message intended for clients. Anything but a
+ * BankqlError or a GraphQLError becomes INTERNAL and is passed to `unexpected` for the log. Refusals are never
+ * modified: the document cache shares them.
  */
 export function maskError(error: unknown, unexpected: (error: unknown) => void): GraphQLError {
   if (error instanceof RequestError) return error;
@@ -28,7 +28,7 @@ export function maskError(error: unknown, unexpected: (error: unknown) => void):
   return placed(internalError(path));
 }
 
-/** What stands for an error of which nothing is told; where it has no path, it is the whole request's. */
+/** Replaces an error whose details are hidden; without a path, it is that of the whole request. */
 export function internalError(path?: GraphQLError['path']): GraphQLError {
   const http = path === undefined ? { http: { status: 500 } } : {};
   return new GraphQLError('Something went wrong inside bankql.', {
@@ -37,7 +37,7 @@ export function internalError(path?: GraphQLError['path']): GraphQLError {
   });
 }
 
-/** How much of a message is shown: GraphQL's own repeat what was sent. */
+/** The maximum length of a message: GraphQL's own messages repeat what was sent. */
 const maxMessageLength = 300;
 
 export const truncate = (message: string): string =>
@@ -45,7 +45,7 @@ export const truncate = (message: string): string =>
     ? message
     : `${message.slice(0, maxMessageLength).replace(/\p{Cs}$/u, '')}…`;
 
-/** What was thrown first, under the wrappers that say where. */
+/** The original error, below the wrappers that locate it. */
 function originOf(error: unknown): unknown {
   let origin = error;
   while (origin instanceof GraphQLError && origin.originalError) origin = origin.originalError;

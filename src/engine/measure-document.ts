@@ -5,9 +5,9 @@ import type {
   SelectionSetNode,
 } from 'graphql';
 
-/** How large an operation is with its fragments put in. */
+/** The size of an operation with its fragments expanded. */
 export interface DocumentSize {
-  /** The longest way from the operation to a field, in fields. */
+  /** The longest path from the operation to a field, in fields. */
   readonly depth: number;
   readonly fields: number;
   readonly rootFields: number;
@@ -15,7 +15,7 @@ export interface DocumentSize {
   readonly directives: number;
 }
 
-/** What is measured of an operation. */
+/** What is measured for an operation. */
 export interface MeasuredSize extends DocumentSize {
   /** The characters of its longest alias, which an error's path repeats. */
   readonly aliasLength: number;
@@ -31,8 +31,8 @@ const nothing: MeasuredSize = {
 };
 
 /**
- * The size of each operation of a document. Each fragment is measured once, so that the time grows with the document's
- * text, whatever its fragments multiply to. A fragment in itself counts as nothing: validation refuses it.
+ * The size of each operation of a document. Each fragment is measured once, so that the time is linear in the
+ * document's text, however fragments multiply. A fragment inside itself counts as nothing: validation refuses it.
  */
 export function measureOperations(document: DocumentNode): MeasuredSize[] {
   const fragments = new Map<string, FragmentDefinitionNode>();

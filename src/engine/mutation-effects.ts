@@ -3,7 +3,7 @@ import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 
-/** A write of a mutation, as far as it is known. */
+/** A write of a mutation, as far as its result is known. */
 interface WriteEffect {
   /** The REST operation's id. */
   readonly operation: string;
@@ -12,7 +12,7 @@ interface WriteEffect {
   readonly code?: string;
 }
 
-/** What a payment has come to; NOT_SENT: nothing is under way or done with this key, which is free. */
+/** The state of a payment. NOT_SENT: nothing is in progress or done under this key, which is free. */
 type PaymentEffectState = PaymentState | 'NOT_SENT';
 
 /** The payment of a mutation. */
@@ -20,14 +20,14 @@ interface PaymentEffect {
   readonly operation: string;
   readonly idempotencyKey: string;
   readonly trackId?: string;
-  /** Left out where its error tells of this request alone: an earlier one with this key may have paid. */
+  /** Left out if the error is only about this request: an earlier one with this key may have paid. */
   readonly state?: PaymentEffectState;
-  /** The code that it failed with; `code` is that of the answer. */
+  /** The code that the payment failed with; `code` is that of the whole answer. */
   readonly paymentCode?: string;
 }
 
 /**
- * What a mutation did at the bank, for an answer that cannot show its data: nobody may conclude from such an answer that
+ * What a mutation did at the bank, for an answer that cannot contain its data: its client must not conclude that
  * nothing was written or paid.
  */
 export class MutationEffects {
@@ -35,7 +35,7 @@ export class MutationEffects {
   readonly #writes: WriteEffect[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in progress any more. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -45,7 +45,7 @@ export class MutationEffects {
     return { ...this.#payment, ...(this.#writes.length === 0 ? {} : { writes: this.#writes }) };
   }
 
-  /** The bank, whose writes are noted. */
+  /** The bank client, with its writes recorded. */
   bank(bank: BankClient): BankClient {
     return {
       ...bank,
@@ -61,12 +61,12 @@ export class MutationEffects {
     };
   }
 
-  /** Payments, each of which is noted. */
+  /** The payment service, with its payments recorded. */
   payments(payments: PaymentService): PaymentService {
     return {
       ...payments,
       pay: (operation, intent) => {
-        // One that is refused for its length may be any length.
+        // A key that is refused for its length may have any length.
         const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
         return this.#track(
           payments.pay(operation, intent),
@@ -93,19 +93,21 @@ export class MutationEffects {
 const detailsOf = (error: unknown): { readonly code: string; readonly trackId?: string | undefined } =>
   error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 
-/** What a code alone tells of the payment that failed with it. */
+/** The state of a failed payment, where its error code alone determines it. */
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   OUTCOME_UNKNOWN: 'UNKNOWN',
   IDEMPOTENCY_IN_PROGRESS: 'PENDING',
-  // What an operator settled has no status.
+  // A payment that an operator settled has no status.
   BANK_REJECTED: 'REJECTED',
   BANK_UNAVAILABLE: 'NOT_SENT',
   BANK_TIMEOUT: 'NOT_SENT',
-  // The bank's 401: nothing is kept of it.
+  // The bank answered 401: no record is kept.
   UNAUTHENTICATED: 'NOT_SENT',
 };
 
-/** What became of a payment that failed: in doubt it may have been executed. Undefined where its error does not tell. */
+/**
+ * The state of a payment that failed; if in doubt, it may have been executed. Undefined if its error does not tell.
+ */
 function stateAfter(error: unknown): PaymentEffectState | undefined {
   if (!(error instanceof BankqlError)) return 'UNKNOWN';
   return statesByCode[error.code] ?? (error.extensions.status === undefined ? undefined : 'REJECTED');

@@ -9,9 +9,9 @@ interface NodeIdCheckOptions extends Pick<Selection, 'schema' | 'fragments'> {
 }
 
 /**
- * Refuses an operation whose `nodes` fields take more ids together than they may, before it runs. They are fields of the
- * root; ids count as literals and in variables, each as often as it is given. Where there is one such field, it says so
- * itself. An operation without such fields is never looked at.
+ * Refuses, before it runs, an operation whose `nodes` fields take more ids together than allowed. `nodes` is a
+ * field of the root; ids in literals and in variables both count, each as often as it is given. A single such field
+ * checks its own number. An operation without `nodes` is not checked.
  * Errors: the answered function throws LIMIT_EXCEEDED.
  */
 export function createNodeIdCheck({
@@ -35,7 +35,7 @@ export function createNodeIdCheck({
       const { idCount } = fieldExtensionsOf(selected.field);
       if (idCount === undefined) continue;
       lists++;
-      // Where arguments are wrong, the field itself says so.
+      // If the arguments are invalid, the field itself reports it.
       ids += nullOnError(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
     if (lists > 1 && ids > maxNodeIds)
@@ -46,7 +46,7 @@ export function createNodeIdCheck({
   };
 }
 
-/** The fields that an operation selects at its root, whatever @skip and @include decide. */
+/** The names of the fields at an operation's root, regardless of @skip and @include. */
 function rootFieldNames(operation: OperationDefinitionNode, fragments: Selection['fragments']): Set<string> {
   const names = new Set<string>();
   const seen = new Set<string>();

@@ -2,8 +2,9 @@ import { type ASTVisitor, GraphQLError, type SelectionSetNode, type ValidationCo
 import { isPayment } from '../schema/payment.ts';
 
 /**
- * Refuses an operation with two payments, however they are named: by alias, in fragments, behind @skip or @include
- * (whose variables may change while the text does not). With one, no failure of another can hide how it ended.
+ * Refuses an operation with two payments, including aliases, fragments, and fields behind @skip or @include (whose
+ * variables may change while the document stays the same). With only one payment, no other one's failure can hide
+ * its outcome.
  */
 export function OnePaymentRule(context: ValidationContext): ASTVisitor {
   const fields = context.getSchema().getMutationType()?.getFields() ?? {};

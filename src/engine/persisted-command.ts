@@ -7,15 +7,15 @@ import { createDocumentCheck } from './validation-rules.ts';
 
 const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
 
-/** What the command cannot work with, in one line. */
+/** Invalid options of the command; the message is one line. */
 export class PersistOptionError extends Error {
   override readonly name = 'PersistOptionError';
 }
 
 /**
- * `bankql persist`: makes a manifest of the operations in a folder and writes the ids of them. Nothing is written to
- * the file where one of them is refused.
- * Shape:  the exit code: 0, or 1 where something is refused.
+ * `bankql persist`: creates a manifest of the operations in a folder and prints their ids. If one of them is
+ * refused, the file is not written.
+ * Shape:  the exit code: 0, or 1 if an operation was refused.
  * Errors: PersistOptionError.
  */
 export async function runPersist(
@@ -24,7 +24,7 @@ export async function runPersist(
   write: (text: string) => void,
 ): Promise<number> {
   const { folder, out } = readOptions(args);
-  // Where the schema may not be asked for, the start says so.
+  // If introspection is disabled, startup refuses a manifest that uses it.
   const check = createDocumentCheck({ documentLimits, introspection: true });
   const { manifest, operations, refused } = generateManifest(await sourcesIn(folder), check);
   if (refused.length > 0) {

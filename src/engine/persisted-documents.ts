@@ -2,16 +2,16 @@ import { BankqlError } from '../errors.ts';
 import { type PersistedDocuments, plainId } from './persisted-manifest.ts';
 import type { Params } from './validate-params.ts';
 
-/** Documents that are asked for by their ids, and whether nothing else is served. */
+/** Documents that are requested by id, and whether requests must use them. */
 export interface Persisted {
   readonly documents: PersistedDocuments;
   readonly only: boolean;
 }
 
 /**
- * The text that a request asks for: its own, or that of the manifest's document whose id it names as `documentId` or
- * `extensions.persistedQuery.sha256Hash`. Null where it names none. With `only`, nothing but the manifest is served.
- * Errors: PERSISTED_DOCUMENT_REQUIRED for an id that is not known; with `only`, for a request with a text.
+ * The text that a request asks for: its own, or that of the manifest's document whose id it gives as `documentId`
+ * or `extensions.persistedQuery.sha256Hash`. Null if it gives neither. With `only`, no other documents are served.
+ * Errors: PERSISTED_DOCUMENT_REQUIRED for an unknown id; with `only`, also for a request with a text.
  */
 export function documentTextOf(params: Params, persisted: Persisted | null): string | null {
   const { query } = params;

@@ -3,31 +3,30 @@ import type { DocumentNode } from 'graphql';
 import { z } from 'zod';
 import { createDocumentCheck, type DocumentRules } from './validation-rules.ts';
 
-/** The documents that may be asked for by their ids. */
+/** The documents that can be requested by id. */
 export interface PersistedDocuments {
   /** A document's text by its id. */
   readonly texts: ReadonlyMap<string, string>;
-  /** What the texts were parsed to. */
+  /** The parsed documents, by text. */
   readonly parsed: ReadonlyMap<string, DocumentNode>;
 }
 
-/** graphql-codegen's client preset, Relay, and `npm run persist`: texts by their ids. */
+/** The format of graphql-codegen's client preset, Relay, and `npm run persist`: texts by id. */
 const Plain = z.record(z.string(), z.string());
 
-/** Apollo's operation manifest. */
+/** The format of Apollo's operation manifest. */
 const Apollo = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.literal(1),
   operations: z.array(z.object({ id: z.string().min(1), body: z.string() })),
 });
 
-/** An id without the prefix that the specification of GraphQL over HTTP gives to SHA-256. */
+/** An id without the prefix that GraphQL over HTTP defines for SHA-256. */
 export const plainId = (id: string): string => id.replace(/^sha256:/, '');
 
 /**
- * Reads a manifest of documents, in whichever of the three formats it is, and checks each document as one of a request
- * would be.
- * Errors: an Error that names the file, the document and what is wrong with it, in one line.
+ * Reads a manifest in any of the three formats, and checks each document like that of a request.
+ * Errors: an Error that names the file, the document and what is wrong, in one line.
  */
 export async function loadPersistedDocuments(
   file: string,
@@ -58,7 +57,7 @@ export async function loadPersistedDocuments(
   return { texts, parsed };
 }
 
-/** Errors: an Error that says what a manifest is. */
+/** Errors: an Error that describes a valid manifest. */
 function entriesOf(manifest: unknown): readonly (readonly [string, string])[] {
   const apollo = Apollo.safeParse(manifest);
   if (apollo.success) return apollo.data.operations.map(({ id, body }) => [id, body]);

@@ -1,13 +1,13 @@
 import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
 import { type ErrorCode, type ErrorDetails, errorCodes } from '../errors.ts';
 
-/** How a refusal looks in HTTP. */
+/** The HTTP side of a refusal. */
 export interface HttpExtension {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * The specification of GraphQL over HTTP wants a 200 of it where the client wants plain `application/json`: what is
-   * wrong is the document, and the client may be an older one.
+   * The fault is in the document. A client that accepts only plain `application/json` then gets a 200, as the
+   * specification of GraphQL over HTTP requires, since it may be an older one.
    */
   readonly isOfDocument?: boolean;
 }
@@ -17,7 +17,7 @@ interface RequestErrorOptions extends Pick<GraphQLErrorOptions, 'nodes' | 'sourc
   readonly details?: ErrorDetails;
 }
 
-/** A request that is not run at all. What it says under `http` is for the handler (http-response.ts), not for the client. */
+/** A request that is not executed. Its extension `http` is for the handler (http-response.ts), not for the client. */
 export class RequestError extends GraphQLError {
   constructor(code: ErrorCode, message: string, options: RequestErrorOptions = {}) {
     const { http = { status: 400 }, details, ...place } = options;

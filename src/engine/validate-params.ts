@@ -1,12 +1,12 @@
 import { RequestError } from './request-error.ts';
 
-/** What a request asks for, as GraphQL over HTTP has it. */
+/** The parameters of a request, as defined by GraphQL over HTTP. */
 export interface Params {
   readonly query: string | null;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
   readonly extensions: Readonly<Record<string, unknown>> | null;
-  /** The id of a document of the manifest. */
+  /** The id of a persisted document. */
   readonly documentId: string | null;
 }
 
@@ -19,8 +19,8 @@ const known: ReadonlySet<string> = new Set<keyof Params>([
 ]);
 
 /**
- * A request's members, checked.
- * Errors: BAD_USER_INPUT, which names the member that is wrong and repeats nothing of what was sent.
+ * Validates a request's members.
+ * Errors: BAD_USER_INPUT, which names the invalid member and repeats nothing of what was sent.
  */
 export function validateParams(rawParams: unknown): Params {
   if (!isObject(rawParams))

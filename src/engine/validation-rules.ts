@@ -13,17 +13,17 @@ import { truncate } from './mask-error.ts';
 import { OnePaymentRule } from './one-payment-rule.ts';
 import { RequestError } from './request-error.ts';
 
-/** What every document is held against beside the schema; the same for every caller, since what was checked is kept. */
+/** What every document is checked against besides the schema; the same for every caller, since results are cached. */
 export interface DocumentRules {
   readonly documentLimits: DocumentLimits;
-  /** Whether the schema may be asked for; where it may not, errors suggest no names of it. */
+  /** Whether introspection is allowed; if not, errors do not suggest names of the schema. */
   readonly introspection: boolean;
 }
 
-/** Parses a document and holds it against the schema and the rules. Errors: GraphQLError, the first of what is wrong. */
+/** Parses a document and checks it against the schema and the rules. Errors: GraphQLError, the first violation. */
 export type CheckDocument = (text: string) => DocumentNode;
 
-/** Checks the documents of requests, and at the start those of a manifest. */
+/** Creates the check of documents, those of requests and, at startup, those of a manifest. */
 export function createDocumentCheck({ documentLimits, introspection }: DocumentRules): CheckDocument {
   const rules: readonly ValidationRule[] = [
     ...specifiedRules,
@@ -32,9 +32,9 @@ export function createDocumentCheck({ documentLimits, introspection }: DocumentR
   ];
   return (text) => {
     const document = attempt('GRAPHQL_PARSE_FAILED', () => parseWithin(text, documentLimits));
-    // Before it is validated, which takes time.
+    // Before validation, which takes time.
     checkSize(document, documentLimits);
-    // One error says enough, and a list of them costs time.
+    // One error says enough; collecting all of them costs time.
     const options = { hideSuggestions: !introspection, maxErrors: 1 };
     const [wrong] = validate(schema, document, rules, options);
     if (wrong !== undefined) throw located('GRAPHQL_VALIDATION_FAILED', wrong);
@@ -50,7 +50,7 @@ function attempt<T>(code: ErrorCode, work: () => T): T {
   }
 }
 
-/** The error with a code: its own, or the one of the step that found it, which says that the document is wrong. */
+/** The error with a code: its own, or that of the step that found it, marked as an error of the document. */
 function located(code: ErrorCode, error: GraphQLError): GraphQLError {
   const { message, nodes, source, positions, extensions } = error;
   const place = { nodes, source, positions };

@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 
 /** How large the answer to one operation may be. */
 export interface AnswerLimits {
-  /** Completed values: leaves, objects and list entries, so that each value of the answer's JSON is one. */
+  /** Completed values: leaves, objects and list entries; each value in the answer's JSON counts as one. */
   readonly values: number;
   /** The length of its JSON, in bytes. */
   readonly bytes: number;
@@ -10,21 +10,21 @@ export interface AnswerLimits {
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 
-/** What comes with a name in JSON: its quotes, the colon, and a comma or brace. */
+/** What a member's name adds to JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
-/** Up to this length a text is not looked at. */
+/** Strings of up to this length are not searched for characters that take several bytes in JSON. */
 const shortText = 32;
 
-/** What a text takes in JSON without its quotes, in bytes; of a short text a lower bound. */
+/** The size in bytes of a string in JSON, without its quotes; for a short string a lower bound. */
 export const textBytes = (text: string): number =>
   text.length > shortText && /[^ !#-[\]-~]/.test(text)
     ? Buffer.byteLength(JSON.stringify(text)) - 2
     : text.length;
 
 /**
- * How many entries a list says that it has; undefined where it does not say. One that is no array may make its entries
- * when they are asked for, and is counted before.
+ * The number of entries that a list reports; undefined if it reports none. A list that is not an array may create
+ * its entries during iteration, so they are counted beforehand.
  */
 export function lengthOf(list: object): number | undefined {
   if (Array.isArray(list)) return list.length;
@@ -34,18 +34,18 @@ export function lengthOf(list: object): number | undefined {
 
 /** How many errors an answer shows. */
 export const maxErrors = 100;
-/** How many fields may fail before the operation ends. */
+/** How many fields may fail before the operation is ended. */
 const maxFailures = 1000;
 
-/** The operation's answer is larger than it may be: it ends the operation, and is the only error of its answer. */
+/** The answer exceeds its limits. This ends the operation and is the only error in its answer. */
 export class AnswerLimitError extends GraphQLError {
   constructor(message: string) {
-    // With a path nobody locates it again, which would be done for each field that is still under way.
+    // An error with a path is not located again; otherwise that would happen for each pending field.
     super(`${message}; ask for less at a time.`, { path: [], extensions: { code: 'LIMIT_EXCEEDED' } });
   }
 }
 
-/** Whether something thrown is an AnswerLimitError. Never throws, as `instanceof` does of a proxy that is revoked. */
+/** Whether a thrown value is an AnswerLimitError. Never throws, unlike `instanceof` on a revoked proxy. */
 export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {
   try {
     return thrown instanceof AnswerLimitError;
@@ -54,11 +54,11 @@ export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {
   }
 }
 
-/** The answer's JSON is longer than it may be. */
+/** The error for an answer whose JSON is too long. */
 export const answerTooLong = (bytes: number) =>
   new AnswerLimitError(`The answer is longer than ${bytes} bytes (fewer fields, entries or long names help)`);
 
-/** What one operation spends while its answer is made. Once exceeded, every later call fails with the same error. */
+/** What one operation has used of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
   readonly #limits: AnswerLimits;
   #values = 0;
@@ -75,39 +75,39 @@ export class AnswerBudget {
     return this.#values;
   }
 
-  /** What the values so far take in JSON, at least. */
+  /** The size of the values so far in JSON; a lower bound. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Why the operation has ended; null while it is within its limits. */
+  /** Why the operation was ended; null while it is within its limits. */
   get exceeded(): AnswerLimitError | null {
     return this.#exceeded;
   }
 
-  /** How many errors the answer does not show. */
+  /** The number of errors that the answer leaves out. */
   get omittedErrors(): number {
     return Math.max(0, this.#failures - maxErrors);
   }
 
-  /** Whether the next error is shown; one that is not need not be located. */
+  /** Whether the next error will be in the answer; if not, it need not be located. */
   get showsErrors(): boolean {
     return this.#failures < maxErrors;
   }
 
-  /** Spends values, before they are made. Errors: AnswerLimitError. */
+  /** Charges values before they are created. Errors: AnswerLimitError. */
   spendValues(count: number): void {
     this.#values += count;
     if (this.#values > this.#limits.values) throw this.#exceed();
   }
 
-  /** Spends bytes: a lower bound of what the values take in JSON, which is cheap to count. Errors: AnswerLimitError. */
+  /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */
   spendBytes(count: number): void {
     this.#bytes += count;
     if (this.#bytes > this.#limits.bytes) throw this.#exceed();
   }
 
-  /** Counts a field or entry that failed, and says whether its error is shown. Errors: AnswerLimitError. */
+  /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
     if (this.#failures > maxFailures) throw this.#exceed();
@@ -123,13 +123,13 @@ export class AnswerBudget {
         : this.#bytes > bytes
           ? answerTooLong(bytes)
           : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
-    // Whatever it was, nothing more is made.
+    // Whichever limit it was, nothing more is built.
     this.#values = this.#bytes = this.#failures = Infinity;
     return this.#exceeded;
   }
 }
 
-/** The errors of an answer, the last of which says how many it does not show. */
+/** The errors of an answer; where some are left out, a last one gives their number. */
 export function boundErrors(shown: readonly GraphQLError[], omitted: number): readonly GraphQLError[] {
   if (omitted === 0) return shown;
   const message = `${omitted} more fields failed; an answer shows the first ${maxErrors} errors.`;

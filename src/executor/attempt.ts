@@ -1,6 +1,9 @@
 import { GraphQLError } from 'graphql';
 
-/** The error itself, where it is one of GraphQL: it is the same each time, and takes long to make. */
+/**
+ * Returns a GraphQLError instead of throwing it, so that it can be cached:
+ * it is always the same and costly to create.
+ */
 export function attempt<T>(make: () => T): T | GraphQLError {
   try {
     return make();

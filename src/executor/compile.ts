@@ -20,25 +20,28 @@ import { collectFields, type SelectedField } from './selection.ts';
 import { tracedResolver } from './tracing.ts';
 
 /**
- * An operation whose @skip and @include are decided, prepared to be executed again and again: what an executor finds out
- * anew for each record of each request (which fields are selected, of which types they are, how their values are
- * completed) is found out once. Objects are prepared when the first of their type turns up.
+ * An operation whose @skip and @include conditions are known, compiled for repeated execution. What an executor
+ * otherwise works out for each record of each request (which fields are selected, their types, how their values are
+ * completed) is worked out once. An object type is compiled when its first object is completed.
  *
- * It is made of closures. No code is generated from the document: graphql-jit, which does that, runs what a client puts
- * into a string literal.
+ * The plan consists of closures. No code is generated from the document: graphql-jit does that, and executes what a
+ * client puts into a string literal.
  */
 export interface OperationPlan extends OperationDetails {
   readonly fields: readonly FieldPlan[];
 }
 
 interface CompileOptions extends OperationDetails {
-  /** The variables that decide its @skip and @include, and no others: a plan outlives its first request. */
+  /** The variables used by @skip and @include only: a plan outlives the request that it was compiled for. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   /** Whether calls of resolvers are published (tracing.ts). */
   readonly isTraced: boolean;
 }
 
-/** Errors: GraphQLError where a condition at the root is null; an Error where the schema has no root type for the operation. */
+/**
+ * Errors: GraphQLError if a condition at the root is null; an Error if
+ * the schema has no root type for the operation.
+ */
 export function compileOperation(options: CompileOptions): OperationPlan {
   const { variableValues, isTraced, ...details } = options;
   const { schema, operation, fragments } = details;
@@ -95,14 +98,14 @@ function argumentsWithoutVariables(
   [node]: readonly FieldNode[],
 ): Readonly<Record<string, unknown>> | null {
   if (field.args.length === 0) return none;
-  // Without variables, these are defaults and literals, which validation has held against their types.
+  // Without variables these are defaults and literals, which validation has already checked.
   if (node === undefined || (node.arguments ?? []).some(({ value }) => hasVariable(value))) return null;
   try {
     const given = getArgumentValues(field, node);
     for (const { name, type } of field.args) freeze(given[name], type);
     return Object.freeze(given);
   } catch {
-    // The same error comes back where the field is executed.
+    // Executing the field reports the same error.
     return null;
   }
 }
@@ -115,7 +118,9 @@ const hasVariable = (value: object): boolean =>
     return typeof below === 'object' && below !== null && hasVariable(below);
   });
 
-/** Freezes the lists and input objects that coercion made; the values of enums and scalars belong to the schema. */
+/**
+ * Freezes the lists and input objects that coercion created; the values of enums and scalars belong to the schema.
+ */
 function freeze(value: unknown, type: GraphQLInputType): void {
   if (typeof value !== 'object' || value === null) return;
   const nullable = getNullableType(type);

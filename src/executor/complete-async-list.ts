@@ -4,8 +4,8 @@ import { PendingField } from './pending-field.ts';
 import { ignoreRejections } from './promises.ts';
 
 /**
- * A list whose entries come one after the other: each is completed when it comes, within the budget and in the execution's
- * turn. The iterator is closed where the list fails, or the answer is given without it.
+ * Completes an async iterable: each entry as it arrives, within the budget and in the execution's turn. The
+ * iterator is closed if the list fails, or if the answer is sent without it.
  */
 export function completeAsyncList(
   list: AsyncIterable<unknown>,
@@ -14,7 +14,7 @@ export function completeAsyncList(
 ): PendingField {
   const iterator = list[Symbol.asyncIterator]();
   const members: unknown[] = [];
-  // Until the iterator ends, it counts as a member.
+  // The iterator itself counts as an outstanding member until it ends.
   pending.awaitMembers(members, 1);
   const { execution } = pending;
   const { budget } = execution;
@@ -27,7 +27,7 @@ export function completeAsyncList(
       !item.done;
       item = await nextItem(iterator, execution)
     ) {
-      // An entry that came late may have taken the list along.
+      // An earlier entry that failed late may have nulled the list.
       if (pending.isSettled || execution.isOver) {
         ignoreRejections(item.value);
         return close();
@@ -54,7 +54,7 @@ export function completeAsyncList(
   return pending;
 }
 
-/** What an iterator gives next, in the execution's turn. Errors: those of the iterator. */
+/** The next result of an iterator, in the execution's turn. Errors: those of the iterator. */
 async function nextItem(
   iterator: AsyncIterator<unknown>,
   execution: Execution,
@@ -65,11 +65,11 @@ async function nextItem(
   return item;
 }
 
-/** Tells an iterator that nobody asks it for more; what it makes of that is nobody's failure. */
+/** Tells an iterator that no more entries are wanted; its errors are ignored. */
 function closeIterator(iterator: AsyncIterator<unknown>): void {
   try {
     ignoreRejections(iterator.return?.());
   } catch {
-    // It could not be closed.
+    // Closing failed; there is nothing to do about it.
   }
 }

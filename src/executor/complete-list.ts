@@ -8,16 +8,16 @@ import { ignoreRejections, isPromise } from './promises.ts';
 
 interface ListEntry {
   readonly entry: FieldDetails;
-  /** Null where the entries are no leaves. */
+  /** Null if the entries are not leaves. */
   readonly leaf: CompleteLeaf | null;
   readonly complete: Complete;
 }
 
-/** How lists are completed whose values are there; `complete` does the same for one entry. */
+/** Creates the completion function of a list type; `complete` is that of its entries. */
 export function createListCompleter({ entry, leaf, complete }: ListEntry): Complete {
-  /** An entry of the answer's list, or its place where it is on its way. */
+  /** Completes one entry; returns its PendingField if it is not complete yet. */
   function completeItem(item: unknown, parent: PendingField, index: number): unknown {
-    // As in executeField: a leaf is completed without its place.
+    // As in executeField: a leaf is completed without a PendingField.
     let pending = leaf === null ? new PendingField(parent.execution, parent, entry, index) : undefined;
     try {
       if (leaf !== null && !isPromise(item)) return leaf(item);
@@ -29,7 +29,7 @@ export function createListCompleter({ entry, leaf, complete }: ListEntry): Compl
     }
   }
 
-  /** The entries of a list; `length` are counted already. */
+  /** Completes the entries of a list; `length` of them are already charged to the budget. */
   function completeItems(list: Iterable<unknown>, length: number, pending: PendingField): unknown {
     const { budget } = pending.execution;
     const completed: unknown[] = [];
@@ -49,7 +49,7 @@ export function createListCompleter({ entry, leaf, complete }: ListEntry): Compl
       }
       budget.spendBytes(bytes);
     } catch (error) {
-      // There is no list: what its entries still come to is nobody's failure.
+      // The list failed: rejections of its entries are of no interest.
       ignoreRejections(list);
       throw error;
     }

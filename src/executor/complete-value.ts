@@ -22,7 +22,7 @@ import type { Complete, PendingField } from './pending-field.ts';
 import type { FieldDetails } from './plan.ts';
 import { isPromise } from './promises.ts';
 
-/** A field's plan as far as its completion needs it, or that of the entries of its list. */
+/** The part of a field's plan that its completion needs; for a list also that of its entries. */
 interface CompletedField extends FieldDetails {
   readonly fieldsOf: FieldPlan['fieldsOf'];
 }
@@ -40,7 +40,7 @@ export function createCompleter(type: GraphQLOutputType, details: CompletedField
   return isNonNullType(type) ? nonNull(complete, details) : complete;
 }
 
-/** The same of a leaf type; null of another. */
+/** The same for a leaf type; null for any other type. */
 export function createLeafCompleter(type: GraphQLOutputType, details: CompletedField): CompleteLeaf | null {
   const nullable = getNullableType(type);
   return isLeafType(nullable) ? leaf(nullable, isNonNullType(type), details) : null;
@@ -58,7 +58,7 @@ function nonNull(complete: Complete, details: CompletedField): Complete {
 }
 
 function leaf(type: GraphQLLeafType, isNonNull: boolean, details: CompletedField): CompleteLeaf {
-  // What most values are, and what coercion leaves as it is.
+  // The most frequent case, which coercion would return unchanged.
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {
     if (isText && typeof value === 'string') return value;
@@ -97,7 +97,7 @@ function object(type: GraphQLObjectType, { fieldsOf }: CompletedField): Complete
 function abstract(type: GraphQLAbstractType, details: CompletedField): Complete {
   const resolveType = type.resolveType ?? defaultTypeResolver;
   const objects = new Map<string, Complete>();
-  /** Errors: GraphQLError where there is no such type, or it is none of this abstract one. */
+  /** Errors: GraphQLError if there is no such object type, or it is not a possible type of this abstract one. */
   const objectNamed = (name: unknown, schema: GraphQLSchema): Complete => {
     const known = typeof name === 'string' ? objects.get(name) : undefined;
     if (known !== undefined) return known;
@@ -130,7 +130,7 @@ function list(type: GraphQLList<GraphQLOutputType>, details: CompletedField): Co
   return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
 }
 
-/** Whether a value is none. Errors: the value itself, where an error stands in its place. */
+/** Whether a value is null or undefined. Errors: the value itself, if it is an Error. */
 function isAbsent(value: unknown): boolean {
   if (value instanceof Error) throw value;
   return value === null || value === undefined;

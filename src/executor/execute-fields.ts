@@ -7,22 +7,22 @@ import type { PlannedField } from './plan.ts';
 import { isPromise } from './promises.ts';
 import { ResolveInfo } from './resolve-info.ts';
 
-/** The value of a leaf, which is never on its way and needs to know no place. Errors: what is wrong with it. */
+/** Completes a leaf, which is never pending and needs no path. Errors: what is wrong with the value. */
 export type CompleteLeaf = (value: unknown) => unknown;
 
 /** A field of an object, ready to be executed. */
 export interface FieldPlan extends PlannedField {
   readonly fieldsOf: (type: GraphQLObjectType) => readonly FieldPlan[];
-  /** The field's value where it is the same for every object: that of __typename. */
+  /** The field's value if it is the same for every object, as that of __typename. */
   readonly constant: string | undefined;
-  /** Null: the field is a property of its object. */
+  /** Null if the field has no resolver: it reads the property of its object. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
   readonly complete: Complete;
-  /** The same, where the field's type is a leaf. */
+  /** The same, if the field's type is a leaf. */
   readonly leaf: CompleteLeaf | null;
 }
 
-/** Fields of the root, or a promise of them. Errors: GraphQLError, where null may not be. */
+/** The fields of the root, or a promise of them. Errors: GraphQLError, if a non-null field failed. */
 export function executeRoot(execution: Execution, fields: readonly FieldPlan[]): Data | Promise<Data> {
   const root = new PendingRoot(execution);
   execution.root = root;
@@ -30,21 +30,21 @@ export function executeRoot(execution: Execution, fields: readonly FieldPlan[]):
   return data instanceof PendingValue ? root.completed() : data;
 }
 
-/** The fields of a mutation: each begins when the one before has ended. */
+/** The fields of a mutation, one after the other. */
 export async function executeFieldsSerially(
   execution: Execution,
   fields: readonly FieldPlan[],
 ): Promise<Data> {
   const data = execution.newObject();
   for (const field of fields) {
-    // What is below a null goes on, and may have ended the execution: nothing more is begun then.
+    // Work below a nulled field continues, and may have exceeded the budget: no further field is started then.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
     Object.assign(data, await executeRoot(execution, [field]));
   }
   return data;
 }
 
-/** The selected fields of an object; what holds it, where some are on their way. Errors: where null may not be. */
+/** The selected fields of an object; the PendingValue if some are pending. Errors: that of a non-null field. */
 export function executeFields(
   fields: readonly FieldPlan[],
   source: unknown,
@@ -59,7 +59,7 @@ export function executeFields(
   for (const field of fields) {
     const value = field.constant ?? executeField(field, source, parent);
     bytes += field.name.length + nameBytes;
-    // What is on its way has its name already: the answer's order is that of the operation.
+    // A pending field is assigned now as well, to keep the order of the operation's fields.
     if (value instanceof PendingValue) {
       data[field.name] = value.members;
       outstanding++;
@@ -72,11 +72,11 @@ export function executeFields(
   return parent.awaitMembers(data, outstanding);
 }
 
-/** The value of one field, or its place where it is on its way; null where it failed. Errors: where null may not be. */
+/** The value of one field; its PendingField if it is pending; null if it failed. Errors: that of a non-null field. */
 function executeField(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
   const { execution } = parent;
   const { leaf } = field;
-  // A leaf is completed without its place, which few of them need.
+  // A leaf is completed without a PendingField, which few leaves need.
   let pending: PendingField | undefined;
   try {
     const value =
@@ -97,7 +97,7 @@ function executeField(field: FieldPlan, source: unknown, parent: PendingValue): 
   }
 }
 
-/** What stands for a resolver, where a field has none. */
+/** The default resolver. */
 function propertyOf(field: FieldPlan, source: unknown, parent: PendingValue): unknown {
   const { execution } = parent;
   const given = execution.argumentsOf(field);

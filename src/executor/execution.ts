@@ -4,14 +4,14 @@ import { attempt } from './attempt.ts';
 import type { OperationDetails, PlannedField } from './plan.ts';
 import { WorkQueue } from './scheduler.ts';
 
-/** How many values an execution completes as they come; what comes later waits for its turn (scheduler.ts). */
+/** How many values an execution completes as they arrive; later ones wait for its turn (scheduler.ts). */
 const valuesAtOnce = 1000;
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
-  /** Without limits where it is left out. What the answer holds can be read from it afterwards. */
+  /** No limits if left out. Afterwards it tells how large the answer is. */
   readonly budget?: AnswerBudget;
-  /** Whether nobody waits for the answer any more: a query that takes long asks it now and then. */
+  /** Whether the client has left; a long query checks this from time to time. */
   isAbandoned?(): boolean;
 }
 
@@ -23,7 +23,7 @@ export interface ExecutionOptions {
   readonly options: ExecuteOptions;
 }
 
-/** What is true of one execution of a plan. */
+/** The state of one execution of a plan. */
 export class Execution {
   readonly plan: OperationDetails;
   readonly context: unknown;
@@ -46,17 +46,17 @@ export class Execution {
     this.#options = options;
   }
 
-  /** The answer is given: what is still on its way has nobody to be completed for. */
+  /** Whether the answer is finished: values that arrive later are not completed. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Whether what comes has to wait for this execution's turn. */
+  /** Whether the next value has to wait for this execution's turn. */
   get mustWait(): boolean {
     return this.budget.values > valuesAtOnce && this.#queue?.isRunning !== true;
   }
 
-  /** Runs work in this execution's turn; whatever it does, it looks first whether the execution is over. */
+  /** Runs work in this execution's turn. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
     this.#queue ??= new WorkQueue();
     this.#queue.push(() => {
@@ -65,18 +65,18 @@ export class Execution {
     });
   }
 
-  /** An object of the answer, in which every name is a member. */
+  /** A new object of the answer, safe for every member name. */
   newObject(): Record<string, unknown> {
     return this.plan.namesPrototype ? Object.create(null) : {};
   }
 
-  /** Records the error of a field or entry that is null for it. Errors: AnswerLimitError. */
+  /** Records the error of a nulled field or entry. Errors: AnswerLimitError. */
   record(error: unknown): void {
     if (this.budget.countFailure())
       this.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
-  /** The answer is given now. */
+  /** Marks the answer as finished. */
   end(): void {
     this.#isOver = true;
     const listeners = this.#endListeners;
@@ -84,7 +84,7 @@ export class Execution {
     for (const listener of listeners ?? []) listener();
   }
 
-  /** Is told when the answer is given, unless it is removed before; it does not throw. */
+  /** Calls the listener, which must not throw, when the answer is finished. */
   addEndListener(listener: () => void): void {
     this.#endListeners ??= new Set();
     this.#endListeners.add(listener);
@@ -94,20 +94,20 @@ export class Execution {
     this.#endListeners?.delete(listener);
   }
 
-  /** Ends an execution whose root waits for what is on its way: nothing more is resolved, and nothing waited for. */
+  /** Ends an execution whose root is pending: nothing more is resolved or waited for. */
   stop(error: GraphQLError): void {
     if (this.#isOver) return;
     this.end();
     this.root?.propagateError(error);
   }
 
-  /** The same, where nobody waits for the answer. What a mutation has begun runs to its end. */
+  /** Ends a query whose client has left. What a mutation has begun runs to its end. */
   stopIfAbandoned(): void {
     if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.())
       this.stop(new GraphQLError('The client has left.'));
   }
 
-  /** The arguments of a field, worked out once for all objects that have it. Errors: GraphQLError. */
+  /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
   argumentsOf(field: PlannedField): Readonly<Record<string, unknown>> {
     if (field.arguments !== null) return field.arguments;
     const known = this.#arguments[field.index];

@@ -22,9 +22,9 @@ export interface PrepareOptions {
   /** It has been validated. */
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  /** Whether errors suggest no names of the schema. */
+  /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions?: boolean;
-  /** True: graphql's own executor runs it, whatever it is. The tests hold the two against each other. */
+  /** True: graphql's own executor runs every operation. The tests compare the two. */
   readonly isInterpreted?: boolean;
 }
 
@@ -37,8 +37,8 @@ export interface Variables {
 
 export interface PreparedOperation {
   /**
-   * Runs the operation. Never throws and never rejects; an answer that would be too large is an AnswerLimitError alone,
-   * and one with too many errors ends with one that says so (answer-budget.ts).
+   * Runs the operation. Never throws and never rejects. An answer that would be too large is an AnswerLimitError
+   * alone; one with too many errors ends with an error that says so (answer-budget.ts).
    */
   execute(
     context: unknown,
@@ -49,12 +49,13 @@ export interface PreparedOperation {
   readonly isInterpreted: boolean;
 }
 
-/** How many plans an operation keeps: those of the combinations of what @skip and @include decide that came last. */
+/** How many plans an operation keeps: one for each of the latest combinations of @skip and @include conditions. */
 export const maxPlans = 2;
 
 /**
- * Prepares an operation to be run again and again; each combination of what @skip and @include decide has a plan of its
- * own. What a plan does not do, graphql's own executor does: subscriptions, @defer and @stream. The answers are the same.
+ * Prepares an operation for repeated execution, with a plan for each combination of its @skip and @include
+ * conditions. What plans do not support (subscriptions, @defer, @stream) runs on graphql's own executor, with the
+ * same answers.
  */
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
@@ -69,7 +70,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     return executeByReference(args, budget);
   };
 
-  /** The plan for what @skip and @include decide, and for whether resolvers are traced. */
+  /** The plan for these @skip and @include conditions, with or without traced resolvers. */
   const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
     const isTraced = isResolveTraced();
     const key = `${isTraced ? 'traced ' : ''}${conditions.map((name) => coerced[name]).join()}`;
@@ -102,14 +103,14 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
 }
 
 interface Survey {
-  /** The variables that decide what is left out. */
+  /** The variables that @skip and @include use. */
   readonly conditions: string[];
-  /** Whether a plan can do all that the document holds. */
+  /** Whether a plan supports everything in the document. */
   readonly isPlain: boolean;
   readonly namesPrototype: boolean;
 }
 
-/** What a plan leaves to graphql's own executor. */
+/** What plans do not support. */
 const unplanned: ReadonlySet<string> = new Set(['defer', 'stream', 'experimental_disableErrorPropagation']);
 
 function analyseDocument(document: DocumentNode): Survey {

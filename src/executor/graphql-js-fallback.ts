@@ -27,9 +27,9 @@ type Field = GraphQLField<unknown, unknown>;
 /**
  * Executes an operation with graphql's own executor, within the same budget. Never throws and never rejects.
  *
- * What fails in completion (not in a resolver) is shown as one of 100 errors but ends no operation, and the entries of a
- * list that does not say its length are not counted. Only subscriptions, @defer and @stream come here, and the tests: no
- * valid document has any of them as long as the schema defines none.
+ * Errors of completion (not of a resolver) count towards the 100 that are shown, but never end the operation, and
+ * entries of a list that reports no length are not counted. Only subscriptions, @defer and @stream come here, and
+ * tests: no valid document uses them as long as the schema does not define them.
  */
 export function executeByReference(
   args: ExecutionArgs,
@@ -53,7 +53,7 @@ export function executeByReference(
   }
 }
 
-/** The schema, with fields whose values are counted; the executor finds each of them through `getField`. */
+/** The schema with fields whose values are counted; the executor gets each field through `getField`. */
 function countedSchema(
   schema: GraphQLSchema,
   budget: AnswerBudget,

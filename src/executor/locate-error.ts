@@ -2,12 +2,16 @@ import { type ASTNode, GraphQLError, getLocation, locatedError, type SourceLocat
 
 const locations = new WeakMap<ASTNode, SourceLocation>();
 
-/** How many places of a document an error shows: each of 100 errors would repeat hundreds of one field. */
+/**
+ * The most locations of one error: the same field may be selected hundreds
+ * of times, and an answer has up to 100 errors.
+ */
 const maxLocations = 3;
 
 /**
- * graphql's locatedError, which looks for the line of a node anew for each error: that takes milliseconds where a
- * document has many lines. Here it is looked for once. Never throws: what cannot be read is located without its words.
+ * graphql's locatedError computes a node's line anew for each error, which takes milliseconds in a document of many
+ * lines; here it is computed once for each node. Never throws: if the error cannot be read, a generic message
+ * stands in.
  */
 export const locateError = (
   raw: unknown,
@@ -15,7 +19,7 @@ export const locateError = (
   path: (string | number)[],
 ): GraphQLError => withoutStack(() => locate(raw, nodes, path));
 
-/** Makes errors that note no calls, which takes longer than the rest of them: that of what was thrown first says more. */
+/** Creates errors without a stack trace, their most expensive part: the original error's trace says more. */
 export function withoutStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -33,7 +37,7 @@ function locate(raw: unknown, nodes: readonly ASTNode[], path: (string | number)
       const error = new GraphQLError(raw.message, { path, originalError: raw });
       return withPlaceOf(error, raw);
     }
-    // Without nodes, there is nothing to look for; an error may bring its own.
+    // Passing no nodes skips the computation of locations; the error may have its own.
     const error = locatedError(raw, undefined, path);
     if (error.path !== path || error.nodes !== undefined) return error;
     const shown = nodes.slice(0, maxLocations);
@@ -48,7 +52,7 @@ function locate(raw: unknown, nodes: readonly ASTNode[], path: (string | number)
   }
 }
 
-/** An error with the place in the document of another, which need not be looked for again. */
+/** Copies the location of one error to another, so that it is not computed again. */
 export const withPlaceOf = (
   error: GraphQLError,
   { nodes, source, positions, locations }: GraphQLError,

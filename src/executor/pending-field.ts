@@ -8,21 +8,21 @@ import { ignoreRejections } from './promises.ts';
 import { ResolveInfo } from './resolve-info.ts';
 
 /**
- * Makes a value of the answer of what the field's resolver gave; its place, where the value is on its way.
- * Errors: what is wrong with the value; the field, or the entry of a list, that holds it says where.
+ * Completes the value that a field's resolver returned; returns the PendingField if the value is not complete yet.
+ * Errors: what is wrong with the value; the caller adds the location and path.
  */
 export type Complete = (value: unknown, pending: PendingField) => unknown;
 
 /**
- * The place of a field in the answer, or of an entry of a list: where an error says that it happened, and what stands for a
- * value that is on its way.
+ * A field of the answer, or an entry of a list: the path of its errors,
+ * and the placeholder of a value that is pending.
  */
 export class PendingField extends PendingValue {
-  /** The object or list that it is a member of. */
+  /** The object or list that it belongs to. */
   readonly parent: PendingValue;
   readonly details: FieldDetails;
   readonly key: string | number;
-  /** Null stands here for an error: what fails below is no part of the answer any more. */
+  /** Null already stands here because of an error: errors below it are not reported any more. */
   #isNulled = false;
 
   constructor(execution: Execution, parent: PendingValue, details: FieldDetails, key: string | number) {
@@ -32,7 +32,7 @@ export class PendingField extends PendingValue {
     this.key = key;
   }
 
-  /** Completes what a promise gives, when it comes. */
+  /** Completes the value of a promise when it is fulfilled. */
   awaitValue(promise: PromiseLike<unknown>, complete: Complete): this {
     Promise.resolve(promise).then(
       (value) => this.#completeValue(value, complete),
@@ -71,7 +71,7 @@ export class PendingField extends PendingValue {
     this.parent.memberCompleted();
   }
 
-  /** Notes an error, and is the null in its place. Errors: the error itself, for what is above, where null may not be. */
+  /** Records the error and returns null. Errors: the error itself, if the field is non-null. */
   handleFieldError(raw: unknown): null {
     if (isAnswerLimit(raw)) throw raw;
     const error = this.#locate(raw);
@@ -80,7 +80,7 @@ export class PendingField extends PendingValue {
     return null;
   }
 
-  /** The same, where what is above has been begun. */
+  /** The same, when the parent object or list has been started already. */
   protected handleLateError(raw: unknown): void {
     if (this.execution.isOver) return;
     try {
@@ -98,7 +98,10 @@ export class PendingField extends PendingValue {
     }
   }
 
-  /** The error with its place; as it is where it will not be shown, since a path costs more than the rest of a failure. */
+  /**
+   * The error with its path and location; unchanged if it will not be reported, since a path costs more than the
+   * rest of a failure.
+   */
   #locate(raw: unknown): unknown {
     if (!this.execution.budget.showsErrors) return raw;
     const keys: (string | number)[] = [];
@@ -115,7 +118,7 @@ export class PendingField extends PendingValue {
     this.execution.record(error);
   }
 
-  /** What the field's resolver is told: that of the list, where this is an entry. */
+  /** The `info` of the field's resolver; for a list entry, that of its list. */
   get info(): ResolveInfo {
     let pending: PendingField = this;
     while (pending.details.typename === undefined && pending.#prev !== undefined) pending = pending.#prev;

@@ -5,13 +5,13 @@ import type { Execution } from './execution.ts';
 export type Data = Record<string, unknown>;
 
 /**
- * Where an object or a list of the answer is put together. It is part of the answer as soon as it is begun; here is counted
- * how many of its members are on their way, and what is above is told when all have come. So a promise that a resolver
- * gives is waited for once, and costs no promise more on its way up to the root.
+ * An object or list of the answer that is not complete yet. It is inserted into its parent as soon as it is
+ * started, counts its outstanding members, and tells its parent when the last has arrived. So each promise of a
+ * resolver is awaited once, and no further promise is created for the levels between it and the root.
  */
 export abstract class PendingValue {
   readonly execution: Execution;
-  /** The object or list, while members of it are on their way. */
+  /** The object or list, while some of its members are outstanding. */
   members: Data | unknown[] | null = null;
   #outstanding = 0;
 
@@ -19,10 +19,10 @@ export abstract class PendingValue {
     this.execution = execution;
   }
 
-  /** Where it stands in the answer; undefined for the root. */
+  /** Its path in the answer; undefined for the root. */
   abstract get path(): ResponsePath | undefined;
 
-  /** An object or list, and how many of its members are on their way: this stands for it, where there are any. */
+  /** Returns the members if none of them is outstanding, else this placeholder for them. */
   awaitMembers<T extends Data | unknown[]>(members: T, outstanding: number): T | this {
     if (outstanding === 0) return members;
     this.members = members;
@@ -30,20 +30,20 @@ export abstract class PendingValue {
     return this;
   }
 
-  /** One member more is on its way. */
+  /** Counts one more outstanding member. */
   awaitOneMore(): void {
     this.#outstanding++;
   }
 
-  /** Whether nothing is waited for: all is there, or was given up. */
+  /** Whether it waits for nothing: all members have arrived, or it has failed. */
   get isSettled(): boolean {
     return this.#outstanding === 0;
   }
 
-  /** A member that was on its way; there may be members of its own that still are. */
+  /** Sets a member that was outstanding; it may have outstanding members of its own. */
   setMember(key: string | number, completed: unknown): void {
     const { members } = this;
-    // It failed while it was made, and is nowhere.
+    // The container already failed synchronously and is not part of the answer.
     if (members === null) return;
     const isThere = !(completed instanceof PendingValue);
     const value = isThere ? completed : completed.members;
@@ -52,22 +52,22 @@ export abstract class PendingValue {
     if (isThere) this.memberCompleted();
   }
 
-  /** A member is there, with all below it. */
+  /** Counts a member as complete, with everything below it. */
   memberCompleted(): void {
-    // What was given up misses nothing.
+    // A container that has failed waits for nothing.
     if (this.#outstanding > 0 && --this.#outstanding === 0) this.onCompleted();
   }
 
-  /** A member has failed where null may not be. */
+  /** Fails because a non-null member has failed. */
   propagateError(error: unknown): void {
     if (this.#outstanding === 0) return;
     this.#outstanding = 0;
     this.handleLateError(error);
   }
 
-  /** All is there. */
+  /** All members are complete. */
   protected abstract onCompleted(): void;
-  /** Nothing can stand here. */
+  /** A non-null member failed: this object or list becomes null, or its parent fails in turn. */
   protected abstract handleLateError(error: unknown): void;
 }
 
@@ -80,7 +80,7 @@ export class PendingRoot extends PendingValue {
     return undefined;
   }
 
-  /** The fields of the root, when all of them have come. Errors: GraphQLError, where none can stand. */
+  /** The fields of the root, when all have arrived. Errors: GraphQLError, if a non-null field failed. */
   completed(): Promise<Data> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -1,10 +1,13 @@
-/** How many entries of an iterator are looked at that does not say how many it has. */
+/** How many entries of an iterator of unknown length are looked at. */
 const maxDrained = 10_000;
 
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
-/** Promises, in lists and behind other promises too, may be rejected: nobody waits for them any more. Never throws. */
+/**
+ * Ignores rejections of promises that nobody awaits any more, also in
+ * lists and behind other promises. Never throws.
+ */
 export function ignoreRejections(value: unknown): void {
   try {
     if (isPromise(value)) value.then(ignoreRejections, ignore);
@@ -12,15 +15,15 @@ export function ignoreRejections(value: unknown): void {
       for (const entry of value) ignoreRejections(entry);
     else if (holdsItsEntries(value)) for (const entry of value.take(maxDrained)) ignoreRejections(entry);
   } catch {
-    // Nobody asked for what it holds.
+    // Reading the value failed; nobody needs it.
   }
 }
 
 const ignore = () => {};
 
 /**
- * Whether it is an iterator over entries that exist already, as that of an array or a Map. Others can be closed, and make
- * their entries when they are asked for: none are made now.
+ * Whether this iterates over entries that exist already, like an iterator of an array or a Map. Other iterators can
+ * be closed and create their entries on demand: none are created here.
  */
 const holdsItsEntries = (value: unknown): value is IteratorObject<unknown> =>
   value instanceof Iterator && !('return' in value);

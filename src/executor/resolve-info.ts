@@ -4,10 +4,10 @@ import type { FieldDetails, PlannedField } from './plan.ts';
 import { ignoreRejections } from './promises.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
 
-/** What a resolver is told besides its arguments; one is made for each call, and all that it says when it is asked. */
+/** A resolver's `info`. One is created for each call; its members are computed when they are read. */
 export class ResolveInfo implements GraphQLResolveInfo, PreparedSelection {
   readonly details: FieldDetails;
-  /** The object that the field is a member of. */
+  /** The object that the field belongs to. */
   readonly #parent: PendingValue;
 
   constructor(parent: PendingValue, details: FieldDetails) {
@@ -69,6 +69,6 @@ export class ResolveInfo implements GraphQLResolveInfo, PreparedSelection {
 
 const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
   promiseAll: (values) => Promise.all(values),
-  /** Promises that a resolver has begun and does not wait for: that they are rejected is nobody's failure. */
+  /** Promises that a resolver started and does not await: their rejections are ignored. */
   track: ignoreRejections,
 };

@@ -1,17 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** How long deferred work may take of one iteration of the event loop, and how long one queue's of that, in milliseconds. */
+/** How long deferred work may run in one iteration of the event loop, and one queue within that, in milliseconds. */
 const iterationMs = 10;
 const turnMs = 5;
 /**
- * Iterations without deferred work after one with it. libuv accepts one connection in each: where hundreds wait, the last
- * would wait for as many iterations, and an iteration in which nothing happens takes microseconds.
+ * Iterations without deferred work after one with it. libuv accepts one connection in each, so that of hundreds
+ * that wait, the last waits for as many iterations; an iteration with nothing to do takes microseconds.
  */
 const iterationsBetween = 16;
 
-/** Work of one execution, in its order. Make it where the work belongs: it runs in that asynchronous context. */
+/**
+ * The deferred work of one execution, in order. It runs in the asynchronous context in which the queue was created.
+ */
 export class WorkQueue {
-  /** Whether its work runs at the moment. */
+  /** Whether its work is running now. */
   isRunning = false;
   readonly #scheduler: Scheduler;
   readonly #inContext = AsyncLocalStorage.snapshot();
@@ -25,11 +27,11 @@ export class WorkQueue {
   /** Runs work in a later iteration of the event loop, after what was pushed before it. */
   push(work: () => void): void {
     this.#work.push(work);
-    // While it runs, it is given its next turn afterwards.
+    // A queue that is running is enqueued again afterwards.
     if (this.#work.length === 1) this.#scheduler.enqueue(this);
   }
 
-  /** Runs its work until a time, one piece at least. True: there is more. */
+  /** Runs its work until the given time, but at least one item. Returns whether there is more. */
   runUntil(end: number, now: () => number): boolean {
     this.isRunning = true;
     this.#inContext(() => {
@@ -47,7 +49,7 @@ export class WorkQueue {
     try {
       this.#work[this.#next++]?.();
     } catch (error) {
-      // Uncaught where it belongs: the others' turns go on.
+      // Thrown outside, as an uncaught exception: the turns of the other queues continue.
       setImmediate(() => {
         throw error;
       });
@@ -56,12 +58,12 @@ export class WorkQueue {
 }
 
 /**
- * Runs deferred work of all executions, each in its turn, for a limited time of each iteration of the event loop: what
- * arrives is served in between, however many long executions there are.
+ * Runs the deferred work of all executions in turn, for a limited time in each iteration of the event loop, so that
+ * other requests are served in between, however many long executions there are.
  */
 export class Scheduler {
   readonly #now: () => number;
-  /** Who has work, in the order of their turns. */
+  /** The queues that have work, in the order of their turns. */
   readonly #queues = new Set<WorkQueue>();
   #isScheduled = false;
 
@@ -74,14 +76,14 @@ export class Scheduler {
     this.#wake(0);
   }
 
-  /** Runs after so many iterations. */
+  /** Runs after this many iterations. */
   #wake(iterations: number): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     const wait = (left: number): void => {
       setImmediate(() => (left > 0 ? wait(left - 1) : this.#run()));
     };
-    // Out of the context of whoever comes first, which it would keep.
+    // Outside the asynchronous context of the first caller, which would be retained otherwise.
     outside(() => wait(iterations));
   }
 
@@ -89,7 +91,7 @@ export class Scheduler {
     const now = this.#now;
     let time = now();
     const end = time + iterationMs;
-    // A set is gone through in the order in which its members came, those that come meanwhile too.
+    // A Set is iterated in insertion order, including members added during the iteration.
     for (const queue of this.#queues) {
       this.#queues.delete(queue);
       if (queue.runUntil(Math.min(end, time + turnMs), now)) this.#queues.add(queue);
@@ -104,5 +106,7 @@ export class Scheduler {
 const outside = AsyncLocalStorage.snapshot();
 const processScheduler = new Scheduler();
 
-/** Runs work in its turn among the deferred work of all executions: for one long piece, such as making a long answer's JSON. */
+/**
+ * Runs one long piece of work, such as serializing a long answer, in turn with the deferred work of all executions.
+ */
 export const schedule = (work: () => void): void => new WorkQueue().push(work);

@@ -13,16 +13,18 @@ import {
   typeFromAST,
 } from 'graphql';
 
-/** What looking ahead needs of a resolver's `info`; for the root, the operation stands for the fields. */
+/**
+ * The part of a resolver's `info` that look-ahead needs; for the root, the operation stands in for the field nodes.
+ */
 export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
-  /** What is prepared of the same; nothing is where graphql's own executor runs. */
+  /** Precomputed results for this selection; left out when graphql's own executor runs. */
   readonly prepared?: PreparedSelection | undefined;
 }
 
-/** A selection for which it is worked out once what does not change from one execution to the next. */
+/** A selection for which everything that stays the same between executions is computed once. */
 export interface PreparedSelection {
-  /** The same object each time, for what is worked out of the selection to be kept with. */
+  /** The same object in each execution, as a cache key for what is derived from the selection. */
   readonly details: object;
   fieldsOf(type: GraphQLObjectType): readonly SelectedField[];
   /** The arguments of one of these fields. Errors: GraphQLError. */
@@ -39,16 +41,16 @@ export function fragmentsOf(document: DocumentNode): Readonly<Record<string, Fra
   return fragments;
 }
 
-/** A field that the operation selects, with all the nodes that select it under one name of the answer. */
+/** A selected field, with all nodes that select it under the same response name. */
 export interface SelectedField {
-  /** Its name in the answer. */
+  /** Its response name. */
   readonly name: string;
   readonly field: GraphQLField<unknown, unknown>;
   readonly nodes: readonly FieldNode[];
 }
 
 /**
- * The fields that an operation selects of an object, through aliases and fragments, without what @skip and @include
+ * The fields that an operation selects on an object, fragments included, without those that @skip and @include
  * leave out; in the order of the answer.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
@@ -56,7 +58,7 @@ export function selectedFields(selection: Selection, type: GraphQLObjectType): r
 }
 
 /**
- * The same, where nothing is prepared.
+ * The same, computed anew.
  * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
  */
 export function collectFields(
@@ -100,7 +102,7 @@ export function collectFields(
   return selected;
 }
 
-/** The arguments of a selected field, as its resolver is given them. Errors: GraphQLError, as the executor's. */
+/** The arguments of a selected field as its resolver gets them. Errors: GraphQLError, as from the executor. */
 export function argumentsOf(field: SelectedField, selection: Selection): Readonly<Record<string, unknown>> {
   if (selection.prepared) return selection.prepared.argumentsOf(field);
   const [node] = field.nodes;
@@ -124,7 +126,7 @@ function isIncluded(node: SelectionNode, { variableValues }: Selection, isStrict
       value?.kind === 'Variable'
         ? variableValues.coerced[value.name.value]
         : value?.kind === 'BooleanValue' && value.value;
-    // It says what is wrong with a null.
+    // Throws the error for a null.
     if (isStrict && typeof condition !== 'boolean') getArgumentValues(definition, directive, variableValues);
     if (condition === (definition === GraphQLSkipDirective)) return false;
   }

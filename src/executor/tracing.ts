@@ -11,8 +11,8 @@ import {
 import { isPromise } from './promises.ts';
 
 /**
- * The events that graphql's own executor publishes through node:diagnostics_channel, under the same names and in the same
- * shape, for tools that watch how long operations and resolvers take. Where nobody subscribes, none are made.
+ * Publishes the events of graphql's own executor through node:diagnostics_channel, with the same names and
+ * contents, for tools that measure operations and resolvers. Without subscribers no events are created.
  */
 const execute = tracingChannel<unknown, GraphQLExecuteContext>('graphql:execute');
 const rootSelectionSet = tracingChannel<unknown, GraphQLExecuteRootSelectionSetContext>(
@@ -23,7 +23,7 @@ const variableCoercion = tracingChannel<unknown, GraphQLExecuteVariableCoercionC
 );
 const resolve = tracingChannel<unknown, GraphQLResolveContext>('graphql:resolve');
 
-/** An operation of a request; its channels' contexts say the same of it. */
+/** An operation of a request; the contexts of its channels contain the same. */
 export type TracedOperation = Pick<
   GraphQLExecuteRootSelectionSetContext,
   'schema' | 'document' | 'operation' | 'rawVariableValues'
@@ -51,7 +51,7 @@ export function traceExecution<T>(traced: TracedOperation, run: () => T): T {
 export const traceVariableCoercion = <T>(traced: TracedOperation, run: () => T): T =>
   variableCoercion.hasSubscribers ? trace(variableCoercion, contextOf(traced), run) : run();
 
-/** A field's resolver that publishes when it begins and ends; the default one, where the field has none. */
+/** Wraps a field's resolver (or the default resolver) to publish when it begins and ends. */
 export function tracedResolver(
   own: GraphQLFieldResolver<unknown, unknown> | null,
 ): GraphQLFieldResolver<unknown, unknown> {

@@ -1,13 +1,13 @@
-/** What a list of the bank holds: records, and errors in the place of entries that are none. */
+/** An entry of a list of the bank: a record, or the error of an invalid one. */
 type Entry = { readonly id?: string | null | undefined };
 
-/** Beyond so many entries a list is worth an index. */
+/** Longer lists are indexed. */
 const shortList = 16;
 
 const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
 
 /**
- * The entry of a loaded list that has this id (the first, where several do); null where none has. A long list is
+ * The entry of a loaded list with this id (the first, if there are several); null if there is none. A long list is
  * indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
  */
 export function findById<T extends Entry>(list: readonly T[], id: string): T | null;

@@ -3,8 +3,8 @@ import { findById } from './find-by-id.ts';
 type Entry = { readonly id?: string | null | undefined };
 
 /**
- * Records that lists brought during an operation, for whoever asks for one of them afterwards. A record is told by its
- * place (where it would be asked for alone) and its id.
+ * Records from lists that were read during the operation, so that they need not be read one by one. A record is
+ * identified by its place (the other ids that a single read takes) and its id.
  */
 export class ListedRecords<T extends Entry> {
   #lists: Map<string, Set<readonly T[]>> | null = null;
@@ -16,7 +16,7 @@ export class ListedRecords<T extends Entry> {
     else lists.add(list);
   }
 
-  /** Null where no list has it, or has it broken: alone it may be whole. */
+  /** Null if no list contains it, or only with broken values: a single read may return it whole. */
   find(place: string, id: string): T | null {
     for (const list of this.#lists?.get(place) ?? []) {
       const record = findById(list, id);
@@ -26,7 +26,7 @@ export class ListedRecords<T extends Entry> {
   }
 }
 
-/** Whether no error stands in the place of a value. */
+/** Whether none of its values is replaced by an error. */
 const isWhole = (value: unknown): boolean =>
   !(value instanceof Error) &&
   (typeof value !== 'object' || value === null || Object.values(value).every(isWhole));

@@ -23,7 +23,7 @@ import {
 
 export type { BankIds, CustomerIds, ProductIds, TransactionIds, ViewIds } from './rest-ids.ts';
 
-/** `{scope}` of getAccountsScope, where accounts are listed. */
+/** `{scope}` of getAccountsScope for lists of accounts. */
 export type Scope = 'permissions' | 'views';
 
 type ReadableOperation = Operation & { readonly kind: 'read' };
@@ -34,13 +34,13 @@ export type ReadOperation = <T extends ReadableOperation>(
   input: Omit<CallInput<T>, 'credentials'>,
 ) => Promise<Answer<T>>;
 
-/** A read that is asked for, and what tells it apart from others. */
+/** A requested read, and the key that identifies it. */
 interface QueuedRead {
   readonly key: string;
   readonly read: () => Promise<unknown>;
 }
 
-/** Reads of one operation, as fields ask for them. */
+/** The reads of one REST operation. */
 interface Loader<T extends ReadableOperation, Key> {
   load(key: Key): Promise<Answer<T>>;
 }
@@ -52,21 +52,21 @@ interface Query<Body> {
 const query = <Body>(key: Query<Body>) => key.query;
 
 export interface LoadersOptions {
-  /** Decides when what was asked for is read; at the end of the turn where it is left out. */
+  /** Decides when the requested reads are made; by default at the end of the turn. */
   readonly schedule?: (dispatch: () => void) => void;
-  /** Is told of each question, by its key, before it is known whether it takes a read. */
+  /** Called with the key of each request, before it is known whether that takes a read. */
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
 
 /**
- * Every read of the bank, for one GraphQL operation: a record is asked for once, however often it is named, and all that
- * is named in the same turn at once. A loader bears its operation's name without `get`.
+ * All reads of the bank for one GraphQL operation. A record is read once, however often it is requested; all reads
+ * that are requested in the same turn are made at once. A loader has its operation's name without `get`.
  *
- * Shape:  the operation's answer, as contract/ has it; each comes when it is there, and waits for no other.
- * Errors: those of `read`. A failure is kept as an answer is: it is one call for all who ask.
+ * Shape:  the operation's answer, as in contract/; each resolves when it arrives, and waits for no other.
+ * Errors: those of `read`. Failures are cached like answers: one call for everyone who requests it.
  */
 export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
-  // What was asked for before is answered from here: DataLoader would make a batch, and a promise, of the question alone.
+  // Known keys are answered from here: DataLoader would create a batch and a promise for each request.
   const cache = new Map<string, Promise<unknown>>();
   const reads = new DataLoader<QueuedRead, unknown, string>(
     async (batch) => batch.map(({ read }) => read()),
@@ -87,7 +87,7 @@ export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersO
       const name = requestKey(operation, ids, body);
       onAsk?.(operation, name);
       const input = { ids, body, key: name };
-      // Reads are named by their operation, so that the answer is one of this operation's.
+      // Keys contain the operation, so that the answer has this operation's type.
       return (cache.get(name) ?? reads.load({ key: name, read: () => read(operation, input) })) as Promise<
         Answer<T>
       >;
@@ -114,7 +114,7 @@ export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersO
     postProducts: loader(postProducts, (key: BankIds & Query<ProductQuery>) => inBank(key), query),
     messagesOwner: loader(getMessagesOwner, inBank),
     postMetadata: loader(postMetadata, (_key: Query<MetadataQuery>) => ({}), query),
-    /** What lists brought of records that can also be asked for alone, in the same shape. */
+    /** Records from lists that a single read would return in the same shape. */
     listed: { accounts: new ListedRecords<Account>(), branches: new ListedRecords<Branch>() },
   };
 }

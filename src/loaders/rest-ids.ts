@@ -1,6 +1,5 @@
 /**
- * Ids as GraphQL names them, and what the paths of REST operations call them: reads and writes alike go from one to the
- * other here.
+ * The ids that paths of REST operations need, from the names that GraphQL gives them, for reads and writes alike.
  */
 
 export interface BankIds {

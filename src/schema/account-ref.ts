@@ -7,10 +7,10 @@ import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 
-/** An account as another record names it, with what stands for the parts that it leaves out. */
+/** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
   readonly named: AccountName;
-  /** The bank of the path through which the record was read. */
+  /** The bank in the path through which the record was read. */
   readonly bankId: string;
   /** The view through which it was read. */
   readonly viewId: string;
@@ -84,8 +84,8 @@ export const accountRefBody = (
   });
 
 /**
- * The same, of an account that can be asked for afterwards. `name` is the input's.
- * Errors: BAD_USER_INPUT, which names the id that is at fault and does not repeat it.
+ * The same for an account that can be read afterwards. `name` is the input's.
+ * Errors: BAD_USER_INPUT, which names the invalid id and does not repeat it.
  */
 export function validatedAccountRefBody(
   name: string,

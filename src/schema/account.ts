@@ -36,7 +36,7 @@ import {
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 
-/** The version of an account as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+/** The version of an account as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const accountVersion = (record: Account): string => recordVersion(accountShape, record);
 
 AccountObject.implement({

@@ -24,7 +24,7 @@ const TransactionMetadataChanges = builder.inputType('TransactionMetadataChanges
 const members = ['comments', 'narrative', 'tags', 'where'] as const;
 type Changes = Readonly<Partial<TransactionMetadata>>;
 
-/** The changes of the metadata; null where nothing of it is left. `comments` has to stand beside whatever else there is. */
+/** The changes of the metadata; null if no metadata would be left. `comments` is required beside any other member. */
 function metadataChanges(current: Changes, changes: Changes) {
   const left = members.filter(
     (name) => (changes[name] === undefined ? current[name] : changes[name]) != null,
@@ -34,8 +34,8 @@ function metadataChanges(current: Changes, changes: Changes) {
 }
 
 /**
- * The path's {TYPE}: as given, or the one member that is changed.
- * Errors: BAD_USER_INPUT where several are.
+ * The path's {TYPE}: the given one, or the name of the one changed member.
+ * Errors: BAD_USER_INPUT if several members are changed.
  */
 function metadataTypeOf(given: string | null | undefined, changes: Changes): string {
   if (given != null) return restId('metadataType', given);
@@ -68,7 +68,7 @@ const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
   }),
 });
 
-/** The changes of a transaction as it was read. */
+/** The changes that apply to a transaction as it was read. */
 const transactionChanges = (
   { details, metadata }: Transaction,
   { changes, approvedByIpAddress }: typeof AnnotateTransactionInput.$inferInput,

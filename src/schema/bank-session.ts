@@ -8,32 +8,34 @@ import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
 
-/** How much one GraphQL operation may take of the bank. */
+/** Limits on the bank calls of one GraphQL operation. */
 export interface OperationLimits {
-  /** How long its reads may take together, in milliseconds: what is late then is BANK_TIMEOUT, the rest is answered. */
+  /**
+   * The time for all its reads together, in milliseconds. Later reads fail with BANK_TIMEOUT; the rest is answered.
+   */
   readonly timeoutMs: number;
   /**
-   * How many REST calls it may make. One that needs more at least (call-estimate.ts) is refused before it runs; what is over
-   * while it runs is CALL_BUDGET_EXCEEDED. A payment is never counted.
+   * The number of REST calls. An operation that is known to need more (call-estimate.ts) is refused before it runs;
+   * calls over the limit at run time fail with CALL_BUDGET_EXCEEDED. Payments are never counted.
    */
   readonly restCalls: number;
 }
 
-/** An answer that stood in for a bank that is away. */
+/** An earlier answer, used because the bank is unavailable. */
 export interface StaleAnswer {
   readonly operation: string;
   readonly ageSeconds: number;
 }
 
-/** Watches an operation's calls, for who wants to know what it costs (engine/call-recorder.ts). None of it may throw. */
+/** Observes an operation's calls, to report what it costs (engine/call-recorder.ts). Its methods must not throw. */
 export interface CallObserver {
-  /** A field asks for what has this key, which may be known already. */
+  /** A field requests what has this key; it may have been requested before. */
   asked(operation: Operation, key: string): void;
-  /** A call begins. Shape: is told how it ended. */
+  /** A call begins. Shape: a function to be called with its outcome. */
   began(operation: Operation, key: string | null): (outcome: CallOutcome) => void;
 }
 
-/** How a call ended, as far as that is known. */
+/** The outcome of a call, as far as it is known. */
 export interface CallOutcome {
   readonly source: ReadSource;
   readonly status: number | null;
@@ -50,9 +52,9 @@ interface BankSessionOptions {
   readonly bank: BankClient;
   readonly credentials: Credentials;
   readonly limits: OperationLimits;
-  /** Gives up reads that are under way where it is raised; writes go on. */
+  /** Cancels reads in flight when it aborts; writes continue. */
   readonly signal?: AbortSignal | undefined;
-  /** Is told of each call; nobody where it is left out. */
+  /** Is notified of each call; optional. */
   readonly observer?: CallObserver | undefined;
   /** Where its reads are counted that were answered without a call of their own. */
   readonly usage?: ReadUsage | undefined;
@@ -60,7 +62,7 @@ interface BankSessionOptions {
 
 /** The bank as one caller sees it during one GraphQL operation. */
 export class BankSession {
-  /** What was not fresh, in the order in which it was read. */
+  /** Stale answers that were used, in the order of the reads. */
   readonly stale: StaleAnswer[] = [];
   readonly #options: BankSessionOptions;
   readonly #deadline: OperationDeadline;
@@ -77,7 +79,7 @@ export class BankSession {
     });
   }
 
-  /** Ask for it anew in each resolver: a write puts fresh ones in its place. */
+  /** Get this anew in each resolver: a write replaces the loaders. */
   get loaders(): Loaders {
     const { observer } = this.#options;
     this.#loaders ??= createLoaders(this.#read, {
@@ -87,19 +89,22 @@ export class BankSession {
   }
 
   /**
-   * Whether calls may be made before it is known that they are needed: what hangs on a record that turns out to be absent
-   * must not use up the calls of what is there.
+   * Whether calls may be made before it is known that they are needed. Prefetching for a record that turns out not
+   * to exist must not use up the calls of records that do.
    */
   get canPrefetch(): boolean {
     return this.#calls * 2 < this.#options.limits.restCalls;
   }
 
-  /** Ends the reads that are under way: nobody waits for them any more. Writes go on. */
+  /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
     this.#deadline.cancel();
   }
 
-  /** Counts where an answer differs from what was asked for; once for each answer, however many fields look at it. */
+  /**
+   * Counts a difference between an answer and what was asked for; once for
+   * each answer, however many fields detect it.
+   */
   noteDrift(drift: Drift, answer: object): void {
     this.#drifted ??= new Set();
     if (this.#drifted.has(answer)) return;
@@ -107,15 +112,15 @@ export class BankSession {
     this.#options.bank.noteDrift(drift);
   }
 
-  /** What was read before may have changed: from here on all is read again, and shared with nobody. */
+  /** Discards what was read before, which may have changed. From here on reads go to the bank and are not shared. */
   invalidate(): void {
     this.#hasWritten = true;
     this.#loaders = null;
   }
 
   /**
-   * Calls a write; whatever becomes of it, what is read afterwards is read anew.
-   * Errors: BankqlError, as BankClient.write; CALL_BUDGET_EXCEEDED, where the call was not made.
+   * Calls a write. Whatever its outcome, later reads are made anew.
+   * Errors: BankqlError, as from BankClient.write; CALL_BUDGET_EXCEEDED if the call was not made.
    */
   async write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
@@ -140,9 +145,10 @@ export class BankSession {
   }
 
   /**
-   * Reads a record and writes it: one update of a record at a time (BankClient.inTurn). `bodyOf` reads it, past every
-   * cache and with all its digits, and makes the body; null where nothing is to be written.
-   * Errors: those of `bodyOf`, of `write` and of `inTurn`; what the write would be refused for at once, before the read.
+   * Reads a record and writes it, one update of a record at a time (BankClient.inTurn). `bodyOf` reads the record,
+   * bypassing every cache and keeping all digits, and returns the body; null if there is nothing to write.
+   * Errors: those of `bodyOf`, `write` and `inTurn`. Errors that the write would fail with in any case come before
+   * the read.
    */
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,
@@ -199,7 +205,7 @@ export class BankSession {
     });
   }
 
-  /** Counts a call; the error where there may be none more. */
+  /** Counts a call; returns an error if the limit is exceeded. */
   #spend({ id }: Operation): BankqlError | null {
     const { restCalls } = this.#options.limits;
     if (this.#calls++ < restCalls) return null;
@@ -211,7 +217,7 @@ export class BankSession {
   }
 }
 
-/** Tells an observer of a read and of its end. */
+/** Notifies an observer of a read's beginning and end. */
 function observeRead<T>(
   observer: CallObserver,
   operation: Operation,

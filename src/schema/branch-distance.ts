@@ -2,7 +2,7 @@ import { unwrap } from '../bank/response.ts';
 import type { Branch } from '../contract/branch.ts';
 import { badUserInput } from '../errors.ts';
 
-/** A place on the earth, in degrees. */
+/** A position on the earth, in degrees. */
 export interface Coordinates {
   readonly latitude: number;
   readonly longitude: number;
@@ -13,13 +13,13 @@ const earthRadiusKm = 6371.0088;
 
 const radians = (degrees: number) => (degrees * Math.PI) / 180;
 
-/** The length of the great circle between two places, in kilometres (haversine formula). */
+/** The great-circle distance between two positions, in kilometres (haversine formula). */
 export function distanceKm(from: Coordinates, to: Coordinates): number {
   const latitudes = Math.sin(radians(to.latitude - from.latitude) / 2) ** 2;
   const longitudes = Math.sin(radians(to.longitude - from.longitude) / 2) ** 2;
   const haversine =
     latitudes + Math.cos(radians(from.latitude)) * Math.cos(radians(to.latitude)) * longitudes;
-  // Of opposite places rounding can make it more than 1.
+  // For antipodal points rounding can make it more than 1.
   return 2 * earthRadiusKm * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
@@ -32,7 +32,7 @@ export function checkCoordinates(name: string, place: Coordinates): void {
     throw badUserInput(`${name} is no place: latitude is from -90 to 90, longitude from -180 to 180.`);
 }
 
-/** Where a branch is; null where it does not say. Errors: BANK_BAD_RESPONSE where what it says breaks the contract. */
+/** The position of a branch; null if it has none. Errors: BANK_BAD_RESPONSE if it breaks the contract. */
 export function coordinatesOf({ location }: Branch): Coordinates | null {
   const given = unwrap(location);
   if (!given) return null;

@@ -8,7 +8,7 @@ import { nullOnError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 
-/** Branches are looked for in the one list that the bank gives: its interface knows neither distances nor cities. */
+/** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
 const latitude = 'In degrees, from -90 to 90.';
 const longitude = 'In degrees, from -180 to 180.';
@@ -49,16 +49,16 @@ export interface BranchSearch {
   readonly city?: Optional<string>;
 }
 
-/** What the bank itself is asked: null for all branches. */
+/** The query for the bank; null for all branches. */
 export function branchQueryOf({ filter }: BranchSearch): BranchQuery | null {
   if (filter?.id === null || filter?.id === undefined) return null;
   return omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name });
 }
 
-/** Where entries without an id stand in the bank's list, by which they are named. */
+/** The positions of entries without an id in the bank's list; they are identified by position. */
 const positions = new WeakMap<object, number>();
 
-/** Where a branch stands in the bank's list, if another list was made of that. */
+/** The position of a branch in the bank's list, if the branch is in a list derived from that. */
 export const positionOf = (branch: Branch): number | undefined => positions.get(branch);
 
 function rememberPositions(list: readonly Branch[]): void {
@@ -69,9 +69,9 @@ const names = new Intl.Collator('en', { numeric: true });
 const cities = new Intl.Collator('en', { sensitivity: 'base' });
 
 /**
- * Makes the list that is asked for of the bank's; null where it is the bank's own. An entry that broke the contract where
- * it is looked at is not known to match.
- * Errors: BAD_USER_INPUT for a place or a radius that is none, and for an order by distance from nowhere.
+ * Creates the function that filters and sorts the bank's list; null if the list is used unchanged. An entry is not
+ * considered a match if a value that the search examines breaks the contract.
+ * Errors: BAD_USER_INPUT for an invalid position or radius, and for an order by distance without a position.
  */
 export function branchSelection(search: BranchSearch): ((list: readonly Branch[]) => Branch[]) | null {
   const { near, orderBy } = search;
@@ -116,7 +116,7 @@ function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
 
 const listsByName = new WeakMap<readonly Branch[], readonly Branch[]>();
 
-/** A list by its names, sorted once: a collator takes its time. */
+/** A list sorted by name, cached: a collator is slow. */
 function byName(list: readonly Branch[]): readonly Branch[] {
   let sorted = listsByName.get(list);
   if (sorted === undefined) {
@@ -133,7 +133,10 @@ const distanceTo = (from: Coordinates, branch: Branch): number | null => {
   return to && distanceKm(from, to);
 };
 
-/** Sorted by a key that is worked out once for each; what has none, or a broken one, is the last, in the order in which it came. */
+/**
+ * Sorted by a key, computed once for each entry; entries whose key is
+ * missing or broken come last, in their given order.
+ */
 function sortedBy<Key>(
   branches: readonly Branch[],
   keyOf: (branch: Branch) => Key | null,

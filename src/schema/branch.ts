@@ -72,7 +72,7 @@ const BranchMetaRef = builder.objectRef<NonNullable<Branch['meta']>>('BranchMeta
     }),
   }),
 });
-/** The version of a branch as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+/** The version of a branch as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const branchVersion = (record: Branch): string => recordVersion(branchShape, record);
 
 BranchObject.implement({
@@ -86,7 +86,7 @@ BranchObject.implement({
       description:
         "The branch's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
-      // Where the bank wrote something else than a text, that error is what the record holds.
+      // If the bank sent something other than text, the record holds an error here.
       resolve: ({ branchId, record }) => branchId ?? record?.id,
     }),
     bank: t.field({

@@ -13,7 +13,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [RelayPlugin],
   relay: {
-    // Fields of our own, see node.ts: Pothos' would not tell the reader which fields are selected.
+    // Replaced by our own fields (node.ts): Pothos' do not tell the reader which fields are selected.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     cursorType: 'String',

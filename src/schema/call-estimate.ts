@@ -22,31 +22,34 @@ import {
   startPrefetch,
 } from './field-extensions.ts';
 
-/** A REST call that an operation is known to make before it runs. */
+/** A REST call that an operation is known to make, before it runs. */
 export interface EstimatedCall {
   /** The row of the operation table. */
   readonly operation: Operation;
-  /** What fills its path, and its body (undefined where it has none): with the operation, what tells calls apart. */
+  /** The path's ids and the body (undefined if it has none): with the operation, they identify a call. */
   readonly key: { readonly ids: Readonly<Record<string, string>>; readonly body: unknown };
   readonly place: CallPlace;
 }
 
-/** Where in the answer a call is asked for. */
+/** Where in the answer a call is needed. */
 export interface CallPlace {
-  /** Response names from the root; those of a list's entries without their positions. */
+  /** Response names from the root, without list positions. */
   readonly path: readonly string[];
-  /** Whether the arguments alone determine it; else it hangs on a record or on a list's entries, of which there may be none. */
+  /**
+   * Whether the arguments alone determine it; otherwise it depends on a record,
+   * or on the entries of a list, which may be empty.
+   */
   readonly isCertain: boolean;
-  /** In how many lists, one within the other, it is asked for, each entry by itself. */
+  /** The number of nested lists around it, each of whose entries makes the call anew. */
   readonly lists: number;
-  /** How many calls have to be answered before it is made, and itself: 1 for what is asked for at once. */
+  /** The length of the chain of dependent calls that ends with it: 1 for a call that waits for no other. */
   readonly round: number;
 }
 
 export interface CallEstimate {
-  /** In the operation's order; what is read behind a write or a payment stands behind it. */
+  /** In the operation's order; reads that follow a write or a payment come after it. */
   readonly calls: readonly EstimatedCall[];
-  /** How many calls the operation needs at least, if the bank has what it names: `calls.length`. */
+  /** The least number of calls that the operation needs if the bank has the records that it names: `calls.length`. */
   readonly atLeast: number;
 }
 
@@ -54,30 +57,34 @@ export interface CallEstimateOptions {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
-  /** The variables, coerced. */
+  /** The coerced variables. */
   readonly variableValues: Selection['variableValues'];
   readonly defaults: Defaults;
   readonly credentials: Caller;
-  /** Beyond so many calls the rest is not looked at: the plan then says less than the operation needs. No end by default. */
+  /**
+   * The estimate stops at this many calls, and may then be lower than what
+   * the operation needs. No limit by default.
+   */
   readonly maxCalls?: number;
-  /** Whether what only records tell is followed too: see call-plan.ts. */
+  /** Whether fields that depend on records are followed too: see call-plan.ts. */
   readonly followsRecords?: boolean;
 }
 
-/** What is selected of an object, worked out once for all objects of its type that a list has. */
+/** What is selected on an object, computed once for all objects of its type in a list. */
 interface Steps {
   readonly needsRecord: boolean;
   readonly fields: readonly (SelectedField & { readonly args: Record<string, unknown> })[];
-  /** Parents that were walked: whatever hangs on them is planned. */
+  /** Parents that were visited: the calls below them are planned already. */
   readonly walked: Set<string>;
 }
 
 /**
- * The REST calls that an operation is known to make before anything is read: those that its arguments and the ids in
- * them determine, each distinct one once. What hangs on a record counts nothing, since it may be empty, and so does
- * what the operation asks for with wrong ids or arguments: it fails at its field.
+ * The REST calls that an operation is known to make before anything is read: those that its arguments, and the ids
+ * in them, determine; each distinct call once. Whatever depends on a record does not count, since the record may
+ * leave it out; nor does a field with invalid ids or arguments, which fails by itself.
  *
- * Calls nothing: the schema's fields say what they call (field-extensions.ts), to loaders that note it and never answer.
+ * Makes no calls: the schema's fields request what they need (field-extensions.ts) from loaders that record it and
+ * never answer.
  */
 export function estimateCalls({
   schema,
@@ -136,7 +143,7 @@ export function estimateCalls({
     };
   });
 
-  /** Where a field leads that the arguments alone do not determine. */
+  /** Where a field leads that is not determined by the arguments alone. */
   const unknownLead = ({ field, args }: Steps['fields'][number], parent: object): Lead | null => {
     const { estimateUnknown } = fieldExtensionsOf(field);
     if (estimateUnknown !== undefined) {
@@ -145,7 +152,7 @@ export function estimateCalls({
       return lead && { ...lead, from: 'record' };
     }
     if (!isObjectType(getNamedType(field.type))) return null;
-    // A page's entries, or what is part of the parent's own record.
+    // The entries of a page, or a part of the parent's own record.
     const entry: unknown = Reflect.get(parent, pageEntry);
     const isEntry = isObject(entry) && (field.name === 'nodes' || field.name === 'node');
     return { parent: isEntry ? entry : entry === undefined ? {} : parent, from: 'parent' };
@@ -190,11 +197,11 @@ export function estimateCalls({
   return { calls, atLeast: calls.filter(({ place: { isCertain } }) => isCertain).length };
 }
 
-/** An object that a field leads to; what told of it, where that was no argument. */
+/** An object that a field leads to, and what it was learned from, if not from an argument. */
 type Lead = KnownObject & { readonly from?: 'record' | 'parent' };
 
 interface WalkedPlace extends CallPlace {
-  /** The object's record came with the list that told of it: what it tells is known as early as the object. */
+  /** The object's record is part of the list that names it: what the record tells is known as early as the object. */
   readonly hasRecord: boolean;
 }
 

@@ -1,33 +1,33 @@
 import type { Operation } from '../contract/operation.ts';
 import { type CallEstimateOptions, type EstimatedCall, estimateCalls } from './call-estimate.ts';
 
-/** What an operation costs in REST calls, as far as its document and its variables tell. */
+/** The cost of an operation in REST calls, as far as its document and variables determine it. */
 export interface CallPlan {
-  /** How many calls it makes if the bank has what its arguments name; caches may save some. */
+  /** The number of calls if the bank has the records that the arguments name; caches may save some. */
   readonly least: number;
-  /** How many it may make, such as `4 + 2n + n²`: n stands for the entries of a list. */
+  /** The most calls that it may make, such as `4 + 2n + n²`, where n is the number of entries of a list. */
   readonly most: string;
-  /** How many calls wait for each other, one for the answer of the one before. */
+  /** The length of the longest chain of calls that depend on each other's answers. */
   readonly rounds: number;
-  /** In the order of the answer's fields. Calls that are the same are one. */
+  /** In the order of the answer's fields; identical calls appear once. */
   readonly calls: readonly PlannedCall[];
 }
 
 export interface PlannedCall {
-  /** The field that asks for it, by the names of the answer. */
+  /** The field that needs it, by response names. */
   readonly path: string;
   /** The REST operation's id in the contract. */
   readonly operation: string;
   readonly method: Operation['method'];
   /** The path of the specification, with its parameters. */
   readonly url: string;
-  /** `1`; `0..1` where only a record tells whether it is made; `0..n`, `0..n²` where a list's entries decide. */
+  /** `1`; `0..1` if only a record tells whether it is made; `0..n`, `0..n²` if it depends on the entries of lists. */
   readonly times: string;
-  /** After how many answers it can be made, and itself: calls of one round are made at once. */
+  /** The position in the chain of dependent calls: calls of one round are made at the same time. */
   readonly round: number;
 }
 
-/** Plans an operation; nothing is called. */
+/** Plans an operation without making a call. */
 export function planCalls(options: Omit<CallEstimateOptions, 'followsRecords'>): CallPlan {
   const { calls, atLeast } = estimateCalls({ ...options, followsRecords: true });
   const isMutation = options.operation.operation === 'mutation';
@@ -54,7 +54,7 @@ const plannedCall = ({
 const superscripts = ['', '', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
 const powerOf = (lists: number): string => (lists === 0 ? '1' : `n${superscripts[lists] ?? `^${lists}`}`);
 
-/** How many calls hang on so many lists, by their number: a polynomial in n. */
+/** The number of calls by how many lists they are nested in, as a polynomial in n. */
 const countsByLists = (calls: readonly EstimatedCall[]): readonly number[] => {
   const counts: number[] = [];
   for (const { place } of calls) counts[place.lists] = (counts[place.lists] ?? 0) + 1;
@@ -69,7 +69,7 @@ function mostOf(calls: readonly EstimatedCall[]): string {
   return terms.length === 0 ? '0' : terms.join(' + ');
 }
 
-/** The most calls where no list has more than so many entries. */
+/** The most calls if no list has more than this many entries. */
 export const mostCalls = ({ most }: Pick<CallPlan, 'most'>, entries: number): number =>
   most.split(' + ').reduce((sum, term) => {
     const [, count = '', power] = /^(\d*)(n.*)?$/.exec(term) ?? [];

@@ -80,19 +80,19 @@ export const NameBoxInput = builder.inputType('NameBoxInput', {
   }),
 });
 
-/** The members of an input that are there: an explicit null is an absent field. */
+/** The members of an input that are present: an explicit null counts as absent. */
 export const omitNullish = <T extends object>(input: T) =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], null>;
   };
 
-/** An optional input as a body; undefined where it is left out. */
+/** Converts an optional input to a part of a body; undefined if it is left out. */
 export const mapOptional = <Input, Result>(
   input: Input | null | undefined,
   toBody: (input: Input) => Result,
 ): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
 
-/** A change of an update's input as a body's: undefined keeps a member, null clears it. */
+/** Converts a change in an update's input to one of the body: undefined keeps a member, null clears it. */
 export const mapChange = <Input, Result>(
   change: Input | null | undefined,
   toBody: (change: Input) => Result,

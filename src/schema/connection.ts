@@ -15,7 +15,7 @@ interface PageArguments {
   readonly before?: string | null | undefined;
 }
 
-/** A page that may be cut: counts of zero or more, and positions. */
+/** Checked page arguments: counts of zero or more, and positions. */
 export interface Page {
   readonly first: number | null;
   readonly after: number | null;
@@ -23,7 +23,7 @@ export interface Page {
   readonly before: number | null;
 }
 
-/** Errors: BAD_USER_INPUT for a negative count or a cursor that is none; no call is made for it. */
+/** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
 export const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
   first: count('first', first),
   after: position('after', after),
@@ -31,10 +31,10 @@ export const checkPage = ({ first, after, last, before }: PageArguments): Page =
   before: position('before', before),
 });
 
-/** Makes an entry's object from its record and its position in the list. */
+/** Creates an entry's object from its record and its position in the list. */
 type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
-/** An entry of a page. Few ask for its cursor, which costs more than the rest of it: it is made for those. */
+/** An entry of a page. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
 class Edge<Node> {
   readonly node: Node;
   readonly #index: number;
@@ -49,7 +49,7 @@ class Edge<Node> {
   }
 }
 
-/** A list whose entries are made one by one, when they are asked for: the executor counts them before. */
+/** A list whose entries are created one by one during iteration, after the executor has charged for them. */
 class LazyList<Made> implements Iterable<Made> {
   readonly length: number;
   readonly #make: (offset: number) => Made;
@@ -65,8 +65,8 @@ class LazyList<Made> implements Iterable<Made> {
 }
 
 /**
- * A page of a list: the entries from `start` to before `end`. What is asked of it is made when it is asked for, each entry
- * by itself, so that a page which is over the operation's budget costs nothing.
+ * A page of a list: the entries from `start` up to, not including, `end`. Its parts are created on demand, entry by
+ * entry, so that a page over the operation's budget costs nothing.
  */
 class Connection<Item, Node> {
   readonly totalCount: number;
@@ -112,10 +112,10 @@ class Connection<Item, Node> {
 }
 
 /**
- * One page of a whole list, as the Relay specification cuts it; all of it without `first` and `last`. (The bank
- * pages nothing, and Pothos' own cut stops at 20 or 100 without a word.) A cursor is a position in the list.
- * `toNode` makes an entry's object from the record and its position; an entry that broke the contract stays the
- * error that it is.
+ * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
+ * (The bank has no pagination, and Pothos' own would silently stop at 20 or 100 entries.) A cursor is a position in
+ * the list. `toNode` creates an entry's object from the record and its position; an entry that broke the contract
+ * remains an error.
  */
 export function connectionOf<Item, Node>(
   list: readonly Item[],
@@ -130,10 +130,13 @@ export function connectionOf<Item, Node>(
   return new Connection(list, start, end, toNode);
 }
 
-/** Under this name a page that is not read knows one entry, which stands for all: see call-plan.ts. */
+/** The key under which a page of a plan, which is not read, has one entry that represents all: see call-plan.ts. */
 export const pageEntry = Symbol('an entry of the page');
 
-/** The connection type over this one. Pothos would take its nodes out of its edges, which few ask for. */
+/**
+ * The connection type for this class. Pothos' own would compute the nodes
+ * from the edges, which are seldom selected.
+ */
 export const connectionTo = <Node>(
   type: ObjectRef<SchemaTypes, Node>,
   descriptions: { readonly list: string; readonly entry: string },
@@ -148,7 +151,7 @@ export const connectionTo = <Node>(
           type: [type],
           nullable: { list: true, items: true },
           description: 'The entries of the page.',
-          // Pothos knows the edges only; what is resolved is what connectionFromIds made.
+          // Pothos' types expect edges; the resolved value is the Connection that connectionFromIds creates.
           resolve: (page: object) => (page as Connection<unknown, Node>).nodes,
         }),
       }),
@@ -157,8 +160,8 @@ export const connectionTo = <Node>(
   );
 
 /**
- * A connection field over a list that its parent's ids (and the field's arguments) name.
- * Spread it into `t.connection`: it brings `resolve`, and the facts that links and plans look at.
+ * A connection field over a list that is determined by its parent's ids (and the field's arguments). Spread it into
+ * `t.connection`: it provides `resolve`, and the extensions that links and plans use.
  */
 export function connectionFromIds<Parent, Args extends object, Item, Node>(
   load: (parent: Parent, args: Args, context: ReadContext) => Promise<readonly Item[]>,
@@ -183,7 +186,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   };
   const estimate = (parent: Parent, args: Args & PageArguments, context: EstimateContext) => {
     startPrefetch(() => prefetch(parent, args, context));
-    // What hangs on entries counts nothing: there may be none.
+    // Fields of the entries do not count: the list may be empty.
     return null;
   };
   const estimateUnknown = (

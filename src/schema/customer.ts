@@ -29,7 +29,7 @@ import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.
 import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
 
-/** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+/** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const customerVersion = (record: Customer): string => recordVersion(customerShape, record);
 
 import { viewerAccount, viewerWhoIs } from './viewer-ids.ts';

@@ -1,11 +1,11 @@
 import { GraphQLError, Kind } from 'graphql';
 import { builder } from './builder.ts';
 
-/** More digits than any amount needs; a bound all the same. */
+/** More digits than any amount needs, but bounded. */
 const maxLength = 1000;
 const digits = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** What the bank wrote: a JSON number, which may have an exponent (contract/common-schemas.ts bounds it). */
+/** As the bank sent it: a JSON number, possibly with an exponent (contract/common-schemas.ts bounds it). */
 const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 const refuse = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
@@ -17,7 +17,7 @@ function read(text: string): string {
   );
 }
 
-/** A JSON number's text as plain digits: "1.5e3" is "1500". Digits are moved, none is rounded or dropped. */
+/** A JSON number in plain decimal notation: "1.5e3" becomes "1500". No digit is rounded or dropped. */
 export function plainDecimal(text: string): string {
   if (digits.test(text)) return text;
   const parts = jsonNumber.exec(text);

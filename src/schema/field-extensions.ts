@@ -3,16 +3,17 @@ import type { Operation, PathIds } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context, ReadContext } from './context.ts';
 
-/** What a field says of itself in its GraphQL extensions, for links (node-type.ts) and for plans (call-estimate.ts) to look at. */
+/** What a field declares in its GraphQL extensions, for links (node-type.ts) and for plans (call-estimate.ts). */
 export interface FieldExtensions {
-  /** The parent's ids answer this field: it needs no record of the parent. */
+  /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;
-  /** Asks for what the field will read, if its parent's ids are all that it takes. */
+  /** Starts the reads of the field early, if the parent's ids are all that they need. */
   readonly prefetch?: (parent: never, args: never, context: Context, info: Selection) => unknown;
   /**
-   * Asks a plan for what the field will call, as far as its arguments and what is known of its parent determine it, and
-   * says where it leads. A field without it is planned as one that calls nothing and leads nowhere.
-   * Errors: those of the field, where its arguments are wrong; it then calls nothing.
+   * Tells a plan which calls the field makes, as far as its arguments and what is known about its parent determine
+   * them, and returns the objects that it leads to. A field without it counts as one that makes no calls and leads
+   * nowhere.
+   * Errors: those of the field if its arguments are invalid; it then makes no calls.
    */
   readonly estimate?: (
     parent: never,
@@ -20,9 +21,9 @@ export interface FieldExtensions {
     context: EstimateContext,
   ) => KnownObject | readonly KnownObject[] | null;
   /**
-   * Where the field may lead to what only a record tells: what it calls then, once for an object and once for each entry of a
-   * list. For explain (call-plan.ts), of fields that `estimate` does not follow; \`unknownId\` makes an id that stands for one of the
-   * bank's.
+   * The calls of a field that depends on a record: once for an object, and once for each entry of a list. Used by
+   * explain (call-plan.ts) for fields that `estimate` does not follow; `unknownId` creates a placeholder for one of
+   * the bank's ids.
    */
   readonly estimateUnknown?: (
     parent: never,
@@ -30,37 +31,40 @@ export interface FieldExtensions {
     context: EstimateContext,
     unknownId: () => string,
   ) => KnownObject | null;
-  /** How many global ids the field's arguments give it; an operation may give so many in all (engine/node-id-limit.ts). */
+  /**
+   * The number of global ids in the field's arguments, whose sum in an operation is limited
+   * (engine/node-id-limit.ts).
+   */
   readonly idCount?: (args: never) => number;
-  /** The field makes a payment. */
+  /** Whether the field makes a payment. */
   readonly payment?: true;
 }
 
-/** Where a plan notes calls: its loaders note what they are asked for, and never answer. */
+/** Records the calls of a plan: its loaders record what is requested and never answer. */
 export interface EstimateContext extends ReadContext {
-  /** Notes a write or a payment; what is read behind it is read anew. */
+  /** Records a write or a payment; later reads are made anew. */
   send<T extends Operation>(operation: T, call: { readonly ids: PathIds<T>; readonly body: unknown }): void;
-  /** What is read from here on is read anew, whatever was read before. */
+  /** From here on everything is read anew, whatever was read before. */
   invalidate(): void;
 }
 
 /** An object that a field leads to, as far as it is known before anything is read. */
 export interface KnownObject {
-  /** The name of its object type; the field's own where it is left out. */
+  /** The name of its object type; by default that of the field. */
   readonly type?: string;
   readonly parent: object;
-  /** Asks for its record, where that takes a call. */
+  /** Requests its record, if that takes a call. */
   readonly read?: () => unknown;
 }
 
-/** A record that is not read: any of its members is an id that stands for the bank's. */
+/** Stands in for a record that is not read: each of its members is a placeholder id. */
 export const unknownRecord = <Item>(unknownId: () => string): Item =>
   new Proxy({}, { get: (_record, name) => (typeof name === 'string' ? unknownId() : undefined) }) as Item;
 
-/** The extensions of a field with these facts. */
+/** Creates the extensions of a field. */
 export const fieldExtensions = <T extends FieldExtensions>(bankql: T): { readonly bankql: T } => ({ bankql });
 
-/** The extensions of a field whose object is known as soon as its parent is: no record of the parent is needed. */
+/** The extensions of a field whose object is known as soon as its parent is, without the parent's record. */
 export const knownObject = <Parent>(objectOf: (parent: Parent) => object) =>
   fieldExtensions({ estimate: (parent: Parent): KnownObject => ({ parent: objectOf(parent) }) });
 
@@ -75,7 +79,7 @@ const ofTypename: FieldExtensions = { answeredByIds: true };
 const isFieldExtensions = (said: unknown): said is FieldExtensions =>
   typeof said === 'object' && said !== null;
 
-/** Asks early; the answer waits in its loader, and a failure comes back where the field itself is resolved. */
+/** Starts a read early. Its loader keeps the answer; an error is reported when the field itself is resolved. */
 export function startPrefetch(ask: () => unknown): void {
   const ignore = () => {};
   try {
@@ -85,7 +89,7 @@ export function startPrefetch(ask: () => unknown): void {
   }
 }
 
-/** Null where it throws: the same error comes back where the field itself is resolved. */
+/** Returns null if it throws: resolving the field itself reports the same error. */
 export function nullOnError<T>(ask: () => T): T | null {
   try {
     return ask();

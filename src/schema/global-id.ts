@@ -3,13 +3,13 @@ import { badUserInput } from '../errors.ts';
 
 export const globalIdDescription = 'Globally unique; opaque; give it to `node`.';
 
-/** `key` is the node's key as JSON, which tells its parts apart whatever they hold. */
+/** `key` is the node's key as JSON, which keeps its parts separate whatever characters they contain. */
 export const encodeGlobalId = (typename: string, key: string): string =>
   Buffer.from(`${typename}:${key}`, 'utf8').toString('base64url');
 
 /**
- * A global id taken apart.
- * Errors: BAD_USER_INPUT where bankql has not made it, to the letter.
+ * Parses a global id.
+ * Errors: BAD_USER_INPUT unless it is exactly as bankql creates it.
  */
 export function decodeGlobalId(globalId: string): { readonly typename: string; readonly key: unknown } {
   const text = Buffer.from(globalId, 'base64url').toString('utf8');
@@ -28,15 +28,15 @@ export function decodeGlobalId(globalId: string): { readonly typename: string; r
 export const forged = () =>
   badUserInput('This is not a global id of this schema: give back an `id` as it was answered.');
 
-/** Every type that has global ids, as its node type names it (node-type.ts). */
+/** All types that have global ids, by the names that their node types give them (node-type.ts). */
 export const globalIdTypes = new Set<string>();
 
-/** How all base64url texts begin whose first byte is a capital letter, as those of type names are. */
+/** The first characters of base64url texts that begin with a capital letter, as type names do. */
 const capital = /^[Q-W][A-Za-z0-9_-]+$/;
 
 /**
- * An id of the bank's that an argument gives. `name` is the argument's.
- * Errors: BAD_USER_INPUT where it is a global id, which says what to give instead.
+ * Checks an id of the bank that was given as an argument. `name` is the argument's.
+ * Errors: BAD_USER_INPUT for a global id; the message says what to give instead.
  */
 export function notGlobalId(name: string, id: string): string {
   if (!capital.test(id)) return id;
@@ -48,10 +48,10 @@ export function notGlobalId(name: string, id: string): string {
   );
 }
 
-/** An argument's id that can be a segment of a path (bank/ids.ts). Errors: BAD_USER_INPUT, as above too. */
+/** An id argument that can be a path segment (bank/ids.ts). Errors: BAD_USER_INPUT, also for a global id. */
 export const restId = (name: string, id: string): string => validateId(name, notGlobalId(name, id));
 
-/** The type that a global id of this schema names; null where the text is none, to the letter. */
+/** The type in a global id of this schema; null unless the text is exactly one. */
 function typeOfGlobalId(text: string): string | null {
   try {
     const { typename, key } = decodeGlobalId(text);

@@ -1,14 +1,14 @@
 import { badUserInput } from '../errors.ts';
 import { notGlobalId } from './global-id.ts';
 
-/** Inputs call things what the types that are read call them. Where an input had another name before, it takes both. */
+/** Inputs use the field names of the output types. Inputs that had other names before accept both. */
 
 type Optional<T> = T | null | undefined;
 
-/** Why a field is deprecated. */
+/** The deprecation reason of the old names. */
 export const renamedTo = (name: string) => `Renamed to \`${name}\`, as it is called where it is read.`;
 
-/** The value under either name; a null is a field that is left out. Errors: BAD_USER_INPUT where both are given. */
+/** The value under either name; null counts as absent. Errors: BAD_USER_INPUT if both are given. */
 export function underEitherName<T>(
   [name, value]: readonly [string, Optional<T>],
   [oldName, oldValue]: readonly [string, Optional<T>],
@@ -18,7 +18,7 @@ export function underEitherName<T>(
   return value ?? oldValue ?? undefined;
 }
 
-/** An id of a record under either name. Errors: BAD_USER_INPUT, also where it is a global id. */
+/** An id under either name. Errors: BAD_USER_INPUT, also for a global id. */
 export const idUnderEitherName = (
   name: string,
   id: Optional<string>,
@@ -30,7 +30,7 @@ export const idUnderEitherName = (
     [oldName, oldId == null ? oldId : notGlobalId(oldName, oldId)],
   );
 
-/** The one entry of `bankIds`, where REST takes one bank. Errors: BAD_USER_INPUT where there is not one. */
+/** The single entry of `bankIds`, since REST takes one bank. Errors: BAD_USER_INPUT unless there is exactly one. */
 export function onlyBankId(bankIds: Optional<readonly string[]>): Optional<string> {
   if (bankIds == null) return bankIds;
   const [bankId, ...others] = bankIds;
@@ -39,7 +39,7 @@ export function onlyBankId(bankIds: Optional<readonly string[]>): Optional<strin
   return notGlobalId('bankIds', bankId);
 }
 
-/** Ids of other records. Errors: BAD_USER_INPUT where one is a global id. */
+/** Ids of other records. Errors: BAD_USER_INPUT if one is a global id. */
 export const restIds = <T extends Optional<readonly string[]>>(name: string, ids: T): T => {
   for (const id of ids ?? []) notGlobalId(name, id);
   return ids;

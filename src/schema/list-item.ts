@@ -5,25 +5,25 @@ import { BankqlError } from '../errors.ts';
 import { findById } from '../loaders/find-by-id.ts';
 
 /**
- * Entries of the bank's lists, which may come without an id: such an entry is named by its position in the list,
- * and by the query that gave the list (null for the list without a query).
+ * Entries of the bank's lists may have no id. Such an entry is identified by its position in the list, and by the
+ * query that the list answers (null for the list without a query).
  */
 export interface ListPosition<Query> {
   readonly index: number;
   readonly query: Query | null;
 }
 
-/** The shape of a position in a node's key. */
+/** The schema of a position in a node's key. */
 export const listIndex = z.int().min(0);
 
 type ListItem = { readonly id?: string | null | undefined };
 
-/** The id that an entry bears; null where it has none, or none that is one. */
+/** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
 
 /**
  * The entry of a list with this id, or at this position.
- * Errors: NOT_FOUND where the list has none; BANK_BAD_RESPONSE where the entry broke the contract.
+ * Errors: NOT_FOUND if the list has no such entry; BANK_BAD_RESPONSE if the entry broke the contract.
  */
 export function findListItem<T extends ListItem>(
   list: readonly T[],
@@ -41,8 +41,8 @@ export const itemNotFound = (operation: Operation) =>
   });
 
 /**
- * What is made of an entry of a list. Where the entry broke the contract, or making something of it throws, the error
- * stands in its place: GraphQL answers it as null there, and leaves the others.
+ * Converts an entry of a list. If the entry broke the contract, or converting it throws, the error takes its place:
+ * GraphQL returns null there and keeps the other entries.
  */
 export function mapListItem<Item, Made>(
   entry: Item,
@@ -56,7 +56,7 @@ export function mapListItem<Item, Made>(
   }
 }
 
-/** The same of each entry. */
+/** The same for every entry. */
 export const mapListItems = <Item, Made>(
   list: readonly Item[],
   make: (entry: Exclude<Item, Error>, index: number) => Made,

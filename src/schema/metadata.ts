@@ -10,7 +10,7 @@ import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-ty
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
-  /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */
+  /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
   readonly metadataId: string | null;
 }
 export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
@@ -18,7 +18,7 @@ export type MetadataNode = NodeRef<MetadataIds, MetadataEntry>;
 const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
   session.loaders.postMetadata.load({ query });
 
-/** Metadata entries by the query that gives them, and their id there. Read through postMetadata. */
+/** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
 export const metadataNode = defineNodeType({
   name: 'MetadataEntry',
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
@@ -40,7 +40,7 @@ MetadataObject.implement({
       description:
         'The set that the entry belongs to. REST `id`, which the bank may leave out; `id` is then positional.',
       extensions: answeredByIds,
-      // Where the bank wrote something else than a text, that error is what the record holds.
+      // If the bank sent something other than text, the record holds an error here.
       resolve: ({ metadataId, record }) => metadataId ?? record?.id,
     }),
     code: t.string({

@@ -24,13 +24,13 @@ import { mapListItems } from './list-item.ts';
 /**
  * Links between records.
  *
- * A linked object knows the ids that name it; its record comes from the bank. A link reads the record only where the
- * operation selects a field that the ids do not answer, so that `owners { customerId }` and
- * `account { otherAccounts { … } }` cost no call for the customer or the account. While the record is on its way,
- * what hangs on the ids alone is asked for too, so that independent records leave at once.
+ * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
+ * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
+ * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
+ * fields that need only the ids are prefetched, so that independent calls are made at the same time.
  */
 
-/** Ids, with the record that they name where it was read. */
+/** Ids, with the record that they identify if it has been read. */
 export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
 
 type Resolve<Parent, Args, Result> = (
@@ -47,7 +47,7 @@ export const answeredByIds = fieldExtensions({ answeredByIds: true });
 export const idFromPath = (description: string) =>
   ({ nullable: false, description, extensions: answeredByIds }) as const;
 
-/** A field that its parent's ids answer, at the price of calls of its own, which `prefetch` and `plan` ask for. */
+/** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `estimate` request. */
 export const answeredByIdsWithPrefetch = <Parent, Args>(
   prefetch: Resolve<Parent, Args, unknown>,
   estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,
@@ -60,37 +60,40 @@ export const answeredByIdsWithPrefetch = <Parent, Args>(
     ...(estimateUnknown === undefined ? {} : { estimateUnknown }),
   });
 
-/** How one node type is named, linked to and read. */
+/** How a node type is named, linked to and read. */
 export interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
   /** The GraphQL type's name. */
   readonly name: string;
-  /** The shape of the key behind a global id; ids in it are checked, whoever wrote them. */
+  /** The schema of the key in a global id; the ids in it are validated, whoever wrote them. */
   readonly key: z.ZodType<Key>;
-  /** The key of a linked object, unique over its type. */
+  /** The key of a linked object, unique within its type. */
   readonly toKey: (linked: NodeRef<Ids, Item>) => Key;
   readonly toIds: (key: Key) => Ids;
-  /** Reads the record that the ids name. Errors: those of the operation behind it. */
+  /** Reads the record that the ids identify. Errors: those of the operation behind it. */
   readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
-  /** The record's own ids, where it can be found by others too; those that it was found by where this is left out. */
+  /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
   readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
 
 export interface NodeType<Ids extends object, Item> {
   readonly name: string;
-  /** The options of the field `id`: the global id of a linked object, which is no promise as Pothos' own would be. */
+  /**
+   * The options of the field `id`: the global id of a linked object, without
+   * the promise that Pothos' own field creates.
+   */
   readonly idField: {
     readonly nullable: false;
     readonly description: string;
     readonly extensions: typeof answeredByIds;
     readonly resolve: (linked: NodeRef<Ids, Item>) => string;
   };
-  /** The ids behind a global id's key. Errors: BAD_USER_INPUT where it is no key of this type. */
+  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
   idsOf(key: unknown): Ids;
-  /** The linked object, with its record where the selected fields need it. Errors: those of `read`. */
+  /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
   load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
-  /** Reads the record that the ids name. Errors: those of the operation behind it. */
+  /** Reads the record that the ids identify. Errors: those of the operation behind it. */
   read(ids: Ids, context: ReadContext): Promise<Item>;
-  /** The linked object as a plan sees it. */
+  /** The linked object as plans use it. */
   estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
 
@@ -110,7 +113,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
     },
     idsOf(value) {
       const parsed = key.safeParse(value);
-      // A key in another order, or with more in it, would be a second id of the same node.
+      // The same key with another order of members, or with extra members, would be a second id of the same node.
       if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
       return toIds(parsed.data);
     },
@@ -130,18 +133,18 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   };
 }
 
-/** What following a link takes, by what is selected of the linked object. */
+/** What following a link requires, depending on the fields that are selected on the linked object. */
 interface Steps {
-  /** The ids do not answer all of it. */
+  /** Whether a selected field needs more than the ids. */
   readonly needsRecord: boolean;
-  /** What can be asked for while the record is on its way. */
+  /** The prefetches to start while the record is being read. */
   readonly prefetches: readonly {
     readonly prefetch: NonNullable<FieldExtensions['prefetch']>;
     readonly selected: SelectedField;
   }[];
 }
 
-/** The steps of a link to this type: worked out once for a selection that is prepared. */
+/** The steps of a link to this type, computed once for a prepared selection. */
 function createSteps(name: string): (info: Selection) => Steps {
   const known = new WeakMap<object, Steps>();
   const make = (info: Selection): Steps => {
@@ -165,15 +168,15 @@ function createSteps(name: string): (info: Selection) => Steps {
   };
 }
 
-/** The record of a linked object, of which a selected field needs it. */
+/** The record of a linked object, for a selected field that needs it. */
 export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
   if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
   return linked.record;
 }
 
 /**
- * A field that leads from a parent's ids to another object, or to none.
- * Spread it into a Pothos field: it brings `resolve`, and the facts that links and plans look at.
+ * A field that leads from a parent's ids to another object, or to null. Spread it into a Pothos field: it provides
+ * `resolve`, and the extensions that links and plans use.
  */
 export function nodeFromIds<Parent, Args, Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,
@@ -186,11 +189,11 @@ export function nodeFromIds<Parent, Args, Ids extends object, Item>(
   return { resolve, extensions: answeredByIdsWithPrefetch(resolve, estimate) };
 }
 
-/** A field that leads from a parent's record to another object, or to none where the record names none. */
+/** A field that leads from a parent's record to another object, or to null if the record names none. */
 export function nodeFromRecord<Parent, Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,
   ids: (parent: Parent) => Ids | null,
-  /** The ids as far as they are known without the record; left out where members of the record are all that `ids` takes of the record. */
+  /** The ids that are known without the record; left out if `ids` needs only the record. */
   unknownIds?: (parent: Parent, unknownId: () => string) => Ids,
 ) {
   const resolve: Resolve<Parent, object, NodeRef<Ids, Item> | null> = (parent, _args, context, info) => {
@@ -206,8 +209,8 @@ export function nodeFromRecord<Parent, Ids extends object, Item>(
 }
 
 /**
- * A field that leads from a list of a parent's record to an object for each entry; each is read, and fails, on its own.
- * `toIds` may throw: the error is its entry's.
+ * A field that leads from a list in a parent's record to an object for each entry; each is read, and can fail,
+ * separately. If `toIds` throws, the error is that of the entry.
  */
 export function nodesFromRecord<Parent, Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,

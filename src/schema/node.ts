@@ -17,7 +17,7 @@ import type { NodeType } from './node-type.ts';
 import { paymentNode } from './payment-node.ts';
 
 interface NodeResolver {
-  /** Follows a global id's key to its node, and says of which type it is. */
+  /** Reads the node of a global id's key, and returns it with its type. */
   readonly load: (key: unknown, context: Context, info: Selection) => Promise<object | null>;
   readonly estimate: (key: unknown, context: EstimateContext) => KnownObject;
 }
@@ -43,11 +43,11 @@ const nodeResolvers = new Map<string, NodeResolver>([
   byName(productNode),
   byName(branchNode),
   byName(metadataNode),
-  // Its record is bankql's own.
+  // The record is bankql's own, not the bank's.
   ['Payment', paymentNode],
 ]);
 
-/** Errors: BAD_USER_INPUT where it is no global id. */
+/** Errors: BAD_USER_INPUT if it is not a global id. */
 function typeAndKey(id: string): { readonly type: NodeResolver; readonly key: unknown } {
   const { typename, key } = decodeGlobalId(id);
   const type = nodeResolvers.get(typename);
@@ -80,7 +80,7 @@ builder.queryField('node', (t) =>
   }),
 );
 
-/** How many ids `nodes` takes, and all `nodes` of an operation together: each costs an error where it is none. */
+/** The most ids of `nodes`, and of all `nodes` fields of an operation together: each invalid one costs an error. */
 export const maxNodeIds = 100;
 
 builder.queryField('nodes', (t) =>

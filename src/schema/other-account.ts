@@ -37,7 +37,7 @@ OtherAccountObject.implement({
       description:
         "The counterparty's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
-      // Where the bank wrote something else than a text, that error is what the record holds.
+      // If the bank sent something other than text, the record holds an error here.
       resolve: ({ otherAccountId, record }) => otherAccountId ?? record?.id,
     }),
     account: t.field({
@@ -108,7 +108,7 @@ OtherAccountObject.implement({
   }),
 });
 
-/** The account of this bank that a counterparty is; null where it is none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
+/** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
   // A bank identifier code has eight characters, or eleven with XXX for the head office.

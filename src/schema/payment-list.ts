@@ -11,7 +11,10 @@ const PaymentEdge = builder.edgeObject({
   description: 'A payment and its place in a list.',
 });
 
-/** Without the `totalCount` of the bank's lists: to count all of a caller's payments could cost more than to list some. */
+/**
+ * Without the `totalCount` of other connections: counting all of a
+ * caller's payments could cost more than listing some.
+ */
 const PaymentConnection = builder
   .objectRef<ReturnType<typeof connectionOf<OwnPayment, FoundPayment>>>('PaymentConnection')
   .implement({
@@ -37,7 +40,7 @@ const PaymentConnection = builder
     }),
   });
 
-/** How many payments a page may have, and how far its end may be from the newest one. */
+/** The maximum size of a page, and the last position, counted from the newest payment, that a page may reach. */
 const maxPage = 100;
 const farthestEntry = 1000;
 
@@ -72,7 +75,7 @@ builder.queryField('payments', (t) =>
     },
     resolve: async (_root, { states, ...args }, { payments, credentials }) => {
       const { page, end } = checkPaymentPage(args);
-      // One more says whether there is a next page.
+      // One more entry tells whether there is a next page.
       const found = await payments.search(credentials, { states: states ?? undefined, limit: end + 1 });
       return connectionOf(found, page, ({ record, idempotencyKey }) => ({
         record,

@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { encodeGlobalId, forged, globalIdDescription } from './global-id.ts';
 
-/** A record, and the key that its caller chose. */
+/** A payment record, with the idempotency key that its caller chose. */
 export interface FoundPayment {
   readonly idempotencyKey: string;
   readonly record: PaymentRecord;
@@ -15,7 +15,7 @@ export const PaymentObject = builder.objectRef<FoundPayment>('Payment');
 
 const key = z.tuple([z.string(), z.string()]);
 
-/** Errors: BAD_USER_INPUT where it is no key of a payment. */
+/** Errors: BAD_USER_INPUT if it is not the key of a payment. */
 function referenceOf(value: unknown): PaymentReference {
   const parsed = key.safeParse(value);
   if (!parsed.success) throw forged();
@@ -23,7 +23,7 @@ function referenceOf(value: unknown): PaymentReference {
   return { trackId, sealedId };
 }
 
-/** Payments by references that their callers alone can follow. They are bankql's own records: none is read of the bank. */
+/** Payments by references that only their callers can use. They are bankql's own records; the bank is not called. */
 export const paymentNode = {
   idField: {
     nullable: false,
@@ -33,7 +33,7 @@ export const paymentNode = {
       return encodeGlobalId('Payment', JSON.stringify([trackId, sealedId]));
     },
   },
-  /** Null for whoever did not make it. Errors: as those of `payment`. */
+  /** Null for everyone but the caller who made it. Errors: as those of `payment`. */
   async load(value: unknown, { payments, credentials }: Context) {
     const found = await payments.findReferred(credentials, referenceOf(value));
     if (found === null) return null;

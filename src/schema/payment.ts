@@ -21,7 +21,7 @@ import { validateViewIds } from './view-ids.ts';
 export const idempotencyKeyDescription =
   'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
 
-/** The extensions of a mutation field that makes a payment; `plan` as in field-extensions.ts. */
+/** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(
   estimate: (root: object, args: Args, context: EstimateContext) => KnownObject | null,
 ) => fieldExtensions({ payment: true, estimate });
@@ -30,13 +30,16 @@ export const paymentExtensions = <Args>(
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
 
-/** Errors: BAD_USER_INPUT for an amount that would move nothing, or move it back. */
+/** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
 export function validatePaymentAmount(amount: string | undefined): void {
   if (amount !== undefined && !isPositive(amount))
     throw badUserInput('The amount of a payment has to be more than zero.');
 }
 
-/** `id` and `status` of a payment's answer, where the bank gave them as texts: the specification shows no body. */
+/**
+ * `id` and `status` of a payment's answer, if the bank sent them as text:
+ * the specification does not define that body.
+ */
 export function receiptOf(answer: unknown): { transactionId: string | null; status: string | null } {
   const member = (name: string) => {
     const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, name) : null;
@@ -45,7 +48,7 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   return { transactionId: member('id'), status: member('status') };
 }
 
-/** The transaction that a payment's answer names. Errors: BANK_BAD_RESPONSE where it cannot be asked for. */
+/** The transaction that a payment's answer names. Errors: BANK_BAD_RESPONSE if it cannot be read. */
 export const paidTransaction = ({ bankId, accountId, viewId }: ViewIds, transactionId: string) => ({
   bankId,
   accountId,
@@ -182,7 +185,7 @@ PaymentObject.implement({
   }),
 });
 
-/** The caller's payment with this key; null where there is none. Errors: those of PaymentService.find. */
+/** The caller's payment with this key; null if there is none. Errors: those of PaymentService.find. */
 export async function paymentByKey(
   idempotencyKey: string,
   { payments, credentials }: Context,

@@ -13,13 +13,16 @@ import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts
 import { recordVersion, versionDescription } from './record-version.ts';
 import { writeField, writtenNode } from './write-field.ts';
 
-/** REST `bank_id` as a list, whichever of its two shapes it came in. Errors: BANK_BAD_RESPONSE where it is broken. */
+/** REST `bank_id` as a list, from either of its two forms. Errors: BANK_BAD_RESPONSE if it is broken. */
 export function bankIdsOf(record: Product): readonly string[] | null | undefined {
   const bankId = unwrap(record.bank_id);
   return typeof bankId === 'string' ? [bankId] : bankId;
 }
 
-/** The version of a product as it was read, from a list or alone. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+/**
+ * The version of a product as it was read, from a list or alone. Errors:
+ * BANK_BAD_RESPONSE if any part of it is broken.
+ */
 export const productVersion = (record: Product): string =>
   recordVersion(productShape, { ...record, bank_id: bankIdsOf(record) });
 
@@ -34,7 +37,7 @@ ProductObject.implement({
       description:
         "The product's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
       extensions: answeredByIds,
-      // Where the bank wrote something else than a text, that error is what the record holds.
+      // If the bank sent something other than text, the record holds an error here.
       resolve: ({ productId, record }) => productId ?? record?.id,
     }),
     bank: t.field({

@@ -111,7 +111,7 @@ builder.mutationField('putAccount', (t) =>
         return {
           ids: inAccount(account),
           body: accountBody(input.account),
-          // REST does not receive the view, but a wrong one is refused before anything is written.
+          // REST does not receive the view, but an invalid one is refused before anything is written.
           account: { ...account, viewId: viewIdOr(defaults, input.viewId) },
         };
       },

@@ -2,7 +2,7 @@ import type { TransactionBody, TransactionDetails, TransactionMetadata } from '.
 import { builder } from './builder.ts';
 import { AmountInput, amountBody, MoneyObject, mapOptional, omitNullish } from './common-types.ts';
 
-/** What a transaction holds: its details and its metadata, and their inputs. */
+/** The contents of a transaction, its details and metadata, and their inputs. */
 
 export const TransactionDetailsObject = builder
   .objectRef<TransactionDetails>('TransactionDetails')

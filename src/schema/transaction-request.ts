@@ -169,7 +169,7 @@ function requestOf(input: RequestInput, defaults: Defaults) {
 }
 
 interface RequestPaid {
-  /** Null where the bank named none. */
+  /** Null if the bank named none. */
   readonly requests: readonly (TransactionRequest | Error)[] | null;
   readonly ids: ViewIds;
   readonly trackId: string;

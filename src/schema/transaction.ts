@@ -31,7 +31,7 @@ import {
 } from './transaction-details.ts';
 import { writeField, writtenNode } from './write-field.ts';
 
-/** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE where any of it is broken. */
+/** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const transactionVersion = (record: Transaction): string => recordVersion(transactionShape, record);
 
 TransactionObject.implement({

@@ -65,7 +65,8 @@ const accountChanges = (changes: Changes) => ({
 });
 
 /**
- * An account without an amount was read through a view that hides it, and a PUT without one may make the balance zero.
+ * An account without an amount was read through a view that hides it; a PUT without an amount may set the balance
+ * to zero.
  * Errors: BAD_USER_INPUT.
  */
 function requireBalance(account: Account, { balance }: Changes): void {

@@ -17,10 +17,11 @@ import type { NodeRef, NodeType } from './node-type.ts';
 import { requireWhole } from './record-version.ts';
 
 /**
- * Updates: a record is read, changed and written back whole, so that what an update does not name stays as it is.
+ * Updates read a record, change it and write it back whole, so that members which an update does not name keep
+ * their values.
  *
- * The read is new, whatever caches hold; where the bank broke the contract anywhere in the record nothing is written,
- * since a body made of it would lose what stood there. Updates of one record run one after the other.
+ * The read bypasses all caches. If the bank broke the contract anywhere in the record, nothing is written, since a
+ * body made from it would lose that value. Updates of one record run one after the other.
  */
 
 type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
@@ -28,34 +29,34 @@ type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.Zod
 /** How the records of a node type are updated. */
 interface UpdateOptions<T extends WriteOperation, Ids extends object, Item extends object> {
   readonly operation: T;
-  /** The name of its payload's type. */
+  /** The type name of its payload. */
   readonly payload: string;
   readonly nodeType: () => NodeType<Ids, Item>;
-  /** The version of a record, as its type's field `version` has it. */
+  /** The version of a record, as in the type's field `version`. */
   readonly versionOf: (record: Item) => string;
 }
 
-/** One update, as its arguments name it. */
+/** One update, as its arguments define it. */
 interface UpdateCall<T extends WriteOperation, Ids, Item> {
   readonly node: Ids;
-  /** The path of the write. */
+  /** The ids in the write's path. */
   readonly ids: PathIds<T>;
-  /** What names the record, through whichever view it is read: updates with the same parts wait for each other. */
+  /** Identifies the record, through whichever view it is read: updates with the same parts wait for each other. */
   readonly record: readonly string[];
   readonly ifVersion: string | null | undefined;
   /** The body's changes, which may depend on what was read. Errors: BAD_USER_INPUT. */
   readonly changes: (record: Item) => Changes<z.infer<T['body']>>;
 }
 
-/** What became of an update: the bank's answer, or the record that is of another version. */
+/** The outcome of an update: the bank's answer, or the record whose version differs. */
 export interface UpdateResult<Node> {
   readonly written: { readonly node: Node; readonly trackId: string } | null;
   readonly conflict: { readonly node: Node; readonly error: BankqlError } | null;
 }
 
 /**
- * A mutation field that is an update: one read and one write. Spread it into a Pothos field: it brings `resolve`, and the
- * facts that plans look at. `callOf` checks the arguments; its errors are the field's.
+ * A mutation field that is an update: one read and one write. Spread it into a Pothos field: it provides `resolve`,
+ * and the extensions that plans use. `callOf` checks the arguments; its errors are the field's.
  */
 export function updateField<T extends WriteOperation, Args, Ids extends object, Item extends object>(
   { operation, payload, nodeType, versionOf }: UpdateOptions<T, Ids, Item>,
@@ -88,7 +89,7 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
         conflict = { node: { ...node, record }, error: conflictError(operation, version) };
         return null;
       }
-      // The body is of the operation's own shape, which TypeScript cannot follow through a type parameter.
+      // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
       return bodyOf(record, changes(record)) as never;
     });
     if (written === null) return shown({ written, conflict }, payload, info);
@@ -97,7 +98,8 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
   };
 
   const versionOfWhole = (record: Item): string => {
-    // Answers whose members are all optional may be no record at all, such as an error with status 200.
+    // An answer whose members are all optional may not be a record at all, but an error with status 200, for
+    // example.
     if (!Object.keys(operation.body.shape).some((name) => Reflect.get(record, name) != null))
       throw new BankqlError(
         'BANK_BAD_RESPONSE',
@@ -119,7 +121,7 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
     const { node, ids } = callOf(args, context.defaults);
     context.invalidate();
     startPrefetch(() => nodeType().read(node, context));
-    // Two updates of one record are two writes, whatever their bodies.
+    // Two updates of one record are two writes, even with equal bodies.
     context.send(operation, { ids, body: undefined });
     return { parent: { written: { node, trackId: '' }, conflict: null } };
   };
@@ -128,8 +130,9 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
 }
 
 /**
- * A conflict, for who asks for it: who selects nothing of the payload that shows one would take it for a success.
- * Errors: CONFLICT, where `conflict` is not selected.
+ * Returns a conflict only if the operation selects `conflict`; otherwise a client that selects no field which fails
+ * because of it would take it for a success.
+ * Errors: CONFLICT if `conflict` is not selected.
  */
 function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selection): UpdateResult<Node> {
   const type = info.schema.getType(payload);
@@ -138,7 +141,7 @@ function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selectio
   return result;
 }
 
-/** What the inputs of updates have in common. */
+/** The fields that inputs of updates share. */
 export const updateDescriptions = {
   bankId: 'The bank; the configured one where left out.',
   viewId:
@@ -154,7 +157,7 @@ const conflictError = ({ id }: Operation, version: string) =>
     { operation: id, version },
   );
 
-/** The payload of an update. `field` is what it calls the record. */
+/** The payload type of an update. `field` is its name for the record. */
 export function updatePayload<Ids extends object, Item>(
   name: string,
   {
@@ -179,7 +182,7 @@ export function updatePayload<Ids extends object, Item>(
           estimate: ({ written }: Result): KnownObject | null =>
             written === null ? null : { parent: written.node },
         }),
-        // Pothos' type of what a resolver answers cannot be followed through a type parameter.
+        // Pothos' type of a resolver's result cannot be inferred through a type parameter.
         resolve: (result: Result, _args: object, context: Context, info: Selection) => {
           const { node } = writtenOf(result);
           return (node.record === undefined ? nodeType().load(node, context, info) : node) as never;
@@ -200,7 +203,7 @@ export function updatePayload<Ids extends object, Item>(
   });
 }
 
-/** Errors: CONFLICT, where nothing was written. */
+/** Errors: CONFLICT if nothing was written. */
 function writtenOf<Node>({ written, conflict }: UpdateResult<Node>) {
   if (written !== null) return written;
   throw conflict?.error ?? new Error('An update was neither written nor in conflict');

@@ -46,8 +46,8 @@ const productChanges = (changes: typeof ProductChanges.$inferInput) => ({
 });
 
 /**
- * The one bank that the PUT takes of those that were read; the path's where there is none.
- * Errors: BAD_USER_INPUT where there are several: all but one would be lost.
+ * The one bank id that the PUT accepts, of those that were read; that of the path if there is none.
+ * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
  */
 function bankOf(product: Product, bankId: string): string {
   const [first = bankId, ...others] = bankIdsOf(product) ?? [];
@@ -99,7 +99,7 @@ builder.mutationField('updateProduct', (t) =>
           ifVersion: input.ifVersion,
           changes: (record) => ({
             ...changes,
-            // The path names the bank alone: the body has to say which product it is.
+            // The path names only the bank: the body has to identify the product.
             id: record.id ? undefined : productId,
             bank_id: changes.bank_id === undefined ? bankOf(record, bankId) : changes.bank_id,
           }),

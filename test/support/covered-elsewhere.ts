@@ -20,6 +20,29 @@ const of = (folder: string, files: string, coveredBy: string, why: string): Cove
 });
 
 export const coveredElsewhere: readonly Coverage[] = [
+  of('commands', 'announcements', 'main.test.ts', 'what a process prints'),
+  of('config', 'no-proxy', 'config/network.test.ts', 'which hosts are reached without the proxy'),
+  of('config/variables', 'network', 'config/network.test.ts', 'its variables, good and bad'),
+  of('config/variables', 'traces', 'config/config.test.ts', 'the same table of variables'),
+  of('server', 'operation-activity', 'telemetry/operation-log.test.ts', 'the line that is made of it'),
+  of(
+    'telemetry',
+    'caller-hashes metrics-server operation-observer payment-log pool-metrics',
+    'main.test.ts',
+    'what a process logs and counts',
+  ),
+  of(
+    'telemetry',
+    'span-exporter traceparent tracing-options',
+    'telemetry/tracing.test.ts',
+    'what the collector is sent',
+  ),
+  of(
+    'bank/http',
+    'connection-failure connector proxy-tunnel',
+    'bank/http/network.test.ts',
+    'over servers with TLS, and a proxy',
+  ),
   of('sandbox', 'outcomes', 'sandbox/transfer.test.ts', 'payments that fail or wait'),
   of('sandbox', 'statement', 'sandbox/seed.test.ts', 'each transaction is named by a request'),
   of('sandbox/seed', 'clock scenario-records', 'sandbox/scenario.test.ts', 'scenarios and their dates'),

@@ -20,7 +20,7 @@ export const networkVariables = {
   BANK_PROXY: {
     ...optional(proxyAddress),
     description:
-      'the proxy through which the bank is reached, with credentials where it wants some: `http://user:password@proxy:3128`; and the keys of `IDENTITY_JWKS_URL`, unless `NO_PROXY` names their host',
+      'the proxy through which the bank is reached, with credentials where it wants some: `http://proxy.example:3128`; and the keys of `IDENTITY_JWKS_URL`, unless `NO_PROXY` names their host',
   },
   HTTPS_PROXY: {
     ...optional(proxyAddress),

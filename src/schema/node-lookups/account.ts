@@ -11,7 +11,7 @@ import { validateViewIds, viewKey } from '../view-ids.ts';
 
 export type AccountNode = NodeRef<ViewIds, Account>;
 
-/** Accounts by bank, account id and view. Read through getAccountsScope, in the scope that is configured for it. */
+/** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
 export const accountNode = defineNodeType({
   name: 'Account',
   key: z.tuple(viewKey),
@@ -28,15 +28,15 @@ function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<
   return reading.then((accounts) => accountIn(accounts, ids, session));
 }
 
-/** Where an account would be asked for alone. No id holds a line's end. */
+/** The other ids that a single read of an account takes. An id cannot contain a line break. */
 const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
 
-/** A list may hold accounts of other banks; what this bank knows under the same id is another account. */
+/** A list may contain accounts of other banks; under the same id, this bank may have a different account. */
 const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank_id === bankId;
 
-/** A list of accounts; what it brings is not asked for again during the operation. */
+/** A list of accounts, whose entries are not read again during the operation. */
 export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
-  // A write in the meantime puts other loaders in their place: what the list says is no news to those.
+  // A write in the meantime replaces the loaders: the list is outdated for the new ones.
   const { accountsScope, listed } = session.loaders;
   return accountsScope.load({ ...ids, scope }).then((accounts) => {
     listed.accounts.add(placeOf(ids), accounts);
@@ -45,8 +45,8 @@ export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContex
 }
 
 /**
- * The entry with the account's id, or the only entry. Banks have ids for paths alone (aliases, numbers in another form): an
- * only entry with another id is the account that was asked for, and counts as drift.
+ * The entry with the account's id, or the only entry. Some banks accept other ids in paths (aliases, numbers in
+ * another format): a single entry with another id is the requested account, and counts as drift.
  */
 function accountIn(
   accounts: readonly Account[],
@@ -62,8 +62,8 @@ function accountIn(
 }
 
 /**
- * An entry of the account list: by its own id, or by the path's where the bank gave none.
- * Errors: BANK_BAD_RESPONSE where the bank gave an id that is none: it could be any account's.
+ * An entry of the account list, identified by its own id, or by the path's if the bank gave none.
+ * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account.
  */
 export const toAccountNode = ({ bankId, accountId, viewId }: ViewIds, record: Account): AccountNode => ({
   bankId,

@@ -4,7 +4,7 @@ import type { BankIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
 import { defineNodeType } from '../node-type.ts';
 
-/** Banks by their code. There is nothing to read of one. */
+/** Banks by their code. A bank has no record to read. */
 export const bankNode = defineNodeType({
   name: 'Bank',
   key: z.tuple([z.string()]),

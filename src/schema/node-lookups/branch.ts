@@ -9,7 +9,7 @@ import { findListItem, type ListPosition, listIndex } from '../list-item.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
-  /** Null where the bank gave none: then it is the one at `index` of the list. */
+  /** Null if the bank gave none: then it is the entry at `index` of the list. */
   readonly branchId: string | null;
 }
 
@@ -28,7 +28,7 @@ export const loadBranches = (
   });
 };
 
-/** Branches by bank and branch id. No operation reads one: it is found in the list. */
+/** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
 export const branchNode = defineNodeType({
   name: 'Branch',
   key: z.union([

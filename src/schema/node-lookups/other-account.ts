@@ -17,7 +17,7 @@ import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
 interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
-  /** Null where the bank gave none: then it is the one at `index` of the list. */
+  /** Null if the bank gave none: then it is the entry at `index` of the list. */
   readonly otherAccountId: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface OtherAccountFilterInput {
 const filterId = (id: string | null | undefined) =>
   mapOptional(id, (given) => notGlobalId('filter.id', given));
 
-/** What the bank itself is asked: null for all counterparties. */
+/** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
   return omitNullish({ IBAN: filter.iban, id: filterId(filter.id) });
@@ -86,7 +86,7 @@ export const toOtherAccountNode = (
   record,
 });
 
-/** Counterparties by account, view and their id. No operation reads one: it is found in the list. */
+/** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 export const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
   key: z.union([
@@ -108,14 +108,14 @@ export const otherAccountNode = defineNodeType({
     if (ids.otherAccountId === null) return findListItem(list, ids, getOtherAccounts);
     return findOtherAccount(list, ids.otherAccountId);
   },
-  // Found by its IBAN or its number, it is the same node as in the list.
+  // A counterparty found by its IBAN or number is the same node as in the list.
   idsOfRecord: (ids, record) =>
     ids.otherAccountId === null ? ids : { ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId },
 });
 
 /**
- * The counterparty that a text names: by its id, else by its IBAN, else by its number. An IBAN or a number that several
- * have names none of them: another could be paid in its place.
+ * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. An IBAN or number
+ * shared by several counterparties identifies none of them: otherwise the wrong one could be paid.
  * Errors: NOT_FOUND.
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
@@ -128,7 +128,7 @@ function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAcc
   return found;
 }
 
-/** Counterparties by a text; null where several have the same. */
+/** Counterparties by a text; null if several share it. */
 type ByName = ReadonlyMap<string, OtherAccount | null>;
 
 const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; readonly byNumber: ByName }>();
@@ -154,7 +154,7 @@ function namesIn(list: readonly OtherAccount[]) {
   return known;
 }
 
-/** People and banks write an IBAN in groups of four, or without them. */
+/** People and banks write an IBAN with or without spaces between groups of four. */
 const compactIban = (iban: string) => iban.replaceAll(' ', '').toUpperCase();
 
 export const OtherAccountObject = builder.objectRef<OtherAccountNode>('OtherAccount');

@@ -9,13 +9,13 @@ import { findListItem, itemNotFound, type ListPosition, listIndex } from '../lis
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
-  /** Null where the bank gave none: then it is the one at `index` of the list that `query` gives. */
+  /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
   readonly productId: string | null;
 }
 
 export type ProductNode = NodeRef<ProductIds, Product>;
 
-/** Products by bank and product id. Read through getProduct; one without an id through the query that gave it. */
+/** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
 export const productNode = defineNodeType({
   name: 'Product',
   key: z.union([

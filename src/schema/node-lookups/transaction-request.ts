@@ -9,23 +9,26 @@ import { itemNotFound, listIndex } from '../list-item.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
-/** Where a request stands. */
+/** What identifies a transaction request. */
 interface RequestPosition {
   readonly index: number;
-  /** The payment whose answer lists it; null for the account's own list. */
+  /** The payment whose answer contains it; null for the account's own list. */
   readonly trackId: string | null;
-  /** The list itself, where it has been read. */
+  /** The list itself, if it has been read. */
   readonly list?: readonly (TransactionRequest | Error)[];
 }
 
 interface TransactionRequestIds extends ViewIds, RequestPosition {
-  /** What the bank names it by; null where it gave none: then it is the one at `index` of its list. */
+  /** The bank's identifier; null if it gave none: then it is the entry at `index` of its list. */
   readonly resourceUrl: string | null;
 }
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
 
-/** Transaction requests by account, view and `resource_url`. No operation reads one: it is found in the account's list. */
+/**
+ * Transaction requests by account, view and `resource_url`. No operation
+ * reads a single one: it is looked up in the list.
+ */
 export const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
   key: z.union([
@@ -47,7 +50,7 @@ export const transactionRequestNode = defineNodeType({
 
 async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
   const { resourceUrl, trackId } = ids;
-  // A payment's answer cannot be asked for again.
+  // A payment's answer cannot be requested again.
   if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest);
   const requests = await loadRequests(ids, context);
   const found =
@@ -58,11 +61,11 @@ async function readRequest(ids: TransactionRequestIds, context: ReadContext): Pr
   return unwrap(found);
 }
 
-/** What was asked of an account to pay. */
+/** Transaction requests of an account. */
 export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }: ReadContext) =>
   session.loaders.transactionsRequest.load({ bankId, accountId, viewId });
 
-/** An entry of a list of requests: the account's own, or the answer to the payment with this Track-ID. */
+/** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
 export const toTransactionRequestNode = (
   { bankId, accountId, viewId }: ViewIds,
   record: TransactionRequest,
@@ -78,7 +81,10 @@ export const toTransactionRequestNode = (
 
 const sharedUrls = new WeakMap<readonly unknown[], ReadonlySet<string>>();
 
-/** Whether several requests of a list have the same `resource_url`, such as that of the list: then it names none of them. */
+/**
+ * Whether several requests of a list share this `resource_url` (that of the
+ * list, for example): then it identifies none.
+ */
 function isShared(url: string, list: RequestPosition['list']): boolean {
   if (list === undefined) return false;
   let shared = sharedUrls.get(list);
@@ -95,15 +101,15 @@ function isShared(url: string, list: RequestPosition['list']): boolean {
   return shared.has(url);
 }
 
-/** The ids that `transaction_ids` names. Errors: BANK_BAD_RESPONSE where it is no text. */
+/** The ids in `transaction_ids`. Errors: BANK_BAD_RESPONSE if it is not text. */
 export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): readonly string[] | undefined =>
   unwrap(transaction_ids)
     ?.split(/[\s,]+/)
     .filter((id) => id !== '');
 
 /**
- * The request that led to a transaction, among those of the transaction's account; null where none names it.
- * Errors: those of the list; BANK_BAD_RESPONSE where a broken entry could be the one.
+ * The request that led to a transaction, from the list of the transaction's account; null if no request names it.
+ * Errors: those of the list; BANK_BAD_RESPONSE if a broken entry could be the one.
  */
 export async function requestOf(
   transaction: TransactionIds,
