@@ -13,7 +13,7 @@ export type PaymentRefusal =
   | 'overloaded'
   | 'bank away';
 
-/** Codes with which this request sent nothing; what the bank itself refuses is counted as a state of the payment. */
+/** Codes with which this request sent nothing; payments that the bank refuses are counted by their state instead. */
 const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in progress',
   IDEMPOTENCY_KEY_REUSED: 'key reused',
@@ -30,7 +30,10 @@ function refusalOf(error: unknown, store: Pick<PaymentStore, 'loss'>): PaymentRe
   return store.loss === null ? 'store away' : 'records lost';
 }
 
-/** Payments, with each that is not sent told to `onRefusal`, which must not throw. Errors: as the payments'. */
+/**
+ * Wraps a payment service and reports each payment that is not sent to `onRefusal`, which must not throw. Errors: those
+ * of the payment service.
+ */
 export function observeRefusals(
   payments: PaymentService,
   store: Pick<PaymentStore, 'loss'>,
