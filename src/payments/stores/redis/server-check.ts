@@ -18,7 +18,7 @@ export interface ServerDemands {
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
 
 /**
- * Refuses a server that would forget payments, or that is read-only.
+ * Refuses a server that would forget payments, or that cannot write them.
  * Errors: ServerRefused; an Error where it is only not ready yet.
  */
 export async function checkServer(connection: RedisConnection, demands: ServerDemands): Promise<void> {
