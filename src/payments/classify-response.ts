@@ -8,10 +8,10 @@ import { isObject, recordsOf, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.
- * - `DONE`: it accepted the payment. `answer`: the parts that are read, see stored-response.ts.
+ * - `DONE`: it accepted the payment. `answer`: the parts that bankql reads, see stored-response.ts.
  * - `REJECTED`: it says that it did not execute the payment.
  * - `RELEASED`: it did not accept the caller's credentials; nothing is kept, and the key is free again.
- * - `UNKNOWN`: anything else. `answer` as above where it accepted the payment for later.
+ * - `UNKNOWN`: anything else. `answer` as above if it accepted the payment for later execution.
  */
 export interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
@@ -22,20 +22,20 @@ export interface ClassifyOptions {
   readonly operation: Operation;
   /** The statuses of a refusal: BANK_PAYMENT_REJECTED_STATUSES. */
   readonly rejectedStatuses: ReadonlySet<number>;
-  /** What no stored answer may hold; the bank may repeat what it was sent. */
+  /** Values that no stored answer may contain; the bank may echo what it was sent. */
   readonly secrets: readonly string[];
 }
 
-/** Refusals whatever their body: with these, nothing that was asked for was looked at, or it was found wanting. */
+/** Refusals whatever their body: the request was not processed, or was rejected as invalid. */
 const refusedWhateverTheBody: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
 /**
- * The statuses of a refusal where nothing else is configured. 402 and 429 (and all that an operator adds) are refusals
- * only with a JSON object for a body: something between bankql and the bank may have answered in its place.
+ * The default statuses of a refusal. 402 and 429 (and those that an operator adds) count only with a JSON object as the
+ * body: otherwise an intermediary may have answered instead of the bank.
  */
 export const defaultRejectedStatuses: ReadonlySet<number> = new Set([...refusedWhateverTheBody, 402, 429]);
 
-/** What the bank's answer to a payment means: the table in docs/payments.md. In doubt it is UNKNOWN. */
+/** Classifies the bank's answer to a payment by the table in docs/payments.md. In doubt it is UNKNOWN. */
 export function classifyPaymentResponse(
   { status, body }: Pick<HttpResponse, 'status' | 'body'>,
   options: ClassifyOptions,
@@ -57,7 +57,7 @@ function classifySuccess(
   const { value } = said;
   const { envelope } = operation;
   const records = recordsOf(operation, value);
-  // Of a list, one that went well is enough: it may hold earlier requests too.
+  // In a list, one success is enough not to reject: it may contain earlier requests too.
   if (records.length > 0 && records.every(isFailure)) return { state: 'REJECTED', answer: null };
   if (records.length > 0 && records.every((record) => hintsAtFailure(record, envelope))) return unknown;
   if (envelope !== null && hintsAtFailure(besideList(value, envelope), envelope)) return unknown;
@@ -67,7 +67,7 @@ function classifySuccess(
   };
 }
 
-/** What an envelope says of itself, beside the list that it holds. */
+/** The members of an envelope besides the list that it contains. */
 const besideList = (value: unknown, envelope: string): unknown =>
   isObject(value) && Array.isArray(value[envelope]) ? { ...value, [envelope]: null } : null;
 
@@ -75,7 +75,7 @@ const unknown: PaymentVerdict = { state: 'UNKNOWN', answer: null };
 
 interface Body {
   readonly kind: 'empty' | 'json' | 'text' | 'unreadable';
-  /** The JSON value, or a short and plain text as if it were a JSON string; undefined where there is neither. */
+  /** The JSON value, or a short plain text as if it were a JSON string; undefined if it is neither. */
   readonly value: unknown;
 }
 
@@ -94,7 +94,7 @@ function readBody(body: Buffer): Body {
   try {
     return { kind: 'json', value: parseExactJson(text) };
   } catch {
-    // What begins like JSON or markup is half of something, and a status is plain words.
+    // Text that begins like JSON or markup is a truncated document; a status is plain words.
     const isStatus = Buffer.byteLength(text) <= maxStatus && !/^[[{"<]|[^\P{Cc}\s]/u.test(text);
     return isStatus ? { kind: 'text', value: text } : unreadable;
   }

@@ -1,20 +1,20 @@
 import { isObject } from './stored-response.ts';
 
-/** What a bank says of a failure in an answer whose status is a success: the words of docs/payments.md. */
+/** How a bank reports a failure in an answer with a success status: the words of docs/payments.md. */
 
 const failure = /^(failed|rejected|declined|cancell?ed)$/i;
-/** As a part of a longer word or text, such as PaymentFailed or NO_ERROR: that may mean anything. */
+/** Also matches within a longer word or text, such as PaymentFailed or NO_ERROR, which may mean anything. */
 const mentionOfFailure = /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable/i;
 const success =
   /^(ok|success|successful|succeeded|accepted|approved|booked|completed?|confirmed|done|executed|processed|settled)$/i;
 
-/** The members that say how it went, and those whose names only end so, such as `transactionStatus`. */
+/** The members that state the outcome, and those whose names only end that way, such as `transactionStatus`. */
 const statusName = /^(status|state|result)$/i;
 const statusLikeName = /(status|state|result)$/i;
 const errorName = /^(error|errors|fault)$/i;
 const successName = /^(ok|success|successful|succeeded)$/i;
 
-/** What a record says of how it went. A number is an HTTP status, as frameworks write it beside an error. */
+/** The statuses in a record. A number is an HTTP status, as frameworks add it to an error. */
 function statusesOf(record: unknown): readonly string[] {
   if (!isObject(record)) return [];
   return Object.entries(record).flatMap(([name, member]) =>
@@ -22,15 +22,15 @@ function statusesOf(record: unknown): readonly string[] {
   );
 }
 
-/** Whether a record says that the payment failed, and nothing else of how it went. */
+/** Whether a record says that the payment failed, and states no other outcome. */
 export function isFailure(record: unknown): boolean {
   const statuses = statusesOf(record);
   return statuses.length > 0 && statuses.every((status) => failure.test(status));
 }
 
-/** Whether a value, or anything inside of it, leaves a doubt whether it went well. */
+/** Whether a value, or anything inside it, casts doubt on the success. */
 export function hintsAtFailure(record: unknown, envelope: string | null): boolean {
-  // A list of its own, and no recursion: the bank decides how deep it is.
+  // A work list instead of recursion: the bank decides how deeply the value is nested.
   const members: { readonly name: string; readonly value: unknown }[] = [{ name: 'status', value: record }];
   for (const { name, value } of members) {
     if (typeof value === 'string' && mentionOfFailure.test(value)) {
@@ -45,7 +45,7 @@ export function hintsAtFailure(record: unknown, envelope: string | null): boolea
   return false;
 }
 
-/** Whether an object tells of an error, and no known word of success stands beside it; or says of success that it is false. */
+/** Whether an object reports an error without a known word of success, or has a `success` that is false. */
 function hasError(object: Readonly<Record<string, unknown>>): boolean {
   const entries = Object.entries(object);
   if (entries.some(([name, member]) => successName.test(name) && /^(false|no|0)$/i.test(String(member))))

@@ -1,49 +1,49 @@
 import type { PaymentRecord, PaymentStore } from './store.ts';
 import { type AttemptOutcome, writeOutcome } from './unwritten-outcome.ts';
 
-/** An end that the store has not taken yet, and the record as it will be then. */
+/** An outcome that the store has not recorded yet, and the record as it will be then. */
 interface UnwrittenOutcome {
   readonly end: AttemptOutcome;
   readonly record: PaymentRecord;
 }
 
-/** Writes payments' ends, and keeps those that the store cannot take until it can. */
+/** Writes payments' outcomes to the store, and keeps those that cannot be written yet. */
 export interface OutcomeWriter {
-  /** How many ends are known to this process alone. */
+  /** How many outcomes only this process knows. */
   readonly unwritten: number;
-  /** The ends that are known to this process alone. */
+  /** The outcomes that only this process knows. */
   all(): readonly UnwrittenOutcome[];
-  /** Writes an end, or keeps it in memory, whatever the store fails with. `record`: what was begun. Never rejects. */
+  /** Writes an outcome, or keeps it in memory if the store fails. `record`: the payment as begun. Never rejects. */
   write(record: PaymentRecord, end: AttemptOutcome): Promise<void>;
   /**
-   * The record of a payment whose end this process alone knows; null where it knows no more than the store.
-   * Errors: StoreUnavailable where the key is to be free again, and the store cannot be told.
+   * The record of a payment whose outcome only this process knows; null if it knows no more than the store.
+   * Errors: StoreUnavailable if the key is to be released, and the store cannot be reached.
    */
   find(id: string): Promise<PaymentRecord | null>;
-  /** What `record` is in truth, where this process alone knows its end: the record itself otherwise. */
+  /** `record` with its outcome, if only this process knows it; otherwise the record itself. */
   latest(record: PaymentRecord): PaymentRecord;
-  /** Tries all of them once more, for `timeoutMs` at most. */
+  /** Tries to write all of them once more, for `timeoutMs` at most. */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** How long each further attempt to write waits, in milliseconds; the last one for as long as the process lives. */
+/** The delays before further attempts to write, in milliseconds; the last one repeats while the process lives. */
 const pausesMs = [250, 1000, 4000];
 
 export function createOutcomeWriter(store: PaymentStore, now: () => number): OutcomeWriter {
   const unwritten = new Map<string, UnwrittenOutcome>();
   let retrying = false;
 
-  /** By then another payment may have ended under the same key: its end stays. */
+  /** Meanwhile another payment with the same key may have ended: its outcome stays. */
   function forget(kept: UnwrittenOutcome): void {
     if (unwritten.get(kept.end.id) === kept) unwritten.delete(kept.end.id);
   }
 
-  /** Whatever it fails with, the end is kept: it is counted, and the log gets it at last. */
+  /** Whatever the error, the outcome is kept: it is counted, and finally written to the log. */
   async function isWritten(kept: UnwrittenOutcome): Promise<boolean> {
     const { end } = kept;
     try {
-      // Where the record is no longer this attempt's to end, somebody has settled it: that stands. Where there is none, the
-      // store has lost it, and the end that is kept here is all that stops the payment from being sent again.
+      // If this attempt may no longer finish the record, an operator has settled it, and that stays. If there is no
+      // record, the store has lost it, and only the outcome kept here prevents the payment from being sent again.
       const isTold =
         (await writeOutcome(store, end)) ||
         end.outcome === null ||
@@ -60,12 +60,12 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
     retrying = true;
     for (let n = 0; unwritten.size > 0; n++) {
       const { promise: isOver, resolve } = Promise.withResolvers<void>();
-      // It does not keep the process: at its end `drain` tries once more.
+      // Does not keep the process alive: at its end `drain` tries once more.
       setTimeout(resolve, pausesMs[Math.min(n, pausesMs.length - 1)]).unref();
       await isOver;
       for (const kept of [...unwritten.values()]) {
         if (await isWritten(kept)) continue;
-        // The next attempt begins with another one, should the store refuse this one alone.
+        // The next attempt starts with another outcome, in case the store refuses only this one.
         if (unwritten.get(kept.end.id) === kept) {
           unwritten.delete(kept.end.id);
           unwritten.set(kept.end.id, kept);

@@ -9,13 +9,13 @@ export type PaymentDetails = Pick<
   'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount'
 >;
 
-/** What the operations that move money have in common: these ids in their paths, these members in their bodies. */
+/** The path ids and body members that all payment operations have. */
 const paymentInput = z.object({
   ids: z.object({ BANK_ID: z.string(), ACCOUNT_ID: z.string() }),
   body: z.object({ description: text.optional(), to: accountRefBody, value: moneyBody.optional() }),
 });
 
-/** How long a text of the client may be, in characters: what is longer is stored, logged and sent by nobody. */
+/** The maximum lengths of the client's texts, in characters: longer ones are not stored, logged or sent. */
 const longest = {
   amount: 64,
   currency: 16,
@@ -25,8 +25,8 @@ const longest = {
 } as const;
 
 /**
- * What a record says of a payment, read from what is sent.
- * Errors: BAD_USER_INPUT where a text is too long, which names its argument.
+ * The payment's details for its record, read from the request that is sent.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
  */
 export function paymentDetails(input: { readonly ids: unknown; readonly body?: unknown }): PaymentDetails {
   const { ids, body } = paymentInput.parse(input);

@@ -1,7 +1,7 @@
 import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../errors.ts';
 import { type PaymentRecord, StoreUnavailable } from './store.ts';
 
-/** How long a client waits before it asks a store again that could not be reached, in seconds. */
+/** The Retry-After, in seconds, when the store could not be reached. */
 const storeRetryAfter = 2;
 
 /** The payment was sent, and nobody knows whether the bank executed it. */
@@ -16,7 +16,7 @@ export const outcomeUnknown = (
     { operation, trackId, idempotencyKey, ...(status === null ? {} : { status }) },
   );
 
-/** The bank answered with success, and with a text that says the opposite. `said`: in its own words. */
+/** The bank answered with a success status and a text that says the opposite. `said`: its own words. */
 export const statedFailure = (
   { operation, trackId }: PaymentRecord,
   idempotencyKey: string,
@@ -34,7 +34,7 @@ export const statedFailure = (
     },
   );
 
-/** A payment that is not begun for the store's sake. */
+/** A payment that is not begun because the store cannot record it. */
 export const recordsNotKept = (idempotencyKey: string) => (cause: unknown) =>
   new BankqlError(
     'STATE_UNAVAILABLE',
@@ -52,7 +52,7 @@ export const notLogged = (idempotencyKey: string, cause: unknown): BankqlError =
     { cause },
   );
 
-/** A question that the store did not answer. */
+/** A lookup that the store did not answer. */
 export const recordNotRead = (idempotencyKey: string) => (cause: unknown) =>
   new BankqlError(
     'STATE_UNAVAILABLE',
@@ -69,7 +69,7 @@ export const recordsNotRead = (cause: unknown) =>
     { cause },
   );
 
-/** An error of a payment that never left, with what its client needs to try again. */
+/** An error of a payment that was never sent, with what its client needs to retry. */
 export function neverSent(error: BankqlError, idempotencyKey: string): BankqlError {
   const { code, retryable, ...details } = error.extensions;
   const more: ErrorDetails = { ...details, idempotencyKey };
@@ -82,7 +82,7 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
   );
 }
 
-/** Runs what the store is asked; where it cannot answer, the error is the one that `toError` makes. */
+/** Runs calls of the store; StoreUnavailable becomes the error that `toError` makes. */
 export async function withStoreErrors<T>(
   toError: (cause: unknown) => BankqlError,
   ask: () => Promise<T>,
@@ -94,7 +94,7 @@ export async function withStoreErrors<T>(
   }
 }
 
-/** Errors: BAD_USER_INPUT for an idempotency key that is none; nothing is sent for it. */
+/** Errors: BAD_USER_INPUT for an invalid idempotency key; nothing is sent for it. */
 export function validateIdempotencyKey(idempotencyKey: string): void {
   if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
     throw badUserInput(

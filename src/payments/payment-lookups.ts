@@ -10,15 +10,18 @@ interface LookupOptions {
   readonly store: PaymentStore;
   readonly ends: OutcomeWriter;
   readonly now: () => number;
-  /** What is kept with this id. Errors: StoreUnavailable. */
+  /** The record with this id. Errors: StoreUnavailable. */
   readonly lookUp: (id: string) => Promise<PaymentRecord | null>;
 }
 
-/** What a caller may ask of their payments' records: see PaymentService. */
+/** A caller's lookups of their own payments: see PaymentService. */
 export function createPaymentLookups({ store, ends, now, lookUp }: LookupOptions) {
   const search = createPaymentSearch(store, ends, now);
 
-  /** What is not found may be among what the store lost: that it was never paid cannot be said. Errors: StoreUnavailable. */
+  /**
+   * A payment that is not found may be among the records that the store lost, so "never paid" cannot be answered.
+   * Errors: StoreUnavailable.
+   */
   function checkComplete(): void {
     if (store.loss !== null) throw new StoreUnavailable(store.loss);
   }
@@ -30,7 +33,7 @@ export function createPaymentLookups({ store, ends, now, lookUp }: LookupOptions
       const id = recordId(payer, idempotencyKey);
       return withStoreErrors(recordNotRead(idempotencyKey), async () => {
         const record = await lookUp(id);
-        // Whoever has not the same subscription key is told nothing: nobody else has verified who asks.
+        // A caller with another subscription key is told nothing: nothing else proves who is asking.
         if (record !== null && belongsTo(payer, record)) return record;
         checkComplete();
         return null;
@@ -43,7 +46,7 @@ export function createPaymentLookups({ store, ends, now, lookUp }: LookupOptions
       if (id === null) return null;
       return withStoreErrors(recordsNotRead, async () => {
         const record = await lookUp(id);
-        // The key may have become free since, and another payment been made with it.
+        // The key may have been released since, and used for another payment.
         if (record !== null && belongsTo(payer, record) && record.trackId === reference.trackId)
           return { record, idempotencyKey: idempotencyKeyOf(payer, record) };
         checkComplete();

@@ -1,6 +1,6 @@
 import type { PaymentQuery, PaymentRecord, PaymentState, StoreStatus } from './store.ts';
 
-/** Whether a record is one of those that a query asks for. */
+/** Whether a record matches a query. */
 export function matchesQuery(record: PaymentRecord, query: PaymentQuery): boolean {
   const { states, idPrefix, caller, trackId, requestId, accountId, since, until } = query;
   return (
@@ -15,7 +15,7 @@ export function matchesQuery(record: PaymentRecord, query: PaymentQuery): boolea
   );
 }
 
-/** The records that a query asks for, in its order and no more than its limit. */
+/** The records that match a query, in its order and up to its limit. */
 export function applyQuery(records: readonly PaymentRecord[], query: PaymentQuery): PaymentRecord[] {
   const direction = query.newestFirst ? -1 : 1;
   return records
@@ -24,7 +24,7 @@ export function applyQuery(records: readonly PaymentRecord[], query: PaymentQuer
     .slice(0, query.limit ?? records.length);
 }
 
-/** What a store says of itself, from all its records. */
+/** A store's status, computed from all its records. */
 export function statusOf(records: readonly PaymentRecord[]): StoreStatus {
   const inState = (state: PaymentState) => records.filter((record) => record.state === state).length;
   return {

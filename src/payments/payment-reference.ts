@@ -4,8 +4,9 @@ import { openKey, sealKey } from './sealed-idempotency-key.ts';
 import type { PaymentRecord } from './store.ts';
 
 /**
- * A payment's name for whoever made it. A record's id is a hash of the idempotency key, which could be found out by trying:
- * it is encrypted, for the caller alone. The Track-ID belongs to one record only, as the encryption key therefore does.
+ * Identifies a payment to the caller who made it. A record's id is a hash of the idempotency key, which could be
+ * guessed from it by brute force, so the id is encrypted for the caller alone. The Track-ID is unique to the record,
+ * and so is the encryption key.
  */
 export interface PaymentReference {
   readonly trackId: string;
@@ -18,7 +19,7 @@ export const referenceTo = (credentials: Credentials, { id, trackId }: PaymentRe
   sealedId: sealKey(payerOf(credentials), trackId, id),
 });
 
-/** The id of the record that a reference names; null where somebody else made it. Errors: MISSING_CREDENTIALS. */
+/** The record id in a reference; null if another caller made it. Errors: MISSING_CREDENTIALS. */
 export const openReference = (
   credentials: Credentials,
   { trackId, sealedId }: PaymentReference,

@@ -15,7 +15,7 @@ export type PaymentRefusal =
   | 'overloaded'
   | 'bank away';
 
-/** Codes with which this request sent nothing; what the bank itself refuses is counted as a state of the payment. */
+/** Codes with which this request sent nothing; payments that the bank refuses are counted by their state instead. */
 const refusals: Partial<Record<ErrorCode, PaymentRefusal>> = {
   IDEMPOTENCY_IN_PROGRESS: 'in progress',
   IDEMPOTENCY_KEY_REUSED: 'key reused',

@@ -2,7 +2,7 @@ import type { OutcomeWriter } from './outcome-writer.ts';
 import { belongsTo, hashCaller, idempotencyKeyOf, type Payer } from './record.ts';
 import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 
-/** Which of a caller's own payments are asked for. */
+/** A filter for a caller's own payments. */
 export interface OwnPaymentsQuery {
   /** Any state where it is left out. */
   readonly states?: readonly PaymentState[] | undefined;
@@ -11,20 +11,20 @@ export interface OwnPaymentsQuery {
 
 export interface OwnPayment {
   readonly record: PaymentRecord;
-  /** Null where the record is from before keys were kept. */
+  /** Null if the record is older than stored keys. */
   readonly idempotencyKey: string | null;
 }
 
-/** How many records of a caller are looked at, at most: those of other subscription keys are passed over. */
+/** How many of a caller's records are read at most: those of other subscription keys are skipped. */
 const maxRead = 5000;
 
-/** A payer's own payments, newest first. Errors of what it makes: StoreUnavailable. */
+/** Searches a payer's own payments, newest first. Errors of the search: StoreUnavailable. */
 export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, now: () => number) {
   return async (payer: Payer, { states, limit }: OwnPaymentsQuery): Promise<readonly OwnPayment[]> => {
     const caller = hashCaller(store.secret, ...payer.caller);
     for (let readLimit = Math.min(limit, maxRead); ; readLimit = Math.min(readLimit * 4, maxRead)) {
       const found = await store.search(
-        // What this process knows better than the store may be in another state there.
+        // A payment whose outcome is not written yet is in another state in the store.
         { caller, states: ends.unwritten === 0 ? states : undefined, newestFirst: true, limit: readLimit },
         now(),
       );

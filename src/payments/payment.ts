@@ -1,7 +1,7 @@
 import type { CallInput } from '../bank/request.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 
-/** An operation that moves money, or asks for it. */
+/** An operation that moves money or requests a transfer. */
 export type PaymentOperation = Operation & { readonly kind: 'payment' };
 
 /** One intended payment. */
@@ -16,6 +16,6 @@ export interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
   /** True where this is the stored answer to an earlier call. */
   readonly replayed: boolean;
-  /** What could be read of the bank's answer; null where that is nothing. */
+  /** The readable part of the bank's answer; null if there is none. */
   readonly answer: Answer<T> | null;
 }

@@ -7,7 +7,7 @@ import type { PaymentDetails } from './payment-details.ts';
 import { openKey, sealKey } from './sealed-idempotency-key.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
 
-/** Who shows which keys: what a payment is looked up by, and what has to be the same for it to be shown. */
+/** The caller, by whom a payment is looked up, and the subscription key, which has to match for it to be shown. */
 export interface Payer {
   /** Auth-Provider-Name and Auth-ID. */
   readonly caller: readonly [provider: string, id: string];
@@ -25,7 +25,7 @@ export function payerOf({ authProviderName, authId, subscriptionKey }: Credentia
   return { caller: [authProviderName, authId], subscriptionKey };
 }
 
-/** Where a payer's payment with this key is kept. */
+/** The id of the record of a payer's payment with this key. */
 export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
   hash([...caller, idempotencyKey]);
 
@@ -34,21 +34,24 @@ export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: Payme
   fingerprint.startsWith(`${keyFingerprint(id, subscriptionKey)}.`);
 
 /**
- * What stands for a caller in records and logs. Auth-IDs can be guessed: who does not hold the store's secret cannot
- * find out by trying whose payment it is.
+ * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
+ * nobody can find out by trial whose payment it is.
  * Shape: see hashUnderSecret.
  */
 export const hashCaller = (secret: string, provider: string, id: string): string =>
   hashUnderSecret(secret, hash([provider, id]));
 
-/** The idempotency key of a payer's record; null where it is from before records held it. */
+/** The idempotency key of a payer's record; null for records older than stored keys. */
 export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
   sealedKey === null ? null : openKey(payer, id, sealedKey);
 
-/** Two prints: of the subscription key, salted with the record's id, and of all that goes over the wire. */
+/**
+ * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
+ * sent.
+ */
 const keyFingerprint = (id: string, subscriptionKey: string) => hash([id, subscriptionKey]);
 
-/** A payment that is about to be sent, and what the record says of where it comes from. */
+/** A payment that is about to be sent, and where it comes from. */
 export interface Described {
   readonly call: PreparedCall;
   readonly payer: Payer;
@@ -101,7 +104,10 @@ export type AuditEntry = Omit<
   'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'sealedKey' | 'settledBy' | 'state'
 > & {
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
-  /** Where it repeats an end that the store could not take, with all that is needed to write it: see unwritten-outcome.ts. */
+  /**
+   * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
+   * unwritten-outcome.ts.
+   */
   readonly event?: 'unwritten-end';
   readonly answer?: string | null;
   readonly message?: string | null;
@@ -112,6 +118,6 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
   return { ...entry, state };
 }
 
-/** SHA-256 of the values, told apart from each other by JSON. */
+/** SHA-256 of the values as JSON, which separates them unambiguously. */
 const hash = (values: readonly (string | null)[]) =>
   createHash('sha256').update(JSON.stringify(values)).digest('hex');

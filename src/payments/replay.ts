@@ -4,7 +4,7 @@ import { outcomeUnknown } from './payment-errors.ts';
 import type { PaymentRecord } from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
 
-/** The earlier payment's end, once more, as if it were this one's. Errors: those that it ended with. */
+/** Returns the earlier payment's outcome as if it were this one's. Errors: the error that it ended with. */
 export function replay<T extends PaymentOperation>(
   operation: T,
   earlier: PaymentRecord,

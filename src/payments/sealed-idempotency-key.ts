@@ -8,7 +8,7 @@ interface KeyHolder {
 
 const algorithm = 'aes-256-gcm';
 const tagBytes = 16;
-/** Each encryption key belongs to one record and is used for one text, so that no nonce is needed. */
+/** Each encryption key belongs to one record and encrypts one text, so a constant nonce is safe. */
 const nonce = Buffer.alloc(12);
 
 const encryptionKey = ({ caller, subscriptionKey }: KeyHolder, recordId: string): Buffer =>
@@ -17,7 +17,7 @@ const encryptionKey = ({ caller, subscriptionKey }: KeyHolder, recordId: string)
   );
 
 /**
- * An idempotency key as a record may hold it: encrypted, for its caller alone.
+ * Encrypts an idempotency key for its record, so that only its caller can read it.
  * Shape: base64 of AES-256-GCM's ciphertext and tag. A record's id is a hash of the key, so that no two texts are ever
  *        encrypted under the same encryption key.
  */
@@ -28,7 +28,7 @@ export function sealKey(holder: KeyHolder, recordId: string, idempotencyKey: str
   );
 }
 
-/** The idempotency key; null where somebody else sealed it, or it is damaged. */
+/** The idempotency key; null if another caller sealed it, or it is damaged. */
 export function openKey(holder: KeyHolder, recordId: string, sealedKey: string): string | null {
   const sealed = Buffer.from(sealedKey, 'base64');
   if (sealed.length < tagBytes) return null;

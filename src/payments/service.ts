@@ -31,14 +31,14 @@ export { validateIdempotencyKey } from './payment-errors.ts';
 export interface PaymentServiceOptions {
   readonly bank: BankClient;
   readonly store: PaymentStore;
-  /** How long a PENDING record is believed to be under way; longer than a payment's deadline. */
+  /** How long a PENDING payment is assumed to be in progress; longer than a payment's deadline. */
   readonly leaseMs: number;
   readonly now?: () => number;
-  /** Is told of every change of a payment's state. Where it throws before anything is sent, nothing is. */
+  /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
   /** The X-Request-Id of the request under way; null where there is none. */
   readonly requestId?: () => string | null;
-  /** This process as records name it, such as its host and process id. */
+  /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
   /** The statuses with which the bank refuses a payment; see classify-response.ts. */
   readonly rejectedStatuses?: ReadonlySet<number> | undefined;
@@ -46,7 +46,7 @@ export interface PaymentServiceOptions {
 
 export interface PaymentService {
   /**
-   * Sends a payment, at most once for the caller and the key, and runs to its end whatever becomes of the client.
+   * Sends a payment, at most once for the caller and the key, and completes it even if the client disconnects.
    * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
    *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
    *         request sent nothing but an earlier one may have, with `idempotencyKey` and `parseRetryAfter`; what the bank
@@ -77,20 +77,20 @@ export interface PaymentService {
    * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
    */
   findReferred(credentials: Credentials, reference: PaymentReference): Promise<OwnPayment | null>;
-  /** How many payments' ends are known to this process alone, because the store could not be told. */
+  /** How many payments' outcomes only this process knows, because they could not be written to the store. */
   unwrittenEnds(): number;
-  /** Writes a line of the log for each of them, at once: whoever is about to end the process may not wait. Never throws. */
+  /** Logs each of them synchronously, for use when the process is about to exit. Never throws. */
   logUnwrittenEnds(): void;
   /**
-   * Resolves when no payment is under way, and what the store could not be told is in the log: until then the process must
-   * not end.
+   * Resolves when no payment is in progress, and the outcomes that the store could not record are in the log: until
+   * then the process must not exit.
    */
   idle(): Promise<void>;
 }
 
-/** Beyond so many ends that the store could not be told, no payment begins: they are held in memory. */
+/** With this many unwritten outcomes no further payment begins: they are held in memory. */
 const maxUnwrittenEnds = 1000;
-/** How long the end of the process waits for a store that is away. */
+/** How long the process's exit waits for an unavailable store. */
 const drainMs = 2000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
@@ -125,10 +125,10 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return { call, record };
   }
 
-  /** What is kept with this id; this process may know more than the store. Errors: StoreUnavailable. */
+  /** The record with this id; this process may know more than the store. Errors: StoreUnavailable. */
   const lookUp = async (id: string) => (await ends.find(id)) ?? store.find(id, now());
 
-  /** Stores a payment before it is sent; the one that was there already, if any. Errors: StoreUnavailable. */
+  /** Stores a payment before it is sent; returns the record that already existed, if any. Errors: StoreUnavailable. */
   async function begin(record: PaymentRecord): Promise<PaymentRecord | null> {
     const known = await ends.find(record.id);
     if (known !== null) return known;
@@ -137,12 +137,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return store.begin(record, now());
   }
 
-  /** What was sent is recorded whatever becomes of the log. */
+  /** For a payment that was sent: an error of the log does not keep it from being recorded. */
   function auditQuietly(entry: AuditEntry): void {
     try {
       audit?.(entry);
     } catch {
-      // A full disk must not turn a payment's end into an unknown one.
+      // A full disk must not turn a known outcome into an unknown one.
     }
   }
 
@@ -160,21 +160,24 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   const release = (record: PaymentRecord): Promise<void> =>
     ends.write(record, { id: record.id, trackId: record.trackId, outcome: null, at: now() });
 
-  /** No line, no payment. Errors: STATE_UNAVAILABLE, where the line cannot be written; the key is free again. */
+  /**
+   * Without an audit line there is no payment. Errors: STATE_UNAVAILABLE if the line cannot be written; the key is free
+   * again.
+   */
   async function auditBeginning(record: PaymentRecord, idempotencyKey: string): Promise<void> {
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
       await release(record);
-      // Where its first line arrives after all, this one follows it.
+      // In case the first line is written after all, this one follows it.
       auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
       throw notLogged(idempotencyKey, cause);
     }
   }
 
   /**
-   * This process slept for so long that others may take it for dead. Who asked meanwhile was told that the payment may
-   * have been sent, and may have paid in another way: it is not sent any more.
+   * This process was suspended past the lease, so that others may take it for dead. A client that asked meanwhile was
+   * told that the payment may have been sent, and may have paid in another way: it must not be sent any more.
    */
   async function leaseExpired(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
     const { id, trackId, operation } = record;
@@ -190,7 +193,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     });
   }
 
-  /** Sends a payment that was begun. Errors: what it ended with where no answer came. */
+  /** Sends a payment that was begun. Errors: the one that it ended with if no answer came. */
   async function send(
     call: PreparedCall,
     record: PaymentRecord,

@@ -19,12 +19,12 @@ export interface PaymentOutcome {
   readonly bankText: string | null;
 }
 
-/** One change of a payment's state, for its story. What is not known is absent. */
+/** One change of a payment's state, for its history. Unknown fields are absent. */
 export interface PaymentEvent {
   readonly state: PaymentState;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Which process wrote it; absent where a lease ended, which whoever looks first notices. */
+  /** Which process wrote it; absent if a lease ended, since any process may be the first to notice. */
   readonly replica?: string | undefined;
   /** The X-Request-Id of the request that made the change. */
   readonly requestId?: string | undefined;
@@ -34,7 +34,10 @@ export interface PaymentEvent {
   readonly settledBy?: string | undefined;
 }
 
-/** What is kept of one payment: no credential, and no idempotency key in the clear. Every text is bounded. */
+/**
+ * The stored record of one payment. It contains no credential, and no idempotency key in the clear. Every text is
+ * bounded.
+ */
 export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
   readonly id: string;
@@ -48,18 +51,18 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   /** The account that pays: the path's. */
   readonly bankId: string;
   readonly accountId: string;
-  /** The account that is paid, as far as the request names it. */
+  /** The payee's account, as far as the request names it. */
   readonly toBankId: string | null;
   readonly toAccountId: string | null;
   readonly currency: string | null;
   /** An exact decimal. */
   readonly amount: string | null;
-  /** The Track-ID of the one request; it also names the attempt that may write the record's end. */
+  /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
   readonly trackId: string;
   /** Milliseconds since 1970, as are the two below. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When a record that is still PENDING becomes UNKNOWN: whoever wrote it is taken for dead. */
+  /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
   readonly leaseUntil: number;
   /** Who settled an UNKNOWN record, and why; null where nobody did. */
   readonly settledBy: string | null;
@@ -73,11 +76,11 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly history: readonly PaymentEvent[];
 }
 
-/** Which records are searched for. All that is given has to hold. */
+/** A search for records. All given conditions have to hold. */
 export interface PaymentQuery {
   /** Any state where it is left out. */
   readonly states?: readonly PaymentState[] | undefined;
-  /** How the record's id begins. */
+  /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
   readonly trackId?: string | undefined;
@@ -93,7 +96,7 @@ export interface PaymentQuery {
   readonly limit?: number | undefined;
 }
 
-/** What a store holds, for the start, the metrics and the operator. */
+/** A summary of a store's contents, for the start, the metrics and the operator. */
 export interface StoreStatus {
   readonly records: number;
   readonly pending: number;
@@ -102,7 +105,7 @@ export interface StoreStatus {
   readonly newestAt: number | null;
 }
 
-/** What becomes of a record that is still PENDING when its lease ends; the same words in every store. */
+/** The changes to a record that is still PENDING when its lease ends; the same in every store. */
 export const leaseEnded = {
   state: 'UNKNOWN',
   code: 'OUTCOME_UNKNOWN',
@@ -110,20 +113,20 @@ export const leaseEnded = {
 } as const;
 
 export interface ReleaseOptions {
-  /** Whether a record is released although its lease ended. By default it is not. */
+  /** Whether to release a record even if its lease has ended; false by default. */
   readonly afterLease?: boolean;
 }
 
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
 export interface PaymentStore {
-  /** The store's secret, made with it: callers are hashed under it. Hexadecimal. */
+  /** The secret under which callers are hashed, in hexadecimal. Created with the store. */
   readonly secret: string;
   /**
-   * Why payments are refused although the store answers: it holds fewer records than were written to it. Null where
-   * it holds all. While it is not null, `begin` fails with StoreUnavailable.
+   * Why payments are refused although the store answers: records are missing that were written to it. Null if none is
+   * missing. While it is not null, `begin` fails with StoreUnavailable.
    */
   readonly loss: string | null;
-  /** An operator's word that lost records are to be gone on without; `loss` is null from then on. */
+  /** Records an operator's decision to continue without the lost records; `loss` is null from then on. */
   acceptLoss(acceptedBy: string, now: number): Promise<void>;
   status(now: number): Promise<StoreStatus>;
   /**
@@ -135,24 +138,25 @@ export interface PaymentStore {
    */
   begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
   /**
-   * Writes how the payment ended. Only the attempt that began it can (`trackId`), and only while the record is
-   * PENDING, or UNKNOWN because its lease ended before its answer came (not once somebody settled it).
+   * Writes the payment's outcome. Only the attempt that began it can (`trackId`), and only while the record is PENDING,
+   * or UNKNOWN because its lease ended before its answer came (not once an operator settled it).
    * Shape: true where it was written.
    */
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
   /**
-   * Forgets a PENDING record of this attempt: there is proof that nothing was sent. With `afterLease` also one that is
-   * UNKNOWN because its lease ended (not once somebody settled it): whoever asked meanwhile was told that it may have
-   * been sent, and may find out that it was not.
+   * Deletes a PENDING record of this attempt: there is proof that nothing was sent. With `afterLease` also one that is
+   * UNKNOWN because its lease ended (not once an operator settled it): a client that asked meanwhile was told that it
+   * may have been sent, and can now find out that it was not.
    * Shape: true where it did.
    */
   release(id: string, trackId: string, options?: ReleaseOptions): Promise<boolean>;
   /** The record with this id, treated as `begin` treats it; null where there is none. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
-  /** The records that a query asks for. By state, by caller, and by id, it is answered from an index. */
+  /** The records that match a query. Queries by state, by caller and by id use an index. */
   search(query: PaymentQuery, now: number): Promise<PaymentRecord[]>;
   /**
-   * An operator's word on an UNKNOWN record: DONE or REJECTED; its code and message go, which held no more.
+   * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
+   * are removed.
    * Shape: true where it was UNKNOWN and unsettled.
    */
   settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string, now: number): Promise<boolean>;

@@ -2,12 +2,15 @@ import { validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 
-/** How long a text of a stored answer may be, in characters, and all of it; what is longer is cut, and what is more is left out. */
+/**
+ * The maximum length of a text in a stored answer, in characters, and of the whole answer; longer texts are cut,
+ * further records are left out.
+ */
 const maxText = 4000;
 const maxAnswer = 32_000;
 
 /**
- * The records in what the bank said of a payment, whatever shape it has: the list under the envelope's key, a bare list, an
+ * The records in the bank's answer to a payment, whatever its shape: the list under the envelope's key, a bare list, an
  * object, or a status alone.
  */
 export function recordsOf({ envelope }: Operation, value: unknown): readonly unknown[] {
@@ -20,8 +23,8 @@ export function recordsOf({ envelope }: Operation, value: unknown): readonly unk
 }
 
 /**
- * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. It is what
- * the record keeps, so that a replay answers as the first call did.
+ * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The
+ * record stores it, so that a replay returns the same answer as the first call.
  * Shape: JSON text; null where there is no such part.
  */
 export function toStoredResponse(
@@ -40,7 +43,7 @@ export function toStoredResponse(
     const texts = whatFits(records, (record) => write(read(record), secrets));
     return `{${JSON.stringify(envelope)}:[${texts.join()}]}`;
   }
-  // A receipt: of several nobody could say whose it is.
+  // Only one record can be the receipt of this payment: of several, it is not known which one is.
   if (records.length !== 1) return null;
   const receipt = read(records[0]);
   if (!hasMembers(receipt)) return null;
@@ -48,15 +51,13 @@ export function toStoredResponse(
   return text.length > maxAnswer ? null : text;
 }
 
-/**
- * A stored answer, read again. Null where nothing of it can be read.
- */
+/** Reads a stored answer; null if it is not readable. */
 export function readStoredResponse<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
   if (text === null) return null;
   try {
     return validateResponse(operation, parseExactJson(text), { operation: operation.id }).answer;
   } catch {
-    // The payment's end stands, however broken the bank's words are.
+    // The payment's outcome stands, even if the bank's answer is malformed.
     return null;
   }
 }
@@ -74,7 +75,7 @@ function write(record: object | null, secrets: readonly string[]): string {
   });
 }
 
-/** The first of them, as texts, as many as an answer may hold. */
+/** The first records, as texts, as many as fit in a stored answer. */
 function whatFits(records: readonly unknown[], toText: (record: unknown) => string): readonly string[] {
   const texts: string[] = [];
   let length = 0;

@@ -2,18 +2,20 @@ import { z } from 'zod';
 import { type AuditEntry, auditEntry } from './record.ts';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
 
-/** How a payment ended, as a store is told of it. */
+/** A payment's outcome, as it is written to a store. */
 export interface AttemptOutcome {
   readonly id: string;
-  /** Of the attempt that ended: no other may write it. */
+  /** Identifies the attempt that ended: no other may write the outcome. */
   readonly trackId: string;
-  /** Null: the record is to be released, so that the key is free again. */
+  /** Null if the record is to be released, so that the key is free again. */
   readonly outcome: PaymentOutcome | null;
   /** When it ended, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Writes a payment's end. Shape: false where the record is no longer this attempt's to end. Errors: StoreUnavailable. */
+/**
+ * Writes a payment's outcome. Shape: false if this attempt may no longer finish the record. Errors: StoreUnavailable.
+ */
 export const writeOutcome = (
   store: PaymentStore,
   { id, trackId, outcome, at }: AttemptOutcome,
@@ -22,7 +24,7 @@ export const writeOutcome = (
     ? store.release(id, trackId, { afterLease: true })
     : store.finish(id, trackId, outcome, at);
 
-/** The line of the audit log that keeps an end which the store could not take before the process ended. */
+/** The audit line with an outcome that the store could not record before the process exited. */
 export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: AttemptOutcome): AuditEntry => ({
   ...auditEntry({ ...record, ...outcome, updatedAt: at }, outcome?.state ?? 'RELEASED'),
   event: 'unwritten-end',
@@ -45,8 +47,8 @@ const unwrittenEndLine = z.discriminatedUnion('state', [
 
 /**
  * Reads back a line of the log that unwrittenEndEntry made, for `payments settle --from-log`.
- * Shape:  null for a line that is something else, JSON or not.
- * Errors: an Error where it is such a line but not a whole one.
+ * Shape:  null for any other line, JSON or not.
+ * Errors: an Error if it is such a line but incomplete.
  */
 export function parseUnwrittenOutcome(line: string): AttemptOutcome | null {
   const json = parseJson(line);

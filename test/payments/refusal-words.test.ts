@@ -146,7 +146,7 @@ const places: Readonly<Record<string, string>> = {
   'docs/errors.md: this request sent nothing': 'of this request alone',
   'docs/hardening.md: nothing is sent or kept, and its key is free':
     'the budget is asked only where the key is not known (Payments.isKnown)',
-  'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may come again':
+  'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may be retried':
     'of this request alone',
   'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
   'docs/hardening.md: nothing was sent, and the key is free (':

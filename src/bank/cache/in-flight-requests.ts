@@ -4,16 +4,19 @@ import type { TransportFailure } from '../http/http-message.ts';
 import type { ListNode } from '../linked-list.ts';
 import type { OperationDeadline, Waiter } from '../resilience/operation-deadline.ts';
 
-/** One who asks for an answer, and is told once what came of it. */
+/** A read that waits for an answer, and is notified once of the outcome. */
 export abstract class Subscriber<T> implements Waiter {
-  /** Whose data it is; it holds no space. */
+  /** The owner of the data; it contains no space. */
   readonly group: string;
-  /** What is shared in the group; null is shared with nobody. */
+  /** Identifies the shareable request within the group; null if it must not be shared. */
   readonly key: string | null;
-  /** How long they wait; it must not have ended. */
+  /** Limits the wait; it must not have ended yet. */
   readonly operationDeadline: OperationDeadline;
   #request: InFlightRequest<T> | null = null;
-  /** Runs what they do when they are told by another's call; null where the call is their own. */
+  /**
+   * Runs the callbacks in the subscriber's own async context if another's call notifies it; null if the call is its
+   * own.
+   */
   #runInOwnContext: ((run: () => void) => void) | null = null;
   #wait: ListNode<Waiter> | null = null;
 
@@ -24,12 +27,12 @@ export abstract class Subscriber<T> implements Waiter {
   }
 
   abstract onResult(answer: T): void;
-  /** Why there is no answer: what the call that they started failed with, or TransportFailure where they gave up. */
+  /** Called with the error of the call that this subscriber started, or with a TransportFailure if it gave up. */
   abstract onFailure(error: unknown): void;
-  /** The call that they joined failed. It runs in the context of their own request, in which they may ask again. */
+  /** The joined call failed. Runs in the context of the subscriber's own request, which may call again. */
   abstract onSharedFailure(error: unknown): void;
 
-  /** Whether another started what they wait for. */
+  /** Whether the call was started by another subscriber. */
   get isShared(): boolean {
     return this.#runInOwnContext !== null;
   }
@@ -60,7 +63,7 @@ export abstract class Subscriber<T> implements Waiter {
   }
 }
 
-/** A call that is under way, and those who wait for it. */
+/** A call in flight, and its subscribers. */
 class InFlightRequest<T> {
   readonly cancellation = new CancellationToken();
   subscribers: Subscriber<T>[] = [];
@@ -78,9 +81,9 @@ class InFlightRequest<T> {
   }
 
   /**
-   * Those who waited to the end. The request holds them no longer: a Map that grows, or has had many entries deleted,
-   * leaves its table behind with all that it held, and each such table holds the next, so that whole answers would hang
-   * on a request to the next full collection.
+   * Returns the remaining subscribers and releases them: when a Map is rehashed (it grows, or many entries were
+   * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a request in
+   * such a table, whole answers would stay in memory until the next full garbage collection.
    */
   settle(): readonly Subscriber<T>[] {
     const { subscribers } = this;
@@ -91,27 +94,27 @@ class InFlightRequest<T> {
 }
 
 interface InFlightRequestsOptions<T, P extends Subscriber<T>> {
-  /** Makes the call, for the first who asks; the cancel is raised when nobody waits any more. */
+  /** Makes the call for the first subscriber; `cancellation` is cancelled when the last one leaves. */
   readonly start: (first: P, cancellation: CancellationToken) => Promise<T>;
-  /** Is given the answer to what the first asked for, unless the group was closed meanwhile. */
+  /** Called with the answer to the first subscriber's request, unless the group was invalidated meanwhile. */
   readonly store: (first: P, answer: T) => void;
 }
 
 /**
- * Calls that are under way and may be joined by who asks the same. A call that is shared has a deadline of its own:
- * one who leaves fails nobody, and when the last has left it is given up.
+ * Calls in flight that subscribers with the same request may join. A shared call has a deadline of its own: a
+ * subscriber that leaves does not fail the others, and when the last one has left the call is cancelled.
  *
- * Flights belong to groups (a caller; the public). What changes a group's data closes it: who asks from then on joins
- * none of the flights that left before, and their answers are not kept.
+ * Calls belong to groups (one per caller; one for public data). A write invalidates the group: later subscribers do not
+ * join calls started before it, and the answers of those are not stored.
  */
 export function createInFlightRequests<T, P extends Subscriber<T>>({
   start,
   store,
 }: InFlightRequestsOptions<T, P>) {
-  /** Those that can be joined, by their group and key. */
+  /** The calls that can be joined, by group and key. */
   const groups = new Map<string, Map<string, InFlightRequest<T>>>();
 
-  /** Nobody joins it any more. True where one could until now. */
+  /** Removes the call, so that nobody joins it any more. Returns whether it could be joined until now. */
   function detach(request: InFlightRequest<T>, { group, key }: Subscriber<T>): boolean {
     const open = groups.get(group);
     if (open === undefined || key === null || open.get(key) !== request) return false;
@@ -156,7 +159,7 @@ export function createInFlightRequests<T, P extends Subscriber<T>>({
       else subscriber.subscribeTo(request);
     },
 
-    /** The group's data changes: nobody joins what is under way, and none of it is kept. */
+    /** The group's data changes: calls in flight are not joined any more, and their answers are not stored. */
     invalidate(group: string): void {
       groups.delete(group);
     },

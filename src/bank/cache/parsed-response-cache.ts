@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { HttpResponse } from '../http/http-message.ts';
 import type { Drift } from '../response.ts';
 
-/** What was made of an answer's bytes. It may be shared with others, and must not be changed. */
+/** The parsed body of an answer. It may be shared, and must not be modified. */
 export interface ParsedResponse {
   readonly answer: unknown;
-  /** False where an error stands in a value's place. */
+  /** False if a value in it is an error. */
   readonly isValid: boolean;
   readonly drifts: readonly Drift[];
 }
@@ -16,34 +16,35 @@ interface CacheEntry {
   readonly body: Uint8Array;
   /** Null until the same bytes came a second time: most bodies that come once never come again. */
   readonly parsed: ParsedResponse | null;
-  /** How many other bodies are passed over before one takes this one's place, and how many were. */
+  /** How many differing bodies are ignored before one replaces this entry; `misses` counts them. */
   readonly missTolerance: number;
   misses: number;
 }
 
-/** What is looked at and what is kept of one that always changes: every so many. */
+/** Of an answer that changes each time, one in about so many is stored. */
 const maxMissTolerance = 63;
 const maxBodyLength = 1024 * 1024;
-/** What a parsed answer takes in memory for each byte of its text, about; and what an entry takes beside it. */
+/** Approximate memory of a parsed answer for each byte of its text, and of an entry besides. */
 const parsedBytes = 4;
 const entryBytes = 500;
 
 /**
- * Answers that were read before. The bank is asked each time, and decides each time who may see what; but where it
- * sends the same bytes as last time, what was made of them is taken again. That is two thirds of what a long list costs.
+ * Caches parsed answers. The bank is called each time, and decides each time who may see what; but if it sends the same
+ * bytes as last time, they are not parsed and checked again. That saves two thirds of the cost of a long list.
  *
- * Answers are named by their request without its caller: whoever gets one was just sent these very bytes.
+ * Entries are keyed by the request without its caller. That is safe, since the bank has just sent these very bytes to
+ * the caller.
  */
 export function createParsedResponseCache(maxBytes: number) {
   const cache = new LRUCache<string, CacheEntry>({ maxSize: maxBytes, sizeCalculation: sizeOf });
 
   return {
-    /** How much is kept, in bytes. */
+    /** The size of the cache, in bytes. */
     get bytes(): number {
       return cache.calculatedSize;
     },
 
-    /** What was made of the same bytes before; null where nothing is kept of them. */
+    /** The cached result for the same bytes; null if there is none. */
     find(name: string, response: HttpResponse): ParsedResponse | null {
       const before = cache.get(name);
       return before !== undefined && before.parsed !== null && matches(before, response)
@@ -51,7 +52,7 @@ export function createParsedResponseCache(maxBytes: number) {
         : null;
     },
 
-    /** What was made of an answer of which `find` gave nothing; it is kept where the same bytes come again. */
+    /** Records a parsed answer that `find` did not have. It is cached once the same bytes have come twice. */
     note(name: string, response: HttpResponse, parsed: ParsedResponse): void {
       if (!parsed.isValid || response.body.length > maxBodyLength) return;
       const before = cache.get(name);
@@ -69,7 +70,7 @@ const matches = ({ status, type, body }: CacheEntry, response: HttpResponse): bo
 const createEntry = ({ status, headers, body }: HttpResponse, operationDeadline: number): CacheEntry => ({
   status,
   type: headers['content-type'],
-  // A part of a large buffer would keep all of it.
+  // A view of a large buffer would keep the whole buffer alive.
   body: body.buffer.byteLength > 2 * body.length + entryBytes ? new Uint8Array(body) : body,
   parsed: null,
   missTolerance: operationDeadline,

@@ -6,10 +6,10 @@ export interface PublicCacheOptions {
   readonly maxBytes: number;
 }
 
-/** How long an answer stands in for a bank that is away. */
+/** How long a stale answer may be served while the bank is unavailable. */
 const staleMs = 10 * 60 * 1000;
 
-/** What an entry takes beside its answer's bytes and its key, about: answers may be as short as `{}`. */
+/** Approximate overhead of an entry besides its answer and key: answers may be as short as `{}`. */
 const entryBytes = 500;
 
 interface Entry<T> {
@@ -18,7 +18,7 @@ interface Entry<T> {
   readonly storedAt: number;
 }
 
-/** A kept answer, with its age in milliseconds. */
+/** A cached answer, with its age in milliseconds. */
 export interface CachedValue<T> {
   readonly answer: T;
   readonly ageMs: number;
@@ -26,8 +26,8 @@ export interface CachedValue<T> {
 }
 
 /**
- * Answers that are the same for everybody, kept for a while. They are shared: nobody may change one.
- * Other processes keep their own, and may show what was before a write for one `ttlMs` longer.
+ * Caches answers that are the same for everybody. They are shared and must not be modified. Other processes have their
+ * own cache, and may serve an answer from before a write for up to one `ttlMs`.
  */
 export function createPublicCache<T>({ ttlMs, maxBytes }: PublicCacheOptions) {
   if (ttlMs === 0) return null;
@@ -44,7 +44,7 @@ export function createPublicCache<T>({ ttlMs, maxBytes }: PublicCacheOptions) {
       const ageMs = performance.now() - found.storedAt;
       return { answer: found.answer, ageMs, isFresh: ageMs < ttlMs };
     },
-    /** `bytes` is what the answer measured on the wire. */
+    /** `bytes` is the answer's size on the wire. */
     set(key: string, answer: T, bytes: number): void {
       cache.set(key, { answer, bytes, storedAt: performance.now() });
     },

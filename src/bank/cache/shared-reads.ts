@@ -8,18 +8,18 @@ import type { OperationDeadline } from '../resilience/operation-deadline.ts';
 import { createInFlightRequests, Subscriber } from './in-flight-requests.ts';
 import { type CachedValue, createPublicCache } from './public-cache.ts';
 
-/** What is read, and may be shared: nobody may change it. */
+/** The result of a read. It may be shared, and must not be modified. */
 export interface ReadResult {
   readonly answer: unknown;
   /** The Track-ID of the call that was answered; null for an operation without one. */
   readonly trackId: string | null;
-  /** Where the bank is away and an answer of before stands in: how old that is, in milliseconds. */
+  /** Set if the bank is unavailable and a cached answer is served instead: its age in milliseconds. */
   readonly staleMs?: number;
-  /** What it measured on the wire. */
+  /** Its size on the wire. */
   readonly bytes: number;
   /** The bank's status. */
   readonly status: number;
-  /** False where an error stands in a value's place: errors are kept for nobody. */
+  /** False if a value in it is an error: such answers are not cached. */
   readonly isValid: boolean;
 }
 
@@ -30,7 +30,7 @@ export type SharedSource = 'joined' | 'cached' | 'stale';
 export interface SharedReadsOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
-  /** The deadline of a call that is shared, in milliseconds. */
+  /** The deadline of a shared call, in milliseconds. */
   readonly timeoutMs: number;
   /** Is told how a read was answered without a call of its own; it must not throw. */
   readonly onShared?: ((operation: string, how: SharedSource) => void) | undefined;
@@ -41,7 +41,7 @@ const isUnavailable = (error: unknown) =>
     ? unavailableCodes.has(error.code)
     : error instanceof TransportFailure && error.reason === 'timeout';
 
-/** Makes a call of its own. Errors: BankqlError. */
+/** Makes a call, without sharing. Errors: BankqlError. */
 type SendRead = (
   call: PreparedCall,
   deadline: number,
@@ -51,7 +51,7 @@ type SendRead = (
 const publicGroup = 'public';
 const publicCacheBytes = 32 * 1024 * 1024;
 
-/** Errors of a bank that is away, for which an answer of before may stand in. */
+/** Errors of an unavailable bank, for which a stale answer may be served. */
 const unavailableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'BANK_UNAVAILABLE',
   'BANK_TIMEOUT',
@@ -59,10 +59,11 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Reads that are shared. The same caller (all three credentials, byte for byte) who asks the same again while the
- * answer is under way gets that answer, or is told that the bank is away; where the call fails otherwise, they ask again
- * on their own within the time that they have left. Public data, for which no caller is sent, is shared by all who have the same
- * subscription key, and kept for a while; while the bank is away, for ten minutes more.
+ * Shares reads. If the same caller (all three credentials, byte for byte) repeats a read while it is in flight, it
+ * joins that call: it gets the same answer, or the same error if the bank is unavailable; after any other failure it
+ * makes a call of its own within its remaining time. Public data, which is requested without caller headers, is shared
+ * by all callers with the same subscription key and cached for a while; while the bank is unavailable, for ten minutes
+ * more.
  */
 export function createSharedReads(
   { publicCacheTtlMs, timeoutMs, onShared }: SharedReadsOptions,
@@ -76,10 +77,10 @@ export function createSharedReads(
     },
   });
 
-  /** One who reads. */
+  /** A single read. */
   class ReadSubscriber extends Subscriber<ReadResult> {
     readonly call: PreparedCall;
-    /** Of the call that it makes, in milliseconds of performance.now(). */
+    /** The deadline of the call that it starts, in milliseconds of performance.now(). */
     readonly deadline = performance.now() + timeoutMs;
     readonly #stale: CachedValue<ReadResult> | null;
     readonly #onSource: OnSource;
@@ -107,7 +108,10 @@ export function createSharedReads(
       this.#resolve(result);
     }
 
-    /** That the bank is away is true for all. What it says of a request may hold for that alone: they ask themselves. */
+    /**
+     * An unavailable bank fails all subscribers. Any other error may concern only the request that was made, so each
+     * calls again.
+     */
     onSharedFailure(error: unknown): void {
       if (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE') {
         this.#isAnsweredBy('joined');
@@ -134,7 +138,7 @@ export function createSharedReads(
     }
   }
 
-  /** What a call is shared as, and what is kept of it. */
+  /** How a call is shared and cached. */
   function shareKeyOf({ operation, credentials, key: name }: PreparedCall, unshared: boolean): ShareKey {
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : callerId(credentials);
@@ -145,8 +149,8 @@ export function createSharedReads(
   }
 
   /**
-   * Reads, alone or together with who asks the same.
-   * Errors: BankqlError; for who gave up, as for a call that did not end.
+   * Reads, joining the same read in flight if there is one.
+   * Errors: BankqlError; a subscriber that gave up gets the error of a call that did not end.
    */
   function read(
     call: PreparedCall,
@@ -170,7 +174,7 @@ export function createSharedReads(
   return {
     read,
 
-    /** What was read of these before is out of date: said before the bank is asked to change it, and after. */
+    /** Invalidates what a write changes. Called before the bank is asked to change it, and after. */
     invalidate({ operation, credentials }: PreparedCall): void {
       inFlight.invalidate(callerId(credentials));
       if (operation.audience !== 'public') return;

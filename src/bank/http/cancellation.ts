@@ -1,14 +1,14 @@
-/** What can be ended before its time. */
+/** Something that can be cancelled. */
 export interface Cancellable {
   onCancel(): void;
 }
 
 /**
- * Gives one call up, wherever it is. What the call waits for at the moment is what is ended; there is one such thing at
- * a time, so that this needs no list of listeners.
+ * Cancels one call, whatever stage it is in, by cancelling what it waits for at the moment. That is one thing at a
+ * time, so no list of listeners is needed.
  */
 export class CancellationToken {
-  /** What the call waits for; null where it is nothing that can be ended. */
+  /** What the call waits for; null if that cannot be cancelled. */
   pending: Cancellable | null = null;
   #isCancelled = false;
 

@@ -7,33 +7,36 @@ import { type HttpRequest, type HttpResponse, type HttpResult, TransportFailure 
 import { shownSwitchingProtocols } from './interim-responses.ts';
 import type { QueuedTimer, TimeoutListener, TimerQueue } from './timer-queue.ts';
 
-/** Connections of one kind, and what bounds those who use them. */
+/** The connections of one kind, and the limits for using them. */
 export interface ConnectionPool {
   readonly pool: FairPool<BankConnection>;
-  /** How long one may wait for a connection, in milliseconds, and the deadlines of those who do. */
+  /** How long a request may wait for a connection, in milliseconds, and the timers of those that wait. */
   readonly acquireTimeoutMs: number;
   readonly acquireTimers: TimerQueue;
-  /** The deadlines of those who have one. */
+  /** The deadlines of requests that have a connection. */
   readonly requestTimers: TimerQueue;
   readonly maxBodyBytes: number;
 }
 
 export interface DispatchOptions {
-  /** The caller's id, and that of the REST operation: where connections are short, each waits for itself. */
+  /** The caller's id and the REST operation's: when connections are scarce, each has a queue of its own. */
   readonly caller: string;
   readonly operation: string;
-  /** Whose credentials the request bears. */
+  /** The identity whose credentials the request carries. */
   readonly identity: string;
-  /** One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` until there is one. */
+  /**
+   * One deadline over the wait for a connection, connect, headers, and the whole body; `overloaded` if it passes during
+   * the wait.
+   */
   readonly timeoutMs: number;
-  /** Gives the request up where it is raised. */
+  /** Cancels the request. */
   readonly cancellation?: CancellationToken | undefined;
 }
 
 /** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
 const maxInterimResponses = 1000;
 
-/** One request and its answer, from the wait for a connection to the last byte, as undici tells of it. */
+/** undici's handler for one request and its answer, from the wait for a connection to the last byte. */
 export class RequestDispatchHandler
   implements Dispatcher.DispatchHandler, PoolRequest<BankConnection>, TimeoutListener, Cancellable
 {
@@ -46,12 +49,12 @@ export class RequestDispatchHandler
   readonly #cancellation: CancellationToken | undefined;
   readonly #resolve: (result: HttpResult) => void;
   #requestTimer: QueuedTimer | null = null;
-  /** Where it waits for a connection, and until when. */
+  /** Its place in the queue for a connection, and the timer of the wait. */
   #queued: QueuedRequest<BankConnection> | null = null;
   #acquireTimer: QueuedTimer | null = null;
   #connection: BankConnection | null = null;
   #startedAt = 0;
-  /** Known from when the request starts to be written: until then, nothing was sent. */
+  /** Set when the request starts to be written: until then, nothing was sent. */
   #controller: Dispatcher.DispatchController | null = null;
   #isSettled = false;
   #interimResponses = 0;
@@ -109,7 +112,7 @@ export class RequestDispatchHandler
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // A request whose time ran out while its connection was made must not be sent any more.
+    // A request that timed out while its connection was being opened must not be sent any more.
     if (!this.#isSettled) {
       this.#controller = controller;
       this.#connection?.expectResponse();
@@ -156,8 +159,8 @@ export class RequestDispatchHandler
   }
 
   /**
-   * Interim responses are ignored, but a bank that switches protocols, or sends nothing else, does not answer. A 101 that
-   * names no protocol in an Upgrade header switches to none.
+   * Ignores an interim response, but fails the request if the bank switches protocols or sends too many of them. A 101
+   * without an Upgrade header switches to no protocol, and is ignored too.
    */
   #passOver(status: number, headers: HttpResponse['headers']): void {
     this.#interimResponses++;
@@ -167,7 +170,7 @@ export class RequestDispatchHandler
       this.#fail('unavailable', `more than ${maxInterimResponses} interim responses came`);
   }
 
-  /** Reads no further: of an error, the status says enough. */
+  /** Stops reading: for an error response, the status is enough. */
   #stopReading(message: string): void {
     if (this.#isSettled) return;
     const isGood = this.#status >= 200 && this.#status < 300;
@@ -179,7 +182,7 @@ export class RequestDispatchHandler
     if (this.#isSettled) return;
     const failure = this.#failure(reason, message);
     this.#settle(failure);
-    // A connection that is still being made is nobody's until it is there, or is known not to come.
+    // A connection that is still being opened is released once it is open or has failed.
     if (this.#controller !== null) this.#abort(failure);
   }
 
@@ -195,16 +198,16 @@ export class RequestDispatchHandler
     return { status: this.#status, headers: this.#headers, body, milliseconds };
   }
 
-  /** An answer that nobody reads would keep the connection. */
+  /** An answer that nobody reads would occupy the connection. */
   #abort(error: Error): void {
     this.#controller?.abort(error);
     this.#releaseLater();
   }
 
   /**
-   * Gives the connection back a turn of the event loop later. undici has done with it by then, and takes it for one that
-   * was used: before it writes to it again it listens once more, so that bytes that nobody asked for end the connection
-   * and are not the next caller's answer (GHSA-35p6-xmwp-9g52). One that is given more to do at once it does not ask.
+   * Releases the connection in a later turn of the event loop. By then undici treats it as idle, and reads from it
+   * before it writes the next request, so that unsolicited bytes end the connection instead of becoming the next
+   * caller's answer (GHSA-35p6-xmwp-9g52). If the next request came at once, undici would skip this check.
    */
   #releaseLater(): void {
     const connection = this.#connection;
@@ -224,7 +227,7 @@ export class RequestDispatchHandler
     if (this.#queued !== null) this.#connections.pool.cancel(this.#queued);
     this.#clearAcquireTimer();
     if (this.#requestTimer !== null) this.#connections.requestTimers.clear(this.#requestTimer);
-    // What is over holds nothing that others hold on to: the collector copies less.
+    // A settled request drops its references, so that the garbage collector copies less.
     this.#requestTimer = null;
     this.#chunks = null;
     if (this.#cancellation !== undefined) this.#cancellation.pending = null;

@@ -1,35 +1,37 @@
 import { LinkedList, type ListNode } from '../linked-list.ts';
 import { Bulkhead, type BulkheadOptions, type Hold } from '../resilience/bulkhead.ts';
 
-/** One who wants a place. */
+/** A request for a resource. */
 export interface PoolRequest<Resource> {
   /** The caller that it is for: callers are served round-robin. */
   readonly caller: string;
-  /** The REST operation that the place is for: see Bulkhead. */
+  /** The REST operation that the resource is for: see Bulkhead. */
   readonly operation: string;
-  /** Whether it can use this resource as well as any other. */
+  /** Whether this resource suits the request. */
   suits(resource: Resource): boolean;
-  /** It has the resource from `now` on, in milliseconds of performance.now(), until it gives it back with `release`. */
+  /**
+   * Called when the request gets the resource, at `now` in milliseconds of performance.now(); it has to `release` it.
+   */
   onAcquired(resource: Resource, now: number): void;
 }
 
 interface Caller<Resource> {
   readonly id: string;
-  /** When it was its turn last, or when it began to wait: the lowest is next. */
+  /** When the caller was last served, or began to wait: the lowest is next. */
   turn: number;
   readonly queues: Map<OperationState<Resource>, Queue<Resource>>;
 }
 
-/** A caller's waiting requests for one operation; there is one queue while any waits. */
+/** A caller's waiting requests for one operation; it exists while any request waits. */
 interface Queue<Resource> {
   readonly caller: Caller<Resource>;
   readonly operation: OperationState<Resource>;
   readonly requests: LinkedList<PoolRequest<Resource>>;
-  /** Where it stands among the operation's queues; null where nobody waits in it any more. */
+  /** Its position among the operation's queues; null once it is empty. */
   position: ListNode<Queue<Resource>> | null;
 }
 
-/** An operation: what it holds, and who waits for it, in the order of their turns. */
+/** An operation: the resources it holds, and the queues for it, in the order of their turns. */
 interface OperationState<Resource> {
   /** How many wait, and how many have had to. */
   waiting: number;
@@ -38,7 +40,7 @@ interface OperationState<Resource> {
   readonly queues: LinkedList<Queue<Resource>>;
 }
 
-/** One that waits, for `cancel`. */
+/** A waiting request, for `cancel`. */
 export interface QueuedRequest<Resource> {
   readonly queue: Queue<Resource>;
   readonly node: ListNode<PoolRequest<Resource>>;
@@ -54,20 +56,24 @@ export interface OperationUsage {
 }
 
 export interface FairPoolOptions {
-  /** The share of the places that one operation may have while others wait, above 0; 1 for all. */
+  /** The share of the resources that one operation may hold while others wait, above 0; 1 for all. */
   readonly share: number;
-  /** Up to when a visit is quick, and from when on it is slow, whatever others take; in milliseconds. */
+  /**
+   * Up to this time a resource is held quickly, and beyond the other one slowly, however long others take; in
+   * milliseconds.
+   */
   readonly quickMs: number;
   readonly slowMs: number;
 }
 
 /**
- * Bounds how many are under way: each has a place. Those that wait are let in caller by caller, in turn: one who asks for
- * a thousand things waits for himself. Callers whose operation is held back by its bulkhead are passed over.
+ * Limits how many requests hold a resource at the same time. Waiting requests are served round-robin by caller, so that
+ * a caller with a thousand requests delays only themselves. Requests whose operation is held back by its bulkhead are
+ * skipped.
  *
- * A place that is given back goes to the next in the same moment, and else to the one that comes next: what was used last
- * is used first. Where none of those that are free suits the request, it is a new one, or the one that was not used for
- * longest.
+ * A released resource goes at once to the next waiting request. Otherwise it becomes idle; the most recently used idle
+ * one is reused first. If no idle one suits a request, it gets a new one or, at the maximum, the least recently used
+ * one.
  */
 export class FairPool<Resource> {
   readonly #max: number;
@@ -78,21 +84,21 @@ export class FairPool<Resource> {
   #created = 0;
   #rotation = 0;
   #waiting = 0;
-  /** There are as many as the contract has, and no more. */
+  /** Bounded: the contract has a fixed number of operations. */
   readonly #operations = new Map<string, OperationState<Resource>>();
-  /** Those that wait. */
+  /** The callers with waiting requests. */
   readonly #callers = new Map<string, Caller<Resource>>();
-  /** Who has a place, or had it last. */
+  /** The current or last hold of each resource. */
   readonly #holds = new Map<
     Resource,
     { readonly operation: OperationState<Resource>; readonly hold: Hold }
   >();
 
-  /** `most` places, each made when it is needed first. */
+  /** At most `max` resources, each created when it is first needed. */
   constructor(max: number, create: () => Resource, { share, quickMs, slowMs }: FairPoolOptions) {
     this.#max = max;
     this.#create = create;
-    // Of what is beyond the share, a quarter and a half: where the share is half, an eighth and a quarter of all.
+    // A quarter and a half of what is beyond the share: with a share of one half, an eighth and a quarter of all.
     const beyond = max * (1 - share);
     this.#bulkheadOptions = {
       share: Math.max(1, Math.floor(max * share)),
@@ -102,11 +108,11 @@ export class FairPool<Resource> {
     };
   }
 
-  /** Serves the request at once where a resource is free for it, and answers null; else it waits. */
+  /** Serves the request at once and returns null if a resource is free for it; otherwise the request waits. */
   acquire(request: PoolRequest<Resource>, now = performance.now()): QueuedRequest<Resource> | null {
     const operation = this.#operationOf(request.operation);
     operation.bulkhead.noteUse(now);
-    // Whoever waits for the same operation is held back as well, so that nobody is overtaken.
+    // Requests that already wait for this operation are held back as well, so none of them is overtaken.
     if (operation.bulkhead.admits(operation.bulkhead.pressure(now), this.#places)) {
       this.#grant(request, operation, now);
       return null;
@@ -118,7 +124,7 @@ export class FairPool<Resource> {
     return { queue, node: queue.requests.append(request) };
   }
 
-  /** Gives a place back, once. */
+  /** Returns a resource. To be called once. */
   release(resource: Resource): void {
     const now = performance.now();
     const held = this.#holds.get(resource);
@@ -134,7 +140,7 @@ export class FairPool<Resource> {
     }
   }
 
-  /** Who waits, waits no longer. */
+  /** Removes a waiting request. */
   cancel({ queue, node }: QueuedRequest<Resource>): void {
     const { caller, operation, requests } = queue;
     this.#waiting--;
@@ -186,7 +192,7 @@ export class FairPool<Resource> {
     return resource;
   }
 
-  /** Whose turn it is: operations that are quick and below their share first, and then callers by turns. */
+  /** The queue whose turn it is: operations that are quick and below their share first, then callers round-robin. */
   #next(now: number): Queue<Resource> | null {
     let next: Queue<Resource> | null = null;
     let least = 2;
@@ -202,7 +208,7 @@ export class FairPool<Resource> {
     return next;
   }
 
-  /** The caller was served, and is behind all others now, whatever it waits for. */
+  /** Moves a caller that was served behind all others, in all of its queues. */
   #takeTurn(caller: Caller<Resource>): void {
     caller.turn = ++this.#rotation;
     for (const queue of caller.queues.values()) {

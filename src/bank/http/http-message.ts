@@ -2,7 +2,7 @@
 export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST';
   readonly path: string;
-  /** Names and values in turn, as undici takes them without a copy; nobody may change them. */
+  /** Alternating names and values, which undici takes without a copy; they must not be modified. */
   readonly headers: string[];
   readonly body: string | null;
 }
@@ -12,13 +12,13 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** How long the bank took: from when the call had its connection to the last byte, in milliseconds. */
+  /** How long the bank took, from the call getting its connection to the last byte, in milliseconds. */
   readonly milliseconds: number;
 }
 
 const markLength = 3;
 
-/** Whether a body begins with a byte order mark, which JSON allows nobody to send and everybody to skip. */
+/** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
 export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
   body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 
@@ -26,20 +26,21 @@ export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
 export const textOf = (response: Pick<HttpResponse, 'body'>): string =>
   response.body.toString('utf8', startsWithMark(response) ? markLength : 0);
 
-/** Answers with which a proxy in front of the bank says that the bank is away. */
+/** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
 const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErrorStatuses.has(status);
 
 /**
- * No whole answer came.
+ * No complete answer came.
  * - `unavailable`: no connection, or the connection broke.
  * - `timeout`: the deadline passed.
  * - `cancelled`: the caller's signal was raised.
- * - `refused`: bankql would not read on a success: it is too large, or encoded although it asked for none.
+ * - `refused`: bankql did not read a successful answer to its end: it is too large, or encoded although no encoding was
+ *   requested.
  * - `overloaded`: no connection became free in time.
- * - `paused`: the operation's breaker is open, see circuit-breaker.ts.
- * `sent` is false only where it is proved that nothing of the request was written to a socket.
+ * - `paused`: the operation's breaker is open, see circuit-breaker.ts. `sent` is false only if it is certain that
+ * nothing of the request was written to a socket.
  */
 export class TransportFailure extends Error {
   override readonly name = 'TransportFailure';
@@ -53,5 +54,5 @@ export class TransportFailure extends Error {
   }
 }
 
-/** What came of a request: a failure is a value here. */
+/** The outcome of a request: a failure is returned, not thrown. */
 export type HttpResult = HttpResponse | TransportFailure;

@@ -11,37 +11,36 @@ const digit1 = 0x31;
 const digit3 = 0x33;
 const digit9 = 0x39;
 
-/** What a 101 (Switching Protocols) is shown as: a status that has no meaning. */
+/** The status as which undici is shown a 101 (Switching Protocols): one without a meaning. */
 export const shownSwitchingProtocols = 109;
 
 /**
- * Lets undici pass over a 100 (Continue) response, and a 101 (Switching Protocols) that names no protocol.
+ * Makes undici ignore a 100 (Continue) response, and a 101 (Switching Protocols) that names no protocol.
  *
  * RFC 9110, 15.2: a client has to parse interim (1xx) responses before the final one, and may ignore those that it did
- * not ask for. undici does so with 102 and 103, but ends the connection at a 100 and at a 101. So this reads the bytes
- * before undici does, and makes the status of each 100 a 103, and that of each 101 a 109. After a 101 with an Upgrade
- * header (15.2.2), bytes of another protocol follow: who is shown a 109 has to look. Nothing is held back, added or
- * removed: how long a head may be and whether it is well-formed is judged by undici's strict parser alone, which sees
- * every byte in its place.
+ * not ask for. undici does so with 102 and 103, but ends the connection at a 100 and at a 101. So this rewrites the
+ * bytes before undici parses them: the status of each 100 becomes 103, and that of each 101 becomes 109. After a 101
+ * with an Upgrade header (15.2.2), bytes of another protocol follow: the handler of a 109 has to check for it. No byte
+ * is delayed, added or removed: whether a head is too long or malformed is left to undici's strict parser.
  *
- * It looks at interim heads and at the first ten bytes of the final one, and at nothing after them.
+ * It inspects interim heads and the first ten bytes of the final one, and nothing after that.
  */
 export class InterimResponses {
-  /** Where the next byte stands in a status line; `statusEnd` behind it, in an interim head. */
+  /** The next byte's position in a status line; `statusEnd` after it, within an interim head. */
   #position = 0;
-  /** How much of the empty line that ends a head was seen. */
+  /** How many bytes of the empty line that ends a head have been seen. */
   #matched = 0;
-  /** Where the status so far is that of a 100 or a 101. */
+  /** Whether the status line so far is that of a 100 or a 101. */
   #isExpected = true;
   #isFinal = true;
 
-  /** A request is about to be written: what comes next is a status line. */
+  /** A request is about to be written, so a status line comes next. */
   expect(): void {
     this.#isFinal = false;
     this.#startHead();
   }
 
-  /** Reads what arrived, in the order of arrival, and changes it in its place. */
+  /** Inspects the bytes in the order of arrival, and rewrites them in place. */
   rewrite(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length && !this.#isFinal; at++) {
       const byte = chunk[at] ?? 0;
@@ -50,7 +49,7 @@ export class InterimResponses {
     }
   }
 
-  /** The byte that undici is shown in this one's place. */
+  /** The byte that undici gets instead of this one. */
   #readStatusLine(byte: number): number {
     const position = this.#position;
     // Empty lines before a status line are skipped, as undici's parser does.
@@ -58,7 +57,7 @@ export class InterimResponses {
     this.#position++;
     if (this.#position === statusEnd) return this.#isExpected ? shownDigit(byte) : byte;
     const isExpected = byte === statusLine[position];
-    // What is no status line, and what has no status 1xx, is for undici to judge.
+    // Anything other than a status line with status 1xx is left to undici.
     if (!isExpected && position <= statusAt) this.#isFinal = true;
     this.#isExpected = (position <= statusAt || this.#isExpected) && isExpected;
     return byte;

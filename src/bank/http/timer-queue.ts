@@ -1,6 +1,6 @@
 import { LinkedList, type ListNode } from '../linked-list.ts';
 
-/** What is told that its time has passed. */
+/** Notified when its time has passed. */
 export interface TimeoutListener {
   onTimeout(): void;
 }
@@ -11,14 +11,14 @@ interface TimerEntry {
   readonly listener: TimeoutListener;
 }
 
-/** A time that was set, for `clear`. */
+/** A timer that was set, for `clear`. */
 export type QueuedTimer = ListNode<TimerEntry>;
 
 /**
- * Deadlines of many things that nearly all end before theirs: one timer for all of them, set to the first.
+ * Deadlines of many tasks, nearly all of which end in time: one timer serves all of them, set to the earliest.
  *
- * They stand in the order of their times. What starts later mostly ends later, so that each finds its place at the end:
- * it takes a third of what a timer of its own would.
+ * They are sorted by time. A later task mostly has a later deadline, so that a new entry nearly always goes to the end:
+ * this takes a third of the time of a timer for each.
  */
 export class TimerQueue {
   readonly #timers = new LinkedList<TimerEntry>();
@@ -36,7 +36,7 @@ export class TimerQueue {
     this.#timers.remove(deadline);
   }
 
-  /** What is under way keeps the process running; its deadline alone does not. */
+  /** Unreferenced: a task in progress keeps the process alive, its deadline alone does not. */
   #wakeAt(at: number): void {
     clearTimeout(this.#timer);
     this.#timerAt = at;
@@ -46,7 +46,7 @@ export class TimerQueue {
   #wake(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const timers = this.#timers;
-    // A timer may be a part of a millisecond early.
+    // A timer may fire a fraction of a millisecond early.
     const now = performance.now() + 1;
     for (let first = timers.first; first !== null && first.value.at <= now; first = timers.first) {
       timers.remove(first);

@@ -3,19 +3,19 @@ import { LinkedList, type ListNode } from '../linked-list.ts';
 export interface BulkheadOptions {
   /** How many connections one operation may hold while others wait. */
   readonly share: number;
-  /** How many connections are left free for the others by an operation, by its pressure: see Bulkhead. */
+  /** How many connections an operation has to leave free for the others, by its pressure: see Bulkhead. */
   readonly reserves: readonly [none: number, one: number, both: number];
-  /** Up to this time a call is quick, and from the other on it is slow, whatever others take; in milliseconds. */
+  /** Up to `quickMs` a call is quick, and beyond `slowMs` it is slow, however long others take; in milliseconds. */
   readonly quickMs: number;
   readonly slowMs: number;
 }
 
-/** One connection that is held: since when, in milliseconds of performance.now(). */
+/** A held connection: since when, in milliseconds of performance.now(). */
 export type Hold = ListNode<number>;
 
-/** An operation counts as one of the others if it was called within so long, in milliseconds. */
+/** An operation is compared with those that were called within this time, in milliseconds. */
 const recentMs = 10_000;
-/** Between `quickMs` and `slowMs`, an operation is slow if it takes so many times as long as the others. */
+/** Between `quickMs` and `slowMs`, an operation is slow if it takes this many times as long as the others. */
 const slowFactor = 4;
 
 /**
@@ -26,12 +26,12 @@ const slowFactor = 4;
  * | below its share | none      | an eighth |
  * | at its share    | an eighth | a quarter |
  *
- * (where the share is half). So connections are not idle while calls wait for them in vain, and what is left is for the
- * moment in which others come, or in which an operation becomes slow: until then, it is taken for quick. Where connections
- * are short, operations go first that are quick and below their share.
+ * (with a share of one half). Connections are therefore not idle while calls wait for them. The reserve is for calls of
+ * other operations, and for the time until an operation is found to be slow: before that it counts as quick. When
+ * connections are scarce, operations that are quick and below their share go first.
  *
- * Slow means slow compared with the other operations: where a bank takes as long for everything, nothing is held back. An
- * operation that is alone, with no other called lately, is slow for nobody.
+ * Slow means slow compared with the other operations: if the bank is equally slow for everything, nothing is held back,
+ * nor is an operation when no other one was called lately.
  */
 export class Bulkhead {
   readonly #options: BulkheadOptions;
@@ -40,7 +40,7 @@ export class Bulkhead {
   readonly #holds = new LinkedList<number>();
   #held = 0;
   #lastUse = Number.NEGATIVE_INFINITY;
-  /** How long the last call took, and the moving average of all; 0 before the first. In milliseconds. */
+  /** How long the last call took, in milliseconds; 0 before the first. */
   #lastMs = 0;
   #averageMs: number | null = null;
 
@@ -72,7 +72,7 @@ export class Bulkhead {
     this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
   }
 
-  /** 0 where it is quick and below its share, 1 where one of these is not so, 2 where it is neither. */
+  /** 0 if it is quick and below its share, 1 if one of these is false, 2 if both are. */
   pressure(now: number): 0 | 1 | 2 {
     const isAtShare = this.#held >= this.#options.share;
     const isSlow = this.#isSlow(now);
@@ -80,7 +80,7 @@ export class Bulkhead {
     return isAtShare || isSlow ? 1 : 0;
   }
 
-  /** Whether it gets one of so many free connections. */
+  /** Whether it may take a connection when this many are free. */
   admits(pressure: 0 | 1 | 2, free: number): boolean {
     return free > this.#options.reserves[pressure];
   }
@@ -93,7 +93,9 @@ export class Bulkhead {
     return othersMs !== null && longestMs > Math.min(this.#options.slowMs, slowFactor * othersMs);
   }
 
-  /** What the other operations take: the median of their averages, the lower of two; null where none was called lately. */
+  /**
+   * How long the other operations take: the median of their averages, the lower of two; null if none was called lately.
+   */
   #othersMs(now: number): number | null {
     const averages: number[] = [];
     for (const peer of this.#peers)

@@ -7,24 +7,24 @@ export type BreakerReason = 'failed' | 'slow';
 export interface CircuitBreakerOptions {
   /** The share of failed and slow calls that opens an operation's breaker, between 0 and 1; 0 for no breaker. */
   readonly threshold: number;
-  /** From when on an answer is slow, in milliseconds, by the kind of the operation; never where it is left out. */
+  /** From this time on an answer is slow, in milliseconds, by the kind of the operation; never if omitted. */
   readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
-  /** How long it stays open before one call may try, in milliseconds. */
+  /** How long it stays open before a trial call is let through, in milliseconds. */
   readonly openMs: number;
-  /** Is told when an operation's breaker opens, and why; or closes, for which the reason is null. */
+  /** Called when an operation's breaker opens, with the reason, or closes, with null. */
   readonly onChange?:
     | ((operation: string, isOpen: boolean, reason: BreakerReason | null) => void)
     | undefined;
 }
 
-/** Over how many seconds the share is taken, and how many calls it takes at least to judge by. */
+/** The length of the sliding window in seconds, and the minimum number of calls in it. */
 const sampleSeconds = 10;
 const minCalls = 20;
 
 /**
- * Stops calling an operation that the bank does not answer: no connection, a timeout, 502, 503 or 504; or that it answers
- * slowly, whatever the answer. One caller's mistakes (4xx), 429 and 500 do not count: they must not close the bank for
- * everybody. While it is open, calls fail at once, unsent; after a while one at a time may try.
+ * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or
+ * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. While it
+ * is open, calls fail at once, unsent; after a while one trial call at a time is let through.
  */
 export class CircuitBreaker {
   readonly #threshold: number;
@@ -33,7 +33,7 @@ export class CircuitBreaker {
   readonly #onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
   readonly #window = new SlidingWindow();
   #state: 'closed' | 'open' | 'half-open' = 'closed';
-  /** Counts the changes of the state: a call of before one says nothing about what is now. */
+  /** Counts state changes: the outcome of a call that began before one is ignored. */
   #generation = 0;
   #openedAt = 0;
 
@@ -44,7 +44,7 @@ export class CircuitBreaker {
     this.#onChange = onChange;
   }
 
-  /** Lets a call through, which is judged at its end with what is answered here; null where calls are paused. */
+  /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
   tryAcquire(): number | null {
     if (this.#state === 'closed') return this.#generation;
     if (this.#state === 'half-open' || performance.now() < this.#openedAt + this.#openMs) return null;
@@ -52,12 +52,12 @@ export class CircuitBreaker {
     return this.#generation;
   }
 
-  /** What came of a call that was admitted; null where it broke on the way. */
+  /** Records the outcome of a call that was let through; null if it threw. */
   record(generation: number, result: HttpResult | null): void {
     if (generation !== this.#generation) return;
     const fault = result === null ? null : this.#faultOf(result);
     if (this.#state === 'half-open') {
-      // A call that its caller gave up says nothing of the bank, but as a trial it did not succeed.
+      // A call that its caller cancelled says nothing about the bank, but as a trial it did not succeed.
       if (result === null || result instanceof TransportFailure || fault !== null)
         this.#open(fault ?? 'failed');
       else this.#close();
@@ -68,7 +68,7 @@ export class CircuitBreaker {
     } else if (!(result === null || result instanceof TransportFailure)) this.#window.add(null);
   }
 
-  /** What was wrong with the bank; null where nothing was. */
+  /** How the bank failed; null if it did not. */
   #faultOf(result: HttpResult): BreakerReason | null {
     if (countsAsFailure(result)) return 'failed';
     return !(result instanceof TransportFailure) && result.milliseconds >= this.#slowMs ? 'slow' : null;
@@ -101,7 +101,7 @@ interface OneBreakerOptions {
   readonly onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
 }
 
-/** How many of the calls of the last seconds failed, or were slow. */
+/** Counts the failed and slow calls of the last seconds. */
 class SlidingWindow {
   readonly #seconds = Array.from({ length: sampleSeconds }, () => ({
     second: longAgo,
@@ -119,7 +119,7 @@ class SlidingWindow {
     if (fault !== null) slot[fault]++;
   }
 
-  /** What most of the bad calls were, where their share is the threshold or more; else null. */
+  /** The more frequent reason of the bad calls, if their share is the threshold or more; otherwise null. */
   reasonToOpen(threshold: number): BreakerReason | null {
     const since = secondNow() - sampleSeconds;
     let calls = 0;
@@ -147,7 +147,7 @@ const countsAsFailure = (result: HttpResult): boolean =>
     ? result.reason === 'unavailable' || result.reason === 'timeout'
     : isGatewayError(result);
 
-/** The breakers of a bank: one for each operation, made when it is called first. */
+/** The breakers of a bank: one for each operation, created at its first call. */
 export function createCircuitBreakers({ threshold, openMs, slowMs, onChange }: CircuitBreakerOptions) {
   const breakers = new Map<string, CircuitBreaker>();
   // No share is infinite.

@@ -1,21 +1,21 @@
 import { TransportFailure } from '../http/http-message.ts';
 import { LinkedList, type ListNode } from '../linked-list.ts';
 
-/** One who waits, and can be told that the waiting is over. */
+/** Something that waits, and can be told to stop waiting. */
 export interface Waiter {
   onEnd(failure: TransportFailure): void;
 }
 
 interface OperationDeadlineOptions {
-  /** When they give up, in milliseconds of performance.now(); never where it is left out. */
+  /** When waiters give up, in milliseconds of performance.now(); never if omitted. */
   readonly deadline?: number;
-  /** Makes them give up where it is raised. */
+  /** Makes them give up when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * How long those who ask for one operation's reads wait, and what makes them give up. However many they are, it is one
- * timer and one listener, which are there while anybody waits.
+ * The deadline and cancellation of all reads of one GraphQL operation. However many wait, there is one timer and one
+ * abort listener, and only while any waits.
  */
 export class OperationDeadline {
   readonly #deadline: number;
@@ -30,31 +30,31 @@ export class OperationDeadline {
     this.#signal = signal;
   }
 
-  /** Why nobody waits any more, nothing being sent; null while there is time. */
+  /** Why no further read may start (with `sent` false); null while there is time. */
   get ended(): TransportFailure | null {
     if (this.#isCancelled || this.#signal?.aborted) return callerLeft(false);
     if (performance.now() < this.#deadline) return null;
     return new TransportFailure('timeout', false, 'the operation has no time left');
   }
 
-  /** The same, with less time. */
+  /** The same with an earlier deadline. */
   cappedAt(deadline: number): OperationDeadline {
     return new OperationDeadline({ deadline: Math.min(deadline, this.#deadline), signal: this.#signal });
   }
 
-  /** Makes all give up, and whoever comes later. */
+  /** Makes all waiters give up, also those added later. */
   cancel(): void {
     this.#isCancelled = true;
     this.#onAbort();
   }
 
-  /** Waits, until it is released or told to give up. It must not have ended. */
+  /** Adds a waiter, until it is removed or told to give up. The deadline must not have ended. */
   addWaiter(waiter: Waiter): ListNode<Waiter> {
     if (this.#waiters.first === null) this.#start();
     return this.#waiters.append(waiter);
   }
 
-  /** Waits no longer. Who is told to give up was released already, which may be said again. */
+  /** Removes a waiter. One that was told to give up has been removed already; removing it again does nothing. */
   removeWaiter(wait: ListNode<Waiter>): void {
     this.#waiters.remove(wait);
     if (this.#waiters.first !== null) return;

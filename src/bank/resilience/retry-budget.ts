@@ -1,13 +1,10 @@
-/** How many second attempts may come at once. */
+/** The largest burst of retries. */
 const maxBurst = 10;
-/** How long a second attempt waits, in milliseconds: at random, so that they do not come in step. */
+/** The range of the delay before a retry, in milliseconds: random, so that retries are not synchronized. */
 const minDelayMs = 20;
 const maxDelayMs = 120;
 
-/**
- * How many second attempts the bank is asked to bear: a share of the calls, so that a bank on a bad day does not get
- * twice the load.
- */
+/** Limits retries to a share of the calls, so that a failing bank does not get twice the load. */
 export function createRetryBudget(share: number) {
   let left = share === 0 ? 0 : maxBurst;
   return {
@@ -15,7 +12,7 @@ export function createRetryBudget(share: number) {
     earn(): void {
       left = Math.min(maxBurst, left + share);
     },
-    /** Whether a second attempt may be made; it is then spent. */
+    /** Whether a retry may be made; if so, it is taken from the budget. */
     spend(): boolean {
       if (left < 1) return false;
       left--;

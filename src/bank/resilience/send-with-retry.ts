@@ -19,13 +19,13 @@ export interface SenderOptions extends TransportOptions {
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
   readonly breaker: CircuitBreakerOptions;
-  /** Is told of every attempt that ended; it must not throw. */
+  /** Called after every attempt; it must not throw. */
   readonly onCall?: ((call: CallReport) => void) | undefined;
   /** Follows every attempt. */
   readonly traceCall?: TraceCall | undefined;
 }
 
-/** Sends calls: in their turn, behind their operation's breaker, within their time. */
+/** Sends calls through the connection pool and their operation's breaker, within their deadline. */
 export function createRetryingSender({
   retryShare,
   breaker: breakerOptions,
@@ -37,7 +37,7 @@ export function createRetryingSender({
   const breakerOf = createCircuitBreakers(breakerOptions);
   const retries = createRetryBudget(retryShare);
 
-  /** What `then` makes of the outcome of one attempt. Errors: those of `then`. */
+  /** Makes one attempt and passes its outcome to `then`. Errors: those of `then`. */
   function attempt<T>(
     call: PreparedCall,
     timeoutMs: number,
@@ -79,8 +79,8 @@ export function createRetryingSender({
       }),
 
     /**
-     * Sends a read, and once more where the bank was away for a moment.
-     * Shape:  what `then` makes of the call that was answered last, and of what came of it. Errors: those of `then`.
+     * Sends a read, and once more if the failure may be transient.
+     * Shape:  the result of `then` for the last attempt and its outcome. Errors: those of `then`.
      */
     sendWithRetry<T>(
       call: PreparedCall,
@@ -112,7 +112,7 @@ export function createRetryingSender({
 const breakerOpen = () =>
   new TransportFailure('paused', false, 'it did not answer lately, and is given time to recover');
 
-/** No connection, a connection that broke, or a proxy's word that the bank is away: it may have been a moment. */
+/** No connection, a broken connection, or a gateway error of a proxy: failures that may be transient. */
 const isRetryable = (result: HttpResult): boolean =>
   result instanceof TransportFailure ? result.reason === 'unavailable' : isGatewayError(result);
 
@@ -136,6 +136,6 @@ function reportOf(
   };
 }
 
-/** A failure and what caused it: undici's messages name hosts and ports at most. */
+/** A failure and its cause: undici's messages contain hosts and ports at most. */
 const describeFailure = ({ message, cause }: TransportFailure): string =>
   cause instanceof Error ? `${message} (${cause.message})` : message;

@@ -2,8 +2,8 @@ import { BankqlError } from '../../errors.ts';
 import type { OperationDeadline } from './operation-deadline.ts';
 
 /**
- * Runs updates of the same record one after the other, in the order of the calls; those of different records at once.
- * Whoever waits gives up with their operation's deadline, and holds up nobody behind them.
+ * Runs updates of the same record one after the other, in the order of the calls; those of different records at once. A
+ * waiting update gives up at its operation's deadline, and does not hold up those behind it.
  */
 export type UpdateQueue = <T>(
   record: string,
@@ -12,15 +12,15 @@ export type UpdateQueue = <T>(
 ) => Promise<T>;
 
 /**
- * An update reads a record and writes it back whole: two at the same time would undo one another.
- * Errors: those of the update; OVERLOADED, where `maxWaiting` wait already; BANK_TIMEOUT, where its turn did not come in
- *         time or its client has left. It was not run then.
+ * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes.
+ * Errors: those of the update; OVERLOADED if `maxWaiting` already wait; BANK_TIMEOUT if its turn did not come in time
+ *         or its client has left. In the last two cases the update was not run.
  */
 export function createUpdateQueue(maxWaiting: number): UpdateQueue {
-  /** Who waits, by the record of which an update is under way. */
+  /** The waiting updates of each record that is being updated. */
   const queues = new Map<string, Set<() => void>>();
 
-  /** Resolves when nobody else updates the record. */
+  /** Resolves when no other update of the record is running. */
   function turn(record: string, deadline: OperationDeadline): Promise<void> {
     const waiting = queues.get(record);
     if (waiting === undefined) {

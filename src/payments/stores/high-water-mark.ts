@@ -4,20 +4,20 @@ import { access, constants, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * A payment store's high-water mark: how much was ever written to it. It is kept outside of the store, in small files,
- * so that a store that came back with fewer records (a deleted log, an old copy, an empty server) is noticed before
- * payments are sent a second time. A mark may lag behind its store; a store never lags behind its mark.
+ * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
+ * that a store that has lost records (a deleted log, an old copy, an empty server) is detected before payments are sent
+ * a second time. A mark may lag behind its store; a store never lags behind its mark.
  */
 export interface HighWaterMark {
   /** The store's identity, made with it. */
   readonly storeId: string;
-  /** How many payments were ever begun in it, those that were purged since included. */
+  /** How many payments were ever begun in it, including those purged since. */
   readonly began: number;
   /** The newest time at which one began, in milliseconds since 1970; null where none did. */
   readonly newestAt: number | null;
 }
 
-/** By hand: the thread of the SQLite store, which starts with each process, would load zod for nothing else. */
+/** Written by hand: the SQLite store's thread, which starts with each process, would load zod only for this. */
 function isMark(value: unknown): value is HighWaterMark {
   if (typeof value !== 'object' || value === null) return false;
   if (!('storeId' in value && 'began' in value && 'newestAt' in value)) return false;
@@ -40,7 +40,7 @@ export function readMark(file: string): HighWaterMark | null {
   }
 }
 
-/** The higher one of two marks; of two stores' marks the second. */
+/** The higher of two marks; if they belong to different stores, the second. */
 export function higherMark(mark: HighWaterMark | null, other: HighWaterMark): HighWaterMark {
   return mark === null || mark.storeId !== other.storeId || mark.began <= other.began ? other : mark;
 }
@@ -70,8 +70,8 @@ export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: st
 }
 
 /**
- * What a store takes over when an operator accepts its loss: it is the successor of the store that the mark knows, so that
- * the mark, and every other copy of it, fits again without being lowered.
+ * The mark that a store adopts when an operator accepts its loss: it becomes the successor of the store that `mark`
+ * belongs to, so that the mark and all its copies fit again without being lowered.
  */
 export function successorOf(held: HighWaterMark, mark: HighWaterMark): HighWaterMark {
   const newest = [held.newestAt, mark.newestAt].filter((at) => at !== null);
@@ -82,7 +82,7 @@ export function successorOf(held: HighWaterMark, mark: HighWaterMark): HighWater
   };
 }
 
-/** What is said where a mark cannot be read: nobody knows whether records were lost. */
+/** The message for a mark that cannot be read: it is not known whether records were lost. */
 export const unreadableMark = (error: unknown): string =>
   `${error instanceof Error ? error.message : String(error)}, so that it is not known whether records were lost`;
 
@@ -93,17 +93,17 @@ const time = (at: number) => new Date(at).toISOString();
 
 export interface MarkWriter {
   /**
-   * Writes the mark; calls that come while a write is under way share the next one.
+   * Writes the mark; calls during a write share the next one.
    * Shape: resolves when it, or a higher one, is on the disk, or the write has failed (see onFailure).
    */
   write(mark: HighWaterMark): Promise<void>;
 }
 
 /**
- * Writes a store's mark to a file, atomically and with fsync. It passes over a file that has a higher one: of the processes
- * that share a file, one may write later what it read earlier. Only two writes at the very same time can lower it, until
- * the next one. Another store's mark is replaced.
- * Failures go to `onFailure`, with null for the first success after one: payments do not depend on it.
+ * Writes a store's mark to a file, atomically and with fsync. It skips a file that has a higher mark, since another
+ * process that shares the file may have written a newer one. Only two simultaneous writes can lower it, until the next
+ * write. Another store's mark is replaced. Failures go to `onFailure`, with null for the first success after one:
+ * payments do not depend on it.
  */
 export function createMarkWriter(file: string, onFailure: (reason: string | null) => void): MarkWriter {
   // One for each writer, because processes share the file.
@@ -152,7 +152,7 @@ function isLower(mark: HighWaterMark, file: string): boolean {
   try {
     return higherMark(readMark(file), mark) !== mark;
   } catch {
-    // It is damaged, and written anew.
+    // The file is damaged, and is overwritten.
     return false;
   }
 }

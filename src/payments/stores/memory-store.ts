@@ -7,7 +7,7 @@ const purgeEveryMs = 60_000;
 
 interface Entry {
   readonly record: PaymentRecord;
-  /** Whether the attempt that began the payment may still say how it ended. */
+  /** Whether the attempt that began the payment may still write its outcome. */
   readonly awaited: boolean;
 }
 
@@ -30,7 +30,7 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
   }
 
   function purge(now: number): void {
-    // A clock that was put back must not stop the purge until it has caught up.
+    // A clock that was set back must not stop the purge until it has caught up.
     if (Math.abs(now - purgedAt) < purgeEveryMs) return;
     purgedAt = now;
     for (const [id, { record }] of entries) if (outlived(record, now)) entries.delete(id);
@@ -54,7 +54,7 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
 
   return {
     secret: randomBytes(32).toString('hex'),
-    // What is kept in memory is lost with the process, and nothing of it is left to miss it.
+    // Memory is lost with the process, and so is any mark that could reveal the loss.
     loss: null,
     async acceptLoss() {},
 
@@ -104,7 +104,7 @@ export function createMemoryStore({ retentionMs }: { readonly retentionMs: numbe
       assertOpen();
       const entry = current(id, now);
       if (entry?.record.state !== 'UNKNOWN' || entry.record.settledBy !== null) return false;
-      // OUTCOME_UNKNOWN and its message hold no more, and would be replayed.
+      // OUTCOME_UNKNOWN and its message no longer apply, and would be replayed.
       const history = [...entry.record.history, settleEvent(state, settledBy, now)];
       change(entry, { state, code: null, message: null, settledBy, history, updatedAt: now }, false);
       return true;

@@ -3,7 +3,7 @@ import { type PaymentStore, type StoreStatus, StoreUnavailable } from '../store.
 /** The methods of a store that are timed. */
 export type StoreOperation = Exclude<keyof PaymentStore, 'secret' | 'loss' | 'close'>;
 
-/** Is told what becomes of a store's calls. None of these may throw. */
+/** Observes a store's calls and outages. None of its methods may throw. */
 export interface StoreObserver {
   /** Of every call, failed ones included. */
   onStoreCall(operation: StoreOperation, seconds: number): void;
@@ -13,7 +13,9 @@ export interface StoreObserver {
 }
 
 export interface ObservedStore extends PaymentStore {
-  /** False from the first call that failed until the store is known to take payments again, and while it misses records. */
+  /**
+   * False from the first failed call until the store is known to accept payments again, and while records are missing.
+   */
   readonly isUp: boolean;
   /** `status`, asked at most once in a few seconds however often it is read; null while the store cannot say. */
   recentStatus(): Promise<StoreStatus | null>;
@@ -27,14 +29,17 @@ export interface ObserveOptions {
 
 const statusMaxAgeMs = 5_000;
 const retryMs = 1_000;
-/** A store that answers may still refuse payments (a full disk, replicas that do not confirm): for so long none must have failed. */
+/**
+ * How long no call may have failed before the store counts as recovered: one that answers may still refuse payments (a
+ * full disk, replicas that do not confirm).
+ */
 const quietMs = 5_000;
 
 /**
  * A payment store whose calls are timed and whose outages are noticed.
  *
- * It goes away with the first StoreUnavailable. It is back with the first payment that it records, or, where none comes, as
- * soon as it answers, nothing has failed for a while, and it misses no records (`loss`).
+ * An outage begins with the first StoreUnavailable. It ends when a payment is recorded or, if none comes, when the
+ * store answers, nothing has failed for a while, and no records are missing (`loss`).
  * Shape:  the store, with the same behaviour and errors.
  */
 export function observeStore(
@@ -52,7 +57,7 @@ export function observeStore(
     failedAt = clock();
     if (awaySince !== null) return;
     awaySince = failedAt;
-    // Without payments nobody else would notice that it is back.
+    // Without payments nothing else would notice the recovery.
     probe = setInterval(() => void recentStatus(), retryMs).unref();
     observer.onStoreAway(reason);
   }
@@ -83,7 +88,7 @@ export function observeStore(
   }
 
   async function askStatus(): Promise<StoreStatus | null> {
-    // Why it failed was told above; whoever watches only wants to know that it did.
+    // The reason was reported above; the caller only needs to know that it failed.
     const status = await observed('status', () => store.status(now())).catch(() => null);
     recent = { status, at: clock() };
     return status;

@@ -14,12 +14,12 @@ export interface OpenStoreOptions {
   /** For Redis alone; see RedisStoreOptions. */
   readonly allowVolatile?: boolean;
   readonly waitReplicas?: number;
-  /** Whether the store is made where there is none; by default it is. */
+  /** Whether to create a missing store; true by default. */
   readonly create?: boolean;
   /** A file, away from the store, that holds its high-water mark as well; see high-water-mark.ts. Not for `memory:`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** For Redis alone: whose clock counts; the server's, unless a test brings its own. */
+  /** Only for Redis: whose clock is used; the server's, except in tests. */
   readonly clock?: StoreClock;
 }
 
@@ -31,7 +31,7 @@ const allowed =
 
 /**
  * The payment store that STATE_URL names.
- * Shape:  a PaymentStore that is ready; a relative PATH starts at the working folder.
+ * Shape:  a PaymentStore that is ready; a relative PATH is resolved against the working directory.
  * Errors: an Error that names the value and what is allowed, or the path or the server and the remedy; never a
  *         password.
  */
@@ -46,7 +46,7 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   }
   const address = parseRedisUrl(url) ?? parseSentinelUrl(url);
   if (address !== null) {
-    // Its library is large: nobody else waits for it.
+    // Imported on demand, because its library is large.
     const { createRedisStore } = await import('./redis/redis-store.ts');
     return createRedisStore({ ...options, address, timeoutMs });
   }

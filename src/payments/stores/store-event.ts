@@ -1,4 +1,4 @@
-/** What an operator should see of a payment store; each becomes a line in the log. Times are in milliseconds. */
+/** Events of a payment store that an operator should see; each becomes a line in the log. Times are in milliseconds. */
 export type StoreEvent =
   /** `begin` is refused from now on: see PaymentStore.loss. */
   | { readonly kind: 'loss'; readonly loss: string }
@@ -7,12 +7,14 @@ export type StoreEvent =
   /** More than a tenth of all records are older than the retention. `deleted` of these `expired` ones are gone now. */
   | { readonly kind: 'purge'; readonly deleted: number; readonly expired: number; readonly records: number }
   /**
-   * The clocks of those that share the store differ by over an hour, or that of this process jumped ahead by as much:
-   * nothing is purged until they agree.
+   * The clocks of the processes that share the store differ by over an hour, or this process's clock jumped ahead by as
+   * much: nothing is purged until they agree.
    */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
-  /** The high-water mark could not be written to this file. Payments go on; a loss would be noticed less exactly. */
+  /**
+   * The high-water mark could not be written to this file. Payments continue; a loss would be detected less exactly.
+   */
   | { readonly kind: 'mark-failed'; readonly file: string; readonly reason: string }
   | { readonly kind: 'mark-written-again'; readonly file: string };
 

@@ -20,7 +20,7 @@ const history = z
     z.array(event).parse(lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))),
   );
 
-/** A payment's record as a store reads it back; what a store keeps beside it falls away. */
+/** A payment's record as read from a store; the store's additional fields are dropped. */
 export const storedRecord: z.ZodType<PaymentRecord> = z.object({
   id: z.string(),
   caller: z.string(),

@@ -3,12 +3,12 @@ import { retryLaterError } from '../../engine/request-error.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
-/** Finds out who calls. Errors: BankqlError; a RequestError where another status than 400 says it better. */
+/** Identifies the caller. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export type Authenticate = (request: IncomingRequest) => Caller | Promise<Caller>;
 
 /**
- * Finds out who calls, once for each request and before its body is read, and refuses callers who have no REST call
- * left. Errors: those of `identify`; RequestError RATE_LIMITED.
+ * Identifies the caller, once per request and before its body is read, and refuses callers who have no REST call left.
+ * Errors: those of `identify`; RequestError RATE_LIMITED.
  */
 export type AuthenticateWithinLimit = Authenticate;
 

@@ -2,22 +2,22 @@ import type { IncomingRequest } from './incoming-request.ts';
 
 const maxToken = 8192;
 
-/** Base64url in which there is one text only for what it stands for: no padding, no other alphabet, no stray bits. */
+/** Whether this is canonical base64url: no padding, no other alphabet, no stray bits. */
 const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part;
 
 /**
- * Three parts (JWS compact serialization, RFC 7515), as they are written by the rules. Verifiers are more tolerant. The
- * signature may be empty: whoever verifies says then that nobody signed it.
+ * Whether this is a strict JWS compact serialization (RFC 7515): three parts. Verifiers are more tolerant. The
+ * signature may be empty: verification then reports an unsigned token.
  */
 function isToken(text: string): boolean {
   const parts = text.split('.', 4);
   return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
 }
 
-/** The tokens of requests: who counts a request and who verifies it both ask. */
+/** Caches the tokens of requests, which are read both to count a request and to verify it. */
 const tokens = new WeakMap<IncomingRequest, string | null>();
 
-/** The request's token; null where it has none. What is no token is one that no key fits: ''. */
+/** The request's token; null if it has none. A malformed token is '', which fails verification. */
 export function bearerToken(request: IncomingRequest): string | null {
   let token = tokens.get(request);
   if (token === undefined) {
@@ -36,8 +36,8 @@ function readToken(request: IncomingRequest): string | null {
 }
 
 /**
- * Tells callers apart by what their tokens claim, before anybody has verified those: the same for each signature of it, of
- * which there can be many. Requests without one, or with what is none, have one key together.
+ * Identifies a caller by the signed part of the token, before it is verified. The signature is left out, because there
+ * can be many for the same claims. Requests without a token, or with a malformed one, share one key.
  */
 export function callerKeyByToken(request: IncomingRequest): string {
   const token = bearerToken(request) ?? '';

@@ -18,16 +18,16 @@ const headers = {
   authId: credentialHeaders.authId.toLowerCase(),
 } as const satisfies Record<keyof Credentials, string>;
 
-/** What a name in a query is that could be the key's: as it is, or with some of it encoded. */
+/** Matches a query that may contain the key's name, plain or percent-encoded. */
 const mayBeKey = /subscription|%/;
 
 const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
   mayBeKey.test(target) ? queryOf(target).getAll(subscriptionKeyParameter) : [];
 
 /**
- * Takes the caller's credentials from the request: the only thing of it that goes on to the bank. The operator's key,
- * where there is one, stands for every caller's.
- * Errors: BAD_USER_INPUT where one is sent twice, is too long, or holds something else than printable ASCII.
+ * Takes the caller's credentials from the request: nothing else of it is forwarded to the bank. The operator's key, if
+ * configured, replaces every caller's.
+ * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
  */
 export const authenticateByHeaders =
   (subscriptionKey: string | null): Authenticate =>
@@ -38,15 +38,15 @@ export const authenticateByHeaders =
   };
 
 /**
- * Tells the callers of `authenticateByHeaders` apart before they are let in: two requests have the same key exactly where
- * they have the same credentials. Requests whose credentials are refused have one key together.
+ * Identifies the callers of `authenticateByHeaders` before they are authenticated: two requests have the same key
+ * exactly if they have the same credentials. Requests whose credentials are refused share one key.
  */
 export const callerKeyByHeaders =
   (subscriptionKey: string | null) =>
   (request: IncomingRequest): string => {
     try {
       const given = readCredentials(request);
-      // No credential holds a line's end, and none is empty.
+      // A line break is a safe separator: no credential contains one, and none is empty.
       const own = subscriptionKey ?? given.subscriptionKey ?? '';
       return `${own}\n${given.authProviderName ?? ''}\n${given.authId ?? ''}`;
     } catch {
@@ -73,8 +73,9 @@ function readCredentials(request: IncomingRequest): Credentials {
 }
 
 /**
- * Holds a request against the rule that a token alone says who calls, and the operator alone holds the key.
- * Errors: BAD_USER_INPUT, which names the credential that the request brings all the same.
+ * Checks that a request brings no credentials of its own: only the token identifies the caller, and only the operator
+ * has the key.
+ * Errors: BAD_USER_INPUT, which names the credential that the request contains.
  */
 export function rejectCredentials(request: IncomingRequest): void {
   const given = Object.values(credentialHeaders).find(

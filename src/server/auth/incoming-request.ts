@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What is looked at of a request before its body is read, whatever brings it. */
+/** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
 export interface IncomingRequest {
   /** The request line's target: a path and its query. */
   readonly target: string;
-  /** The values of a header, one for each time that it was sent; `name` in lower case. */
+  /** The values of a header, one for each occurrence; `name` in lower case. */
   header(name: string): readonly string[];
 }
 
-/** Node's request tells a header that was sent twice from one with a comma. */
+/** Reads Node's raw headers, in which a header sent twice differs from one value with a comma. */
 export function fromNodeRequest({
   url,
   rawHeaders,
@@ -21,7 +21,7 @@ export function fromNodeRequest({
         const given = rawHeaders[at] ?? '';
         if (given.length !== name.length || given.toLowerCase() !== name) continue;
         const value = rawHeaders[at + 1] ?? '';
-        // One is all there mostly is: a list that begins empty has room for many.
+        // Usually there is only one value: an array that starts empty would reserve room for more.
         if (values === null) values = [value];
         else values.push(value);
       }
@@ -36,8 +36,8 @@ export const fromFetchRequest = ({ url, headers }: Request): IncomingRequest => 
 });
 
 /**
- * The query of a target, read once and for all in the same way: names and values percent-decoded, a fragment left out.
- * It needs no URL: a target that is none (`//:?a=b`) has a query all the same.
+ * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a
+ * fragment. The target need not be a valid URL: `//:?a=b` has a query too.
  */
 export function queryOf(target: string): URLSearchParams {
   const [beforeFragment = ''] = target.split('#', 1);

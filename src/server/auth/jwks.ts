@@ -2,15 +2,15 @@ import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { fetch as fetchOver, ProxyAgent } from 'undici';
 import { z } from 'zod';
 
-/** How long keys are believed, in milliseconds. */
+/** How long keys are trusted, and when they are fetched, in milliseconds. */
 export interface JwksTimes {
   /** The deadline of a fetch, over connect, headers and body. */
   readonly timeoutMs: number;
-  /** When they are fetched anew: a key that its owner took back is accepted for so long at most. */
+  /** The age at which they are fetched again: a revoked key is accepted for at most this long. */
   readonly maxAgeMs: number;
-  /** How long they stand in while they cannot be fetched anew. */
+  /** How much longer they are used while they cannot be fetched again. */
   readonly graceMs: number;
-  /** How long a key that is not among them brings no further fetch, after one that succeeded and one that failed. */
+  /** How long an unknown key triggers no further fetch, after one that succeeded and after one that failed. */
   readonly cooldownMs: number;
   readonly retryMs: number;
 }
@@ -28,7 +28,7 @@ const maxJwksBytes = 256 * 1024;
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-/** There are no keys to verify with: whether a token is good is not known. */
+/** There are no keys to verify with, so it is not known whether a token is valid. */
 export class JwksUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
@@ -38,17 +38,20 @@ export interface JwksOptions {
   /** The proxy through which they are fetched; null for none. */
   readonly proxyUrl: string | null;
   readonly times?: Partial<JwksTimes> | undefined;
-  /** Is told why a fetch failed; it must not throw. */
+  /** Called with the reason when a fetch fails; it must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Finds a key; `reload` fetches the set at once, and resolves with whether it could: the earlier set stands where not. */
+/**
+ * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded: if not, the earlier set stays
+ * in use.
+ */
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
 
 /**
- * Finds the key that a token names, in the set at `url`, which is kept for a while. A key that is not in it may be a
- * new one: the set is fetched again, one fetch at a time and no more than one in `cooldownMs`.
- * Errors: JwksUnavailable; those of jose for a token to which no key, or more than one, belongs.
+ * Finds the key that a token names in the set at `url`, which is cached. A key that is not in it may be new: the set is
+ * then fetched again, one fetch at a time and no more than one per `cooldownMs`.
+ * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Keys {
   const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...defaultTimes, ...times };
@@ -74,7 +77,7 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
     }
   }
 
-  /** Fetches the set, unless it has just been tried. */
+  /** Fetches the set, unless that was tried just before. */
   async function refresh(): Promise<void> {
     if (underWay === null && since(triedAt) < (hasFailed ? retryMs : cooldownMs)) return;
     underWay ??= load();
@@ -85,7 +88,7 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
   async function current() {
     if (since(loadedAt) >= maxAgeMs) {
       const refreshed = refresh();
-      // While the keys' server is away nobody waits for it who can do without.
+      // While the key server is unavailable, requests that can use the cached keys do not wait for it.
       if (keys === null || !hasFailed) await refreshed;
     }
     if (keys === null || since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with');

@@ -1,12 +1,12 @@
 import type { JwksTimes } from './jwks.ts';
 
-/** Whose tokens say who calls, and where in them it stands. */
+/** Whose tokens identify callers, and by which claims. */
 export interface JwtOptions {
-  /** The operator's, which stands for every caller's. */
+  /** The operator's key, used for every caller. */
   readonly subscriptionKey: string;
   /** Where the issuer's public keys are (a JSON Web Key Set). */
   readonly jwksUrl: string;
-  /** What `iss` and `aud` of a token have to be. */
+  /** The required `iss` and `aud` of a token. */
   readonly issuer: string;
   readonly audience: string;
   /** The algorithms of signatures that are accepted: public keys only, see `jwtAlgorithms`. */
@@ -14,7 +14,7 @@ export interface JwtOptions {
   /** The claims that become Auth-Provider-Name and Auth-ID. */
   readonly providerClaim: string;
   readonly authIdClaim: string;
-  /** Further claims that are handed on, where the token has them as a text or a whole number; none where left out. */
+  /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];
   /** The proxy through which the keys are fetched; none where it is left out. */
   readonly jwksProxyUrl?: string | null;
@@ -22,7 +22,10 @@ export interface JwtOptions {
   readonly keyTimes?: Partial<JwksTimes>;
 }
 
-/** The algorithms that may be allowed. A shared secret (HS256) or none at all would let callers sign for themselves. */
+/**
+ * The algorithms that may be allowed. With a shared secret (HS256) or no signature (`none`), callers could sign tokens
+ * themselves.
+ */
 export const jwtAlgorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],

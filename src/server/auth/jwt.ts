@@ -11,14 +11,14 @@ import { createJwks, JwksUnavailable, type Keys } from './jwks.ts';
 import type { JwtOptions } from './jwt-options.ts';
 import { type TokenRefusal, tokenRefusalOf } from './token-refusal.ts';
 
-/** How far clocks may differ, in seconds. */
+/** The tolerated clock skew, in seconds. */
 const clockSkew = 60;
 
 /**
- * Takes who calls from the verified claims of the request's bearer token; the key is the operator's.
- * Errors: BAD_USER_INPUT where the request brings credentials of its own; UNAUTHENTICATED (401) for no token, or one
- *         that is not accepted, without a word of why; OVERLOADED (503) while tokens cannot be verified. `onRefusal` is
- *         told of the last two; it must not throw.
+ * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's.
+ * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
+ *         that is not accepted, without the reason; OVERLOADED (503) while tokens cannot be verified. The last two are
+ *         reported to `onRefusal`, which must not throw.
  */
 export function authenticateByToken(
   options: JwtOptions,
@@ -85,7 +85,7 @@ export function authenticateByToken(
   return Object.assign(authenticate, { reloadKeys: keys.reload });
 }
 
-/** Those of the claims that the token has. A whole number is an id too, as far as JSON keeps all its digits. */
+/** The given claims, as far as the token has them. An integer is accepted too, if JSON keeps all its digits. */
 function claimsOf(payload: JWTPayload, names: readonly string[]): Readonly<Record<string, string>> {
   const found = names.flatMap((name) => {
     const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
@@ -99,7 +99,7 @@ const unauthenticated = (message: string, challenge: string) =>
     http: { status: 401, headers: { 'WWW-Authenticate': challenge } },
   });
 
-/** Why, for the log: jose's own words, which show nothing of a token, or what kept a fetch from its end. */
+/** The reason, for the log: jose's own message, which contains nothing of a token, or why a fetch failed. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed) return `${error.code} ${error.claim}`;
   if (error instanceof errors.JOSEError) return error.code;

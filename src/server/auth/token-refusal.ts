@@ -2,7 +2,7 @@ import { errors } from 'jose';
 import { BankqlError } from '../../errors.ts';
 import { JwksUnavailable } from './jwks.ts';
 
-/** Why a request was not let in by its token. Words of ours alone: never a claim's value, nor a token's. */
+/** Why a request's token was refused. A fixed set of words: never a value from a claim or a token. */
 export type TokenRefusal =
   | 'no token'
   | 'expired'
@@ -13,7 +13,7 @@ export type TokenRefusal =
   | 'no keys'
   | 'malformed';
 
-/** Which of them an error of the verification is. */
+/** The reason that corresponds to a verification error. */
 export function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof JwksUnavailable) return 'no keys';
   if (error instanceof errors.JWTExpired) return 'expired';
@@ -21,8 +21,8 @@ export function tokenRefusalOf(error: unknown): TokenRefusal {
   if (error instanceof errors.JOSEAlgNotAllowed) return 'algorithm';
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
     return 'key';
-  // A claim that is another than is expected, or can be no credential.
+  // A claim that has an unexpected value, or cannot be a credential.
   if (error instanceof errors.JWTClaimValidationFailed || error instanceof BankqlError) return 'claims';
-  // Whatever else happens is a key of the set that is of no use.
+  // Any other error is caused by an unusable key of the set.
   return error instanceof errors.JOSEError ? 'malformed' : 'key';
 }

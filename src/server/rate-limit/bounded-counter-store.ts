@@ -2,30 +2,30 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from './limits.ts';
 
-/** How many callers are counted each on their own: some 10 MB of them. */
+/** How many callers have a counter of their own: about 10 MB. */
 export const maxOwnCounters = 50_000;
-/** How many budgets those share who come when all places are taken. */
+/** How many budgets further callers share when all of those are taken. */
 export const maxSharedCounters = 1000;
 
-/** What was spent since a window began, and when it ends, in milliseconds of performance.now(). */
+/** What was spent in a window, and when it ends, in milliseconds of performance.now(). */
 interface Count {
   spent: number;
   readonly endsAt: number;
 }
 
 /**
- * Counts in memory, in a bounded number of places: callers choose what they are called. While every place is taken,
- * new callers share budgets of the usual size, so that nobody's count is forgotten and nobody gets more; there are many,
- * and which one is whose is a secret of the process, so that nobody can spend another's without spending them all.
- * Whoever shares one goes on to share it until its window ends.
+ * Counts in memory, with a bounded number of counters, because callers can invent names. When all are taken, new
+ * callers share budgets of the usual size, so that no count is forgotten and nobody gets more. There are many shared
+ * budgets, assigned by a secret of the process, so that nobody can exhaust a particular caller's budget without
+ * exhausting them all. A caller stays with a shared budget until its window ends.
  */
 export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
-  // What rate-limiter-flexible wants of a limiter that stands in for another.
+  // Required by rate-limiter-flexible of an insurance limiter.
   override readonly keyPrefix = '';
   override blockDuration = 0;
   override execEvenly = false;
 
-  // All windows are of one length: those that began first end first, and stand first.
+  // All windows have the same length, so insertion order is also the order of their ends.
   readonly #own = new Map<string, Count>();
   readonly #shared = new Map<string, Count>();
   readonly #secret = randomBytes(32);
@@ -36,12 +36,12 @@ export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
     this.#limit = limit;
   }
 
-  /** How many places are taken. */
+  /** How many counters are in use. */
   get size(): number {
     return this.#own.size + this.#shared.size;
   }
 
-  /** Takes one. Errors: a RateLimiterRes, where there is none left; nothing is taken then. */
+  /** Takes one point. Errors: a RateLimiterRes if none is left; nothing is taken then. */
   override async consume(owner: string): Promise<RateLimiterRes> {
     const now = performance.now();
     const count = this.#find(owner, now) ?? this.#begin(owner, now);
@@ -50,7 +50,7 @@ export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
     return this.#stateOf(count, now);
   }
 
-  /** Gives one back. */
+  /** Gives one point back. */
   override async reward(owner: string): Promise<RateLimiterRes> {
     const now = performance.now();
     const count = this.#find(owner, now) ?? { spent: 1, endsAt: now };

@@ -1,13 +1,13 @@
-/** So many REST calls in so many seconds, counted from the first one. */
+/** A number of REST calls per number of seconds, counted from the first call. */
 export interface RateLimit {
   readonly calls: number;
   readonly seconds: number;
 }
 
-/** How many REST calls are made for whom. */
+/** The limits of REST calls per caller and per key. */
 export interface RateLimits {
-  /** Of one caller, told apart by all three credentials; null for no limit. */
+  /** For each caller, identified by all three credentials; null for no limit. */
   readonly perCaller: RateLimit | null;
-  /** Of all callers with one subscription key; null for no limit. */
+  /** For all callers with one subscription key together; null for no limit. */
   readonly perKey: RateLimit | null;
 }

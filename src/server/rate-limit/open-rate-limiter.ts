@@ -7,12 +7,12 @@ export interface OpenRateLimiter {
   close(): void;
 }
 
-/** Counts that wait for Redis; more of them are counted here. */
+/** The maximum number of counts waiting for Redis; beyond it, counting is done in memory. */
 const maxUnanswered = 1_000;
 
 /**
- * Counts in the Redis of STATE_URL, where it names one, so that all processes count together; else in memory. The
- * libraries are loaded only where they are needed. Null where nothing is limited.
+ * Counts in the Redis of STATE_URL, if it names one, so that all processes count together; otherwise in memory. The
+ * libraries are loaded only if they are needed. Null if nothing is limited.
  */
 export async function openRateLimiter(
   limits: RateLimits,
@@ -27,7 +27,9 @@ export async function openRateLimiter(
   return limiter === null ? null : { limiter, close: () => redis?.destroy() };
 }
 
-/** A connection that comes back by itself. Without one, counts go on in memory, so that nobody waits for it. */
+/**
+ * A connection that reconnects by itself. While it is down, counting goes on in memory, so that nothing waits for it.
+ */
 async function connect({ host, port, tls, database, username, password }: RedisAddress) {
   const { createClient } = await import('@redis/client');
   const client = createClient({
@@ -41,7 +43,7 @@ async function connect({ host, port, tls, database, username, password }: RedisA
     maintNotifications: 'disabled',
     commandsQueueMaxLength: maxUnanswered,
   });
-  // Payments say in the log that Redis is away: it is the same one.
+  // The payment store uses the same Redis, and logs its outages.
   client.on('error', () => {});
   client.unref();
   client.connect().catch(() => {});

@@ -3,10 +3,10 @@ import type { PaymentService } from '../../payments/service.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 /**
- * The bank, with each read and write taken of its caller's budget first. What is refused for another reason before a
- * call would be made costs nothing; a read that another's call or the cache answers counts, and so does one that the
- * breaker stops, while a second attempt does not. Payments are counted by `limitPayments`.
- * Errors: as the bank's; RATE_LIMITED, where this call was not made.
+ * Wraps the bank client and takes each read and write from its caller's budget first. What is refused for another
+ * reason before a call would be made costs nothing; a read counts even if it is answered by a shared call or the cache,
+ * or stopped by the breaker, while a retry does not. Payments are counted by `limitPayments`.
+ * Errors: as the bank's; RATE_LIMITED, when the call was not made.
  */
 export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankClient {
   if (limiter === null) return bank;
@@ -26,9 +26,9 @@ export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankCl
 }
 
 /**
- * Payments, each taken of its caller's budget before it begins: once begun, nothing holds it up. The answer to an
- * earlier one with the same key costs nothing.
- * Errors: as the payments'; RATE_LIMITED, where no payment with the key was known, and the key stays free.
+ * Wraps the payment service and takes each payment from its caller's budget before it begins: once begun, it is not
+ * limited. Replaying an earlier payment with the same key costs nothing.
+ * Errors: as the payments'; RATE_LIMITED if no payment with the key was known; the key stays free.
  */
 export function limitPayments(payments: PaymentService, limiter: RateLimiter | null): PaymentService {
   if (limiter === null) return payments;

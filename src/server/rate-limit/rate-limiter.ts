@@ -12,25 +12,25 @@ import type { RateLimit, RateLimits } from './limits.ts';
 export interface RateLimitOptions extends RateLimits {
   /**
    * A client of @redis/client with its offline queue off: the processes that share its server count together. While it
-   * is away, or slower than `redisTimeoutMs`, each counts for itself. Null: each counts for itself.
+   * is unavailable, or slower than `redisTimeoutMs`, or if this is null, each process counts on its own.
    */
   readonly redis?: object | null;
-  /** Is told of every refusal; it must not throw. */
+  /** Called at every refusal; it must not throw. */
   readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
 }
 
-/** What a budget has refused: a request that came with nothing left, or one REST call. */
+/** What was refused: a request that arrived with an empty budget, or a single REST call. */
 export interface RateRefusal {
   readonly refused: 'request' | 'call';
   readonly budget: 'caller' | 'key';
 }
 
 export interface RateLimiter {
-  /** Takes one REST call of the budgets. Errors: RATE_LIMITED with `parseRetryAfter`; nothing is taken then. */
+  /** Takes one REST call from the budgets. Errors: RATE_LIMITED with `parseRetryAfter`; nothing is taken then. */
   take(credentials: Credentials, operation: string): Promise<void>;
   /**
-   * How long until there is a REST call left, in seconds; 0 where there is one. Takes nothing: a request that has to
-   * wait is refused.
+   * How long until a REST call is available, in seconds; 0 if one is. Takes nothing: a request that would have to wait
+   * is refused.
    */
   secondsUntilNext(credentials: Credentials): Promise<number>;
 }
@@ -38,17 +38,19 @@ export interface RateLimiter {
 /** How long a count may take in Redis. */
 const redisTimeoutMs = 250;
 
-/** A budget, and whose it is. */
+/** A budget and its owner. */
 interface Budget {
   readonly name: RateRefusal['budget'];
   readonly limiter: Pick<RateLimiterAbstract, 'consume' | 'reward' | 'get'>;
   readonly owner: (credentials: Credentials) => string;
 }
 
-/** Counts REST calls; null where nothing is limited. Counts hold hashes of credentials, never one of them. */
+/**
+ * Counts REST calls; null where nothing is limited. Counters are keyed by hashes of credentials, never by a credential.
+ */
 export function createRateLimiter(options: RateLimitOptions): RateLimiter | null {
   const { perCaller, perKey, redis = null, onRefusal } = options;
-  // The caller's comes first: one who has none left takes nothing of the key's.
+  // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
   const budgets = [
     budget('caller', perCaller, callerId, redis),
     budget('key', perKey, subscriptionKeyId, redis),
@@ -109,7 +111,7 @@ function budget(
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
   });
-  // The memory stands in for the whole: behind the timeout, a count that is late would be counted there twice.
+  // The memory limiter backs up the wrapper with its timeout: inside it, a late count would be counted twice.
   const inTime = new RLWrapperTimeouts({ limiter, timeoutMs: redisTimeoutMs, insuranceLimiter: memory });
   return { name, limiter: inTime, owner };
 }

@@ -1,4 +1,4 @@
-/** Where a Redis is, and who asks. */
+/** The address of a Redis, and the credentials for it. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;
@@ -19,8 +19,8 @@ const defaultPort = 6379;
 const defaultSentinelPort = 26_379;
 
 /**
- * What a URL `redis[s]://[[user]:password@]host[:port][/database]` says; null where it does not say it.
- * Names and passwords are percent-encoded in it.
+ * Parses a URL `redis[s]://[[user]:password@]host[:port][/database]`; null if it is malformed. Names and passwords are
+ * percent-encoded in it.
  */
 export function parseRedisUrl(text: string): RedisAddress | null {
   const url = URL.parse(text);
@@ -38,20 +38,20 @@ export function parseRedisUrl(text: string): RedisAddress | null {
       password: decodeURIComponent(url.password) || undefined,
     };
   } catch {
-    // A % that encodes nothing. Its error would be fine, but URLs belong in no error.
+    // An invalid percent-encoding. Returning null keeps the URL, which may hold a password, out of any error.
     return null;
   }
 }
 
 /**
- * What a URL `redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database]` says; null
- * where it does not say it. Names and passwords are percent-encoded in it.
+ * Parses a URL `redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database]`; null if it
+ * is malformed. Names and passwords are percent-encoded in it.
  */
 export function parseSentinelUrl(text: string): SentinelAddress | null {
   const parts = /^(rediss?)\+sentinel:\/\/([^/?#]*@)?([^/?#@]+)\/([\w.%-]+)(\/\d{0,5})?$/i.exec(text);
   if (parts === null) return null;
   const [, scheme = '', user = '', hosts = '', primaryName = '', database = ''] = parts;
-  // Each host is read as a URL of its own, since several of them are none together.
+  // Each host is parsed as a URL of its own, since a URL cannot have several hosts.
   const addresses = hosts.split(',').map((host) => {
     const address = parseRedisUrl(`${scheme}://${user}${host}${database}`);
     return address && { ...address, port: /:\d+$/.test(host) ? address.port : defaultSentinelPort };
@@ -66,7 +66,7 @@ export function parseSentinelUrl(text: string): SentinelAddress | null {
   return { ...primary, sentinels, primaryName };
 }
 
-/** The address for messages: without who asks. */
+/** The address for messages, without credentials. */
 export function shownAddress(address: RedisAddress | SentinelAddress): string {
   const { tls, database } = address;
   const scheme = tls ? 'rediss' : 'redis';

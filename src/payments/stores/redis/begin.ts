@@ -15,9 +15,9 @@ export interface BeginOptions extends Pick<TimedRedis, 'server' | 'withTimeout'>
   readonly marks: KnownMarks;
   readonly takeBack: Rollback;
   readonly onEvent: OnStoreEvent;
-  /** Is told what the store says of a loss. */
+  /** Called with the loss that the store reports. */
   readonly setLoss: (loss: string | null) => void;
-  /** Why this process begins no payment, although the store would; null where nothing keeps it from it. */
+  /** Why this process refuses payments although the store accepts them; null if it does not. */
   readonly ownLoss: () => string | null;
 }
 
@@ -26,13 +26,13 @@ const counts = z.tuple([z.number(), z.number(), z.number(), z.number(), z.number
 
 const minute = 60_000;
 
-/** PaymentStore.begin: what it stored is confirmed by the replicas, or is taken back. */
+/** PaymentStore.begin: a stored record is either confirmed by the replicas or rolled back. */
 export function createBegin(options: BeginOptions): PaymentStore['begin'] {
   const { server, withTimeout, read, marks, takeBack: rollback, onEvent, setLoss, ownLoss } = options;
   let purgeNotedAt = Number.NEGATIVE_INFINITY;
 
   function notePurge(deleted: number, expired: number, records: number): void {
-    // Many go over many payments: one line a minute tells as much as one for each.
+    // A large purge is spread over many payments: one line a minute is enough.
     if (expired <= records / 10 || performance.now() < purgeNotedAt + minute) return;
     purgeNotedAt = performance.now();
     onEvent({ kind: 'purge', deleted, expired, records });
@@ -54,7 +54,7 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     const [began, newestAt, beganAt, deleted, expired, records] = data;
     notePurge(deleted, expired, records);
     await asked.replicated();
-    // Not before: what no replica confirmed is not sent, and a failover may lose it.
+    // Only now: a payment that no replica confirmed is not sent, and a failover may lose it.
     const { id, trackId } = record;
     marks.note({ storeId: asked.name, began, newestAt }, { id, trackId, createdAt: beganAt });
     return null;

@@ -4,13 +4,13 @@ import { ServerRefused } from './connection.ts';
 import { connectWithRetry, type ReconnectOptions } from './reconnect.ts';
 import type { RedisServer } from './server.ts';
 
-/** Calls to Redis that end in time, and fail as StoreUnavailable whatever went wrong. */
+/** Calls to Redis with a timeout, which fail with StoreUnavailable whatever went wrong. */
 export interface TimedRedis {
-  /** The server, where it answers in time. Errors: StoreUnavailable. */
+  /** The server, if it answers in time. Errors: StoreUnavailable. */
   server(): RedisServer;
-  /** The work's end, or StoreUnavailable when its time is up; the work then goes on by itself. */
+  /** Settles with the work, or with StoreUnavailable after the timeout; the work then continues by itself. */
   withTimeout<T>(work: Promise<T>): Promise<T>;
-  /** Waits for the calls that are under way, within their time. */
+  /** Waits for the calls in progress, within their timeouts. */
   close(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export async function openTimedRedis(options: ReconnectOptions): Promise<TimedRe
   };
 }
 
-/** Without its cause, which is the library's and may hold what was sent: a password, say. */
+/** Without the cause: the library's error may contain what was sent, such as a password. */
 function startError(address: RedisAddress | SentinelAddress, error: unknown): Error {
   const shown = shownAddress(address);
   return error instanceof ServerRefused

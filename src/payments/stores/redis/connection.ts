@@ -1,22 +1,22 @@
 import { createClient, ErrorReply } from '@redis/client';
 import type { RedisAddress } from './address.ts';
 
-/** A Redis that answers, and cannot be used. The message says why, and the remedy where it is known. */
+/** A Redis that answers but cannot be used. The message says why, and the remedy if it is known. */
 export class ServerRefused extends Error {
   override readonly name = 'ServerRefused';
 }
 
-/** One connection to Redis, from its beginning to its end; it never comes back by itself. */
+/** A single connection to Redis; it never reconnects by itself. */
 export interface RedisConnection {
   /**
    * Sends a command.
-   * Errors: ErrorReply as Redis gave it; any other Error where the connection ended first: then it is not known
-   *         whether Redis executed the command.
+   * Errors: Redis's ErrorReply; any other Error if the connection ended first: then it is not known whether Redis
+   *         executed the command.
    */
   send(command: readonly string[]): Promise<unknown>;
-  /** True while a command has waited for its answer for more than timeoutMs; others would wait behind it. */
+  /** True while a command has been waiting for its answer for more than timeoutMs; others would wait behind it. */
   stalled(): boolean;
-  /** Ends it; what is under way fails. */
+  /** Closes it; commands in progress fail. */
   drop(reason: string): void;
   /** Resolves with the reason when it has ended. */
   readonly lost: Promise<string>;
@@ -24,20 +24,23 @@ export interface RedisConnection {
 
 export interface ConnectionOptions {
   readonly timeoutMs: number;
-  /** How long connecting may take, names, TLS and passwords included. */
+  /** How long connecting may take, including name resolution, TLS and authentication. */
   readonly connectTimeoutMs: number;
 }
 
-/** How many times timeoutMs a command may wait until its connection is taken for dead. */
+/** After this many times timeoutMs without an answer, a connection is considered dead. */
 const deadAfterTimeouts = 10;
 
-/** How often a connection is asked whether it lives, in milliseconds. */
+/** The interval between health checks of a connection, in milliseconds. */
 export const pulseMs = (timeoutMs: number): number => 2 * deadAfterTimeouts * timeoutMs;
 
-/** Commands that Redis owes an answer; more of them fail without being sent. */
+/** The maximum number of unanswered commands; further ones fail without being sent. */
 const maxUnanswered = 1_000;
 
-/** Opens a connection to a server, of which no database is chosen yet. Errors: ServerRefused (a wrong password, say), or an Error that says why there is none. */
+/**
+ * Opens a connection to a server, without selecting a database. Errors: ServerRefused (a wrong password, say), or an
+ * Error that says why there is none.
+ */
 export async function openConnection(
   address: Omit<RedisAddress, 'database'>,
   { timeoutMs, connectTimeoutMs }: ConnectionOptions,
@@ -45,17 +48,17 @@ export async function openConnection(
   const { host, port, tls, username, password } = address;
   const socket = { host, port, connectTimeout: connectTimeoutMs, reconnectStrategy: false } as const;
   const client = createClient({
-    // The older protocol: every server speaks it, and nothing arrives that was not asked for.
+    // RESP2: every server supports it, and it has no push messages.
     RESP: 2,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     socket: tls ? { ...socket, tls } : socket,
-    // Without it a command waits for a connection, and is executed long after its caller was told that it failed.
+    // With an offline queue, a command could be executed long after its caller was told that it failed.
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: maxUnanswered,
-    // Of the library's own: it only ends a command that waits to be written.
+    // The library's own timeout, which only applies to commands that wait to be written.
     commandOptions: { timeout: timeoutMs },
   });
   const { promise: lost, resolve: end } = Promise.withResolvers<string>();
@@ -74,18 +77,18 @@ export async function openConnection(
   const explained = (error: unknown) => {
     const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
     const text = String(message ?? error).split('\n', 1)[0] ?? '';
-    // Some servers repeat a command that they do not know.
+    // Some servers echo an unknown command in the error.
     const safe = password === undefined ? text : text.replaceAll(password, '***');
     return safe.slice(0, 200) || 'the connection failed';
   };
 
-  // An answer that cannot be read counts as well: those that follow would go to the wrong commands.
+  // This includes unreadable answers: later ones would be matched to the wrong commands.
   client.on('error', (error: unknown) => drop(explained(error)));
-  // Whoever drops a client that is connecting leaves it with the connection that it gets.
+  // A client that is dropped while connecting would keep the connection that it gets.
   client.on('connect', () => {
     if (reason !== null) client.destroy();
   });
-  // A store that nobody closed does not keep the process alive; a call that waits does, by its timer.
+  // An unclosed store does not keep the process alive; a waiting call does, by its timer.
   client.unref();
 
   const timer = setTimeout(() => drop(`no connection in ${connectTimeoutMs} ms`), connectTimeoutMs);
@@ -121,7 +124,7 @@ export async function openConnection(
     }
   }
 
-  // A connection that died in silence is found out before a payment needs it; a refusal is an answer, too.
+  // Detects a silently dead connection before a payment needs it; an error reply counts as an answer.
   if (reason === null)
     pulse = setInterval(() => void send(['PING']).catch(() => {}), pulseMs(timeoutMs)).unref();
 

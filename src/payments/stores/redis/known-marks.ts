@@ -14,7 +14,7 @@ export interface KeptMark {
   readonly mark: HighWaterMark;
 }
 
-/** What a process knows of the payments that were begun, without asking the store. */
+/** What a process knows of begun payments independently of the store. */
 export interface KeptMarks {
   readonly marks: readonly KeptMark[];
   /** The latest beginnings of this process, which the store has to hold. */
@@ -27,20 +27,20 @@ export interface KnownMarks {
   /** Reads them anew. */
   read(): KeptMarks;
   readonly none: KeptMarks;
-  /** The store has confirmed that so much was begun; `begin` is the newest of it, where this process began it. */
+  /** Notes what the store has confirmed as begun; `begin` is the newest payment, if this process began it. */
   note(mark: HighWaterMark, begin?: ConfirmedBegin): void;
-  /** This process takes a payment back. */
+  /** This process has rolled back a payment. */
   forget(id: string): void;
-  /** The mark is this one from now on, be it lower; resolves when that is on the disk, or cannot be. */
+  /** Replaces the mark, even by a lower one; resolves when it is written to disk, or the write has failed. */
   reset(mark: HighWaterMark): Promise<void>;
-  /** Resolves when what was noted is on the disk, or cannot be. */
+  /** Resolves when all that was noted is written to disk, or the write has failed. */
   close(): Promise<void>;
 }
 
 /**
- * This process' own mark and its latest beginnings, and the file that the processes of one machine may share (`witness`),
- * where there is one. The first make seen what a failover loses, the last what is lost while no bankql runs. A mark alone
- * misses a loss where another process has begun as many payments since: it counts them, and knows none of them.
+ * This process' own mark and its latest beginnings, and the file that the processes of one machine may share
+ * (`witness`), where there is one. The first two reveal what a failover loses, the last what is lost while no bankql
+ * runs. A mark alone misses a loss after which another process began as many payments, because it only counts them.
  */
 export function createKnownMarks(witness: string | undefined, onEvent: OnStoreEvent): KnownMarks {
   let own: HighWaterMark | null = null;

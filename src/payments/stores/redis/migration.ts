@@ -4,10 +4,10 @@ import { stateIndex, states } from './keys.ts';
 import { script } from './script.ts';
 import { type RedisReader, readIndex } from './search.ts';
 
-/** How far the clocks of the processes that wrote version 1 may be off. */
+/** The tolerated clock error of the processes that wrote version 1. */
 const marginMs = 24 * 60 * 60 * 1000;
 
-/** Answers with the time now, and with when a migration began that came to its end. */
+/** Returns the current time, and when the last completed migration began. */
 const beginScript = script("return { now, redis.call('HMGET', meta, 'migratedAt')[1] }");
 const endScript = script("redis.call('HSET', meta, 'migratedAt', ARGV[5]) return 1");
 
@@ -38,9 +38,9 @@ end
 return 1`);
 
 /**
- * Makes records of version 1 such of version 2: their callers are hashed under the store's secret, and have an index.
- * Each process does it when it starts, for what was written since it was last done, since an older bankql beside it
- * may go on writing version 1. Any number of processes may do it at once.
+ * Migrates records of version 1 to version 2: their callers are hashed under the store's secret, and indexed. Each
+ * process does it at its start for what was written since the last migration, because an older bankql running beside it
+ * may still write version 1. Any number of processes may do it at once.
  */
 export async function migrateCallers(reader: Pick<RedisReader, 'run'>, secret: string): Promise<void> {
   const times = z.tuple([z.string(), z.coerce.number().nullable()]);

@@ -9,7 +9,7 @@ export interface ConfirmedBegin extends Pick<PaymentRecord, 'id' | 'trackId'> {
 /** The payments that this process began last. */
 export interface RecentBegins {
   add(begin: ConfirmedBegin): void;
-  /** This process takes the payment back: the store need not have it any more. */
+  /** This process has rolled the payment back: the store need not contain it any more. */
   delete(id: string): void;
   /** Oldest first. */
   list(): readonly ConfirmedBegin[];
@@ -22,7 +22,7 @@ export function createRecentBegins(): RecentBegins {
   const begins = new Map<string, ConfirmedBegin>();
   return {
     add(begin) {
-      // Whoever begins an id again is the newest.
+      // An id that is begun again moves to the end.
       begins.delete(begin.id);
       begins.set(begin.id, begin);
       if (begins.size <= maxRecent) return;

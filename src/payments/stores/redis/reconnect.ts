@@ -13,14 +13,14 @@ export interface ReconnectOptions extends Omit<ServerDemands, 'discovered'> {
   readonly address: RedisAddress | SentinelAddress;
   readonly retentionMs: number;
   readonly clock: StoreClock;
-  /** What the store has to fit, at each new connection. */
+  /** The marks that the store has to fit, checked at each new connection. */
   readonly marks: KnownMarks;
   readonly timeoutMs: number;
   /** How long the start may try to reach a server. */
   readonly startTimeoutMs: number;
-  /** Whether a store is made where there is none. */
+  /** Whether to create a missing store. */
   readonly create: boolean;
-  /** Is told of each new connection before anybody else uses it. */
+  /** Called with each new connection before it is used. */
   readonly onConnect: (server: RedisServer) => void;
 }
 
@@ -30,16 +30,16 @@ export interface ReconnectingRedis {
   close(): void;
 }
 
-/** Connecting takes longer than a call: names, TLS, a server that has just started. */
+/** Connecting takes longer than a call: name resolution, TLS, a server that has just started. */
 const connectTimeoutMs = 2_000;
 const maxPauseMs = 2_000;
 
-/** What a server answers with that will be ready by itself. */
+/** Errors of a server that will become ready by itself. */
 const passing = /^(LOADING|BUSY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/;
 
 /**
- * Connects, and connects again for ever when the connection is lost; each server it gets to is checked anew, for
- * a failover may lead to another one.
+ * Connects, and reconnects indefinitely when the connection is lost; each server is checked again, since a failover may
+ * lead to another one.
  * Errors: ServerRefused; an Error that says why there is no connection, after startTimeoutMs.
  */
 export async function connectWithRetry(options: ReconnectOptions): Promise<ReconnectingRedis> {
@@ -54,7 +54,8 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     await checkServer(connection, { ...options, discovered });
     if (address.database !== 0) await connection.send(['SELECT', String(address.database)]);
     const kept = allowVolatile ? marks.none : marks.read();
-    // A server that was emptied gets a new store, which this process' marks do not fit: openStoreMetadata notes the loss in it.
+    // An emptied server gets a new store, which this process's marks do not fit: openStoreMetadata notes the loss in
+    // it.
     const name = await nameStore(connection, { create: allowVolatile || options.create });
     if (name === null)
       throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
@@ -86,7 +87,7 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     }
   }
 
-  /** A pause that grows with each failure, and differs from process to process. */
+  /** A backoff with jitter, which grows with each failure. */
   const pause = (failures: number, ref: boolean) =>
     delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
       ref,
@@ -123,7 +124,7 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     }
   }
 
-  // It ends with the abort of its pause, and nothing else.
+  // It ends only when its pause is aborted.
   keep(await start()).catch(() => {});
 
   return {

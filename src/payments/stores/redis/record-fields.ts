@@ -3,15 +3,15 @@ import { hashUnderSecret } from '../../caller-hash.ts';
 import type { PaymentEvent, PaymentRecord } from '../../store.ts';
 import { storedRecord } from '../stored-record.ts';
 
-/** Fields and values as a Redis hash takes them: text, and nothing for null; the history is the store's to write. */
+/** Field names and values for a Redis hash, as text, without null fields; the store writes the history itself. */
 export function recordFields({ history: _, ...record }: Partial<PaymentRecord>): string[] {
   return Object.entries(record).flatMap(([field, value]) => (value === null ? [] : [field, String(value)]));
 }
 
-/** A line of a record's history; the script that appends it puts the time in. */
+/** A line of a record's history; the script that appends it adds the time. */
 export const timelessLine = ({ at: _, ...event }: PaymentEvent): string => JSON.stringify(event);
 
-/** What an absent field says. */
+/** The values of absent fields. */
 const absent = {
   toBankId: null,
   toAccountId: null,
@@ -32,7 +32,7 @@ const hash = z.array(z.string()).nullable();
 
 /**
  * The record in a Redis hash, as HGETALL answers; null where there is none. One of version 1, which an older bankql may
- * still write, is given as version 2 has it.
+ * still write, is converted to version 2.
  * Errors: an Error where it is no record.
  */
 export function parseRecord(response: unknown, secret: string): PaymentRecord | null {

@@ -40,8 +40,8 @@ export interface RedisStoreOptions {
 }
 
 /**
- * What all searches together may ask at once: they share a connection with payments, which takes a thousand commands. A
- * search waits for its turn before each batch, so that a long one does not hold up a short one.
+ * The maximum number of batches of all searches in progress: they share a connection with payments, which is limited to
+ * a thousand commands. A search waits for its turn before each batch, so that a long one does not hold up a short one.
  */
 const maxSearchBatches = 4;
 const batchSize = 25;
@@ -54,12 +54,12 @@ const flag = z.literal([0, 1]).transform((n) => n === 1);
  * What was stored survives the end of the server where that has an append-only file (`appendfsync always`), and a
  * failover only where the replica that takes over had it: see STATE_WAIT_REPLICAS in docs/payments.md.
  *
- * A `begin` that failed is taken back as soon as Redis answers again. Where that fails too (this process died, or
- * Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which
- * becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * A `begin` that failed is rolled back as soon as Redis answers again. Where that fails too (this process died, or
+ * Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes
+ * UNKNOWN although nothing was sent: safe, but the key is used up.
  * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's: `now` only tells
- *         how a process' clock differs from it. `search` is not one step: each of its records is as it was when it was
- *         read. `loss` is what this process knows; the store itself refuses `begin` in all processes.
+ *         how a process's clock differs from it. `search` is not atomic: each record is as it was when it was read.
+ *         `loss` is what this process knows; the store itself refuses `begin` in all processes.
  * Errors: an Error that names the server and the remedy where it cannot be used; later StoreUnavailable.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<PaymentStore> {
@@ -69,7 +69,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   const marks = createKnownMarks(options.witness, onEvent);
   let secret = '';
   let loss: string | null = null;
-  /** A loss of this process alone. */
+  /** Why only this process refuses payments. */
   let unreadable: string | null = null;
 
   function setLoss(storeLoss: string | null): void {
@@ -85,7 +85,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     unreadable = server.unreadable;
     setLoss(server.meta.loss);
     rollback.retry(server);
-    // What the replicas do not have yet, a failover may lose without a loss: it was not sent.
+    // Only confirmed payments count: a failover may lose an unconfirmed one, which was not sent, without that being a
+    // loss.
     if (loss === null)
       server
         .replicated()
@@ -133,11 +134,11 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
   });
 
-  /** A change of a record that is right on the primary, whatever the replicas have of it. */
+  /** Changes a record; once it is on the primary, it need not be confirmed by the replicas. */
   async function change(script: Script, input: ScriptInput): Promise<boolean> {
     const asked = server();
     const changed = runScript(asked, script, input).then(async (answer) => {
-      // A failover that loses it leaves PENDING or UNKNOWN behind: never sent again.
+      // If a failover loses it, the record stays PENDING or UNKNOWN, which is never sent again.
       await asked.replicated().catch(() => {});
       return flag.parse(answer);
     });
@@ -173,7 +174,8 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
         { now, args: [] },
         statusReply.parse,
       );
-      // Somebody wrote the mark anew, the operator's process say: connecting again finds out whether the store fits it.
+      // The mark has been rewritten, for example by the operator's process: reconnecting checks whether the store fits
+      // it.
       if (unreadable !== null && marks.read().unreadable === null)
         server().connection.drop('its mark can be read again');
       setLoss(found);
@@ -201,7 +203,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
   // A connection alone does not keep the process alive.
   const alive = setInterval(() => {}, timeoutMs);
   try {
-    // Nobody waits for it yet: only a connection that is lost ends it.
+    // Without a timeout, since no caller waits yet: only a lost connection ends it.
     const run: RedisReader['run'] = (script, args, parse) =>
       runScript(server(), script, { now: 0, args }).then(parse);
     await migrateCallers({ run }, secret);

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { RedisConnection } from './connection.ts';
 
 /**
- * Waits until so many replicas have all that this connection wrote; a call resolves where they have, within limitMs.
+ * Waits until the required number of replicas have everything that this connection wrote; a call resolves when they
+ * have, within limitMs.
  *
- * WAIT holds up its connection, so only one is under way: what was written meanwhile shares the next.
- * Errors: an Error where fewer replicas have it in time, or WAIT is refused; never ErrorReply, since what it waits for is
- *         stored.
+ * WAIT blocks its connection, so only one runs at a time: calls made meanwhile share the next.
+ * Errors: an Error if fewer replicas confirm in time, or WAIT is refused; never ErrorReply, since the data is stored.
  */
 export function createReplication(
   connection: RedisConnection,

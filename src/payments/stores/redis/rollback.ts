@@ -11,15 +11,15 @@ interface UncertainBegin {
   readonly begun: Promise<PaymentRecord | null>;
 }
 
-/** Takes back begun payments whose caller was told that nothing is stored, and who sends nothing. */
+/** Rolls back begun payments whose caller was told that nothing is stored, and therefore does not send them. */
 export interface Rollback {
-  /** Takes this one back, once it is known how `begun` ended. */
+  /** Rolls this one back, once `begun` has settled. */
   add(begun: UncertainBegin): void;
-  /** Tries once more what failed so far, over a new connection. */
+  /** Retries failed rollbacks over a new connection. */
   retry(server: RedisServer): void;
 }
 
-/** More of them stay as they are, and become UNKNOWN. */
+/** The maximum number of pending rollbacks; further records stay as they are, and become UNKNOWN. */
 const maxUncertain = 1_000;
 
 export function createRollback(): Rollback {
@@ -33,7 +33,7 @@ export function createRollback(): Rollback {
   async function rollBack({ server, record, begun }: UncertainBegin): Promise<void> {
     const stored = await begun.then(
       (existing) => existing === null,
-      // A script that failed has stored nothing; a connection that was lost, nobody knows.
+      // A script that failed has stored nothing; after a lost connection it is not known.
       (error: unknown) => !(error instanceof ErrorReply),
     );
     if (!stored || uncertain.size >= maxUncertain) return;

@@ -28,10 +28,10 @@ export interface ScriptInput {
 
 const keys = [storeKey, ...states.map(stateIndex), metaKey, markKey];
 
-/** Answers after which the server is another one than it was: connecting again finds out which. */
+/** Errors that mean the server's role or data has changed: reconnecting finds the right one. */
 const changed = /^(READONLY|LOST|MOVED|MASTERDOWN|NOAUTH)\b/;
 
-/** What a script has to be told of the server. */
+/** What a script needs to know about the server. */
 export type ScriptServer = Pick<RedisServer, 'connection' | 'name' | 'retentionMs' | 'clock'>;
 
 /** Runs a script, and gives what it returns. Errors: those of ReconnectingRedis.send. */

@@ -2,7 +2,7 @@ import { script } from './script.ts';
 
 /** One script for each method of the payment store. */
 
-/** How many index entries one call removes at most, or one call reads: no script holds up Redis for long. */
+/** The maximum number of index entries that one call removes or reads, so that no script blocks Redis for long. */
 export const maxEntries = 100;
 
 /**
@@ -92,9 +92,9 @@ end
 return ended`);
 
 /**
- * ARGV: an index, the command that reads it, its two bounds, the offset and the number of entries.
- * Answers with the time before which finished records are outlived, and with ids and scores. The records follow in
- * calls of their own, so that none holds up Redis.
+ * ARGV: an index, the command that reads it, its two bounds, the offset and the number of entries. Returns the time
+ * before which finished records are expired, and ids with scores. The records are read by separate calls, so that none
+ * blocks Redis for long.
  */
 const readIndex = script(`
 return { outlivedBefore, redis.call(ARGV[6], ARGV[5], ARGV[7], ARGV[8], 'WITHSCORES', 'LIMIT', ARGV[9], ARGV[10]) }`);

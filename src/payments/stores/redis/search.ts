@@ -30,14 +30,14 @@ interface IndexPage {
 const minPageSize = 20;
 const pageSize = 200;
 
-/** No other id begins like a whole one. */
+/** A complete id, which is no other id's prefix. */
 const wholeId = /^[0-9a-f]{64}$/;
 
 const pageReply = z.tuple([z.coerce.number(), z.array(z.string())]);
 
 /**
- * Reads an index in pages, from the least score on, or from the greatest; entries of one score by their ids. What is
- * added or removed meanwhile may be missed, or come twice.
+ * Reads an index in pages, by ascending or descending score, and by id within one score. Entries that are added or
+ * removed meanwhile may be missed or returned twice.
  */
 export async function* readIndex(
   reader: Pick<RedisReader, 'run'>,
@@ -65,8 +65,8 @@ export async function* readIndex(
 }
 
 /**
- * The records that a query asks for: by its id, from the caller's indexes where it names a caller, else from the states'.
- * Not one step: each record is as it was when it was read.
+ * The records that a query asks for: by its id, from the caller's indexes where it names a caller, else from the
+ * states'. Not atomic: each record is as it was when it was read.
  */
 export async function searchRecords(reader: RedisReader, query: PaymentQuery): Promise<PaymentRecord[]> {
   const { idPrefix = '', since, newestFirst = false, limit } = query;
@@ -87,7 +87,7 @@ export async function searchRecords(reader: RedisReader, query: PaymentQuery): P
         found.set(record.id, record);
         times.push(record.createdAt);
       }
-      // No record began after its score, so that all that follow are older than these.
+      // No record began after its score, so all that follow are older than these.
       const reached = entries[entries.length - 1]?.score ?? 0;
       if (newestFirst && limit !== undefined && times.filter((time) => time > reached).length >= limit) break;
     }

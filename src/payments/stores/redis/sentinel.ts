@@ -11,12 +11,12 @@ import {
 type Host = SentinelAddress['sentinels'][number];
 
 /**
- * Asks all Sentinels at once where the primary is, and takes what most of those say that answer: one that was cut off
- * from the others, or has just started, may still name the primary of yesterday.
+ * Asks all Sentinels in parallel where the primary is, and takes the majority of their answers: one that was
+ * partitioned from the others, or has just started, may still name an old primary.
  *
- * The library's own Sentinel client is not used: it waits for a failover and then sends again what was under way, up
- * to 16 times, so that a command is executed long after its caller was told that it failed. Here Sentinels only name
- * an address; the connection to it is one like any other, and what it leads to is checked like any other server.
+ * The library's own Sentinel client is not used: it waits for a failover and then sends again what was under way, up to
+ * 16 times, so that a command is executed long after its caller was told that it failed. Here Sentinels only provide an
+ * address; the server there is connected to and checked like any other.
  * Errors: ServerRefused where a Sentinel does not know the primary, or is none; an Error where none answers, or they do not agree.
  */
 export async function findPrimary(
@@ -29,8 +29,8 @@ export async function findPrimary(
 }
 
 /**
- * Leaves a server when the Sentinels agree on another primary. A demoted one that still answers, because it was only cut
- * off from the Sentinels, would otherwise be told of payments that no other process sees.
+ * Disconnects from a server when the Sentinels agree on another primary. Otherwise a demoted server that still answers,
+ * because it was only partitioned from the Sentinels, would get payments that no other process sees.
  */
 export function watchPrimary(
   address: SentinelAddress,
@@ -43,12 +43,12 @@ export function watchPrimary(
     if (shownHost(named) !== shownHost(primary))
       connection.drop(`the Sentinels name another primary, ${shownHost(named)}`);
   }
-  // Sentinels that do not answer, or not agree, are no reason to leave a server that does.
+  // If the Sentinels do not answer or do not agree, a server that answers is kept.
   const timer = setInterval(() => void check().catch(() => {}), pulseMs(limits.timeoutMs)).unref();
   connection.lost.then(() => clearInterval(timer));
 }
 
-/** What most of those say that answer; where most of all say it, the others are not waited for. */
+/** The majority of the answers; once a majority of all Sentinels agree, the others are not waited for. */
 function majorityOf(answers: readonly Promise<Host>[]): Promise<Host> {
   const { promise, resolve, reject } = Promise.withResolvers<Host>();
   const hosts: Host[] = [];
@@ -80,7 +80,7 @@ async function askSentinel(
   limits: ConnectionOptions,
 ): Promise<Host> {
   const shown = `the Sentinel ${shownHost(sentinel)}`;
-  // Sentinels often ask for no password, and refuse one; where they do, it is the primary's.
+  // Sentinels often require no password, and refuse one; if they require one, it is the primary's.
   const answer = await ask(sentinel, address, limits, false)
     .catch((error: unknown) => {
       if (!(error instanceof Error) || !/\bNOAUTH\b/.test(error.message)) throw error;

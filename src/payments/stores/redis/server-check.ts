@@ -4,7 +4,7 @@ import { type RedisConnection, ServerRefused } from './connection.ts';
 import { storeKey } from './keys.ts';
 
 export interface ServerDemands {
-  /** Whether a server may forget payments. */
+  /** Whether a server that may forget payments is accepted. */
   readonly allowVolatile: boolean;
   /** Replicas that have to confirm each payment; with them the server's own disk may lag a second. */
   readonly waitReplicas: number;
@@ -18,7 +18,7 @@ export interface ServerDemands {
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
 
 /**
- * Refuses a server that would forget payments, or that writes none.
+ * Refuses a server that would forget payments, or that cannot write them.
  * Errors: ServerRefused; an Error where it is only not ready yet.
  */
 export async function checkServer(connection: RedisConnection, demands: ServerDemands): Promise<void> {
@@ -77,7 +77,7 @@ async function readInfo(connection: RedisConnection): Promise<ReadonlyMap<string
   return new Map(lines.map(([, name = '', value = '']) => [name, value]));
 }
 
-/** Null where CONFIG is closed to this user, as many hosted servers have it: then it is the operator's to know. */
+/** Null if this user may not run CONFIG, as on many hosted servers: then it is the operator's responsibility. */
 async function readFsync(connection: RedisConnection): Promise<string | null> {
   const pair = await connection.send(['CONFIG', 'GET', 'appendfsync']).catch(nullWhereForbidden);
   return z.tuple([z.string(), z.string()]).safeParse(pair).data?.[1] ?? null;
@@ -88,11 +88,11 @@ function nullWhereForbidden(error: unknown): null {
   throw error;
 }
 
-/** Leads the store's name, and goes up when its keys change. */
+/** The prefix of the store's name; incremented when its keys change. */
 const version = '1';
 
 /**
- * The name of the store in this server, which each script asks for again: where it is gone, so are the records.
+ * The name of the store on this server. Each script checks it again: if it is gone, so are the records.
  * Shape:  null where there is none.
  * Errors: ServerRefused where a newer bankql has made it.
  */

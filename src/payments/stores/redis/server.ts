@@ -1,22 +1,23 @@
 import type { HighWaterMark } from '../high-water-mark.ts';
 import type { RedisConnection } from './connection.ts';
 
-/** A connection to a server that may keep payments, and the name of the store in it. */
+/** A connection to a server that has passed checkServer, and the name of the store on it. */
 export interface RedisServer {
   readonly connection: RedisConnection;
   readonly name: string;
   readonly retentionMs: number;
   readonly clock: StoreClock;
   readonly meta: StoreMetadata;
-  /** Why this process alone refuses payments, although the store takes them: a mark of its own cannot be read. */
+  /** Why only this process refuses payments although the store accepts them: a mark of its own cannot be read. */
   readonly unreadable: string | null;
-  /** Resolves when enough replicas have what was written; see createReplication. */
+  /** Resolves when enough replicas have everything that was written; see createReplication. */
   readonly replicated: () => Promise<void>;
 }
 
 /**
- * What a store knows of itself, in one hash: `version`, `secret`, `began` and `newestAt` (its high-water mark), and
- * - `loss`: why payments are refused, in one sentence, for all that share the store. Whoever sees the loss writes it.
+ * A store's metadata, in one hash: `version`, `secret`, `began` and `newestAt` (its high-water mark), and
+ * - `loss`: why payments are refused, in one sentence, for all that share the store. Written by the process that
+ *   detects the loss.
  * - `missed:<store>`: the highest mark that did not fit, "began newestAt".
  * - `accepted:<store>`: who accepted that this other store, and what was begun in it, is lost.
  */
@@ -28,7 +29,7 @@ export interface StoreMetadata {
 }
 
 /**
- * Whose clock counts. `server`: Redis' own, the same for all processes that share the store; what a process says of a
- * time is moved by the difference between its clock and Redis'. `caller`: `now` of each call, for tests.
+ * Whose clock is used. `server`: Redis's own, the same for all processes that share the store; times given by a process
+ * are corrected by the difference between its clock and Redis's. `caller`: `now` of each call, for tests.
  */
 export type StoreClock = 'server' | 'caller';

@@ -1,6 +1,6 @@
-/** A number of works that may be under way at once; the others wait, and go in the order in which they came. */
+/** Limits how many tasks run at once; the others wait, in FIFO order. */
 export interface Slots {
-  /** Does the work when it is its turn. Errors: those of the work. */
+  /** Runs the task when it is its turn. Errors: those of the work. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 

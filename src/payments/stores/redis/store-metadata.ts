@@ -29,8 +29,8 @@ redis.call('HSETNX', meta, 'began', '0')
 return { redis.call('HGETALL', meta), redis.call('HMGET', mark, 'storeId', 'began', 'newestAt') }`);
 
 /**
- * ARGV: of each payment its id, its Track-ID, and when it began. Answers with the times of those that are missing: not of
- * what began before a loss was accepted, nor of what may have outlived the retention.
+ * ARGV: of each payment its id, its Track-ID, and when it began. Returns the times of those that are missing, except
+ * those that began before a loss was accepted and those that may have expired.
  */
 const missingScript = script(`
 local acceptedAt = tonumber(redis.call('HMGET', meta, 'lossAcceptedAt')[1]) or -1
@@ -42,7 +42,10 @@ for n = 5, #ARGV, 3 do
 end
 return missing`);
 
-/** ARGV: the loss, and of each mark that does not fit its store and its numbers. The highest that anybody noted stays. */
+/**
+ * ARGV: the loss, and the store and numbers of each mark that does not fit. The highest mark noted by any process
+ * stays.
+ */
 const noteScript = script(`
 redis.call('HSET', meta, 'loss', ARGV[5])
 for n = 6, #ARGV, 3 do
@@ -54,7 +57,7 @@ for n = 6, #ARGV, 3 do
 end
 return 1`);
 
-/** ARGV: who accepts it. What was missed of this very store counts as begun from now on, so that the marks fit. */
+/** ARGV: who accepts it. Missing payments of this store count as begun from now on, so that the marks fit. */
 const acceptScript = script(`
 local fields, began, newestAt = redis.call('HGETALL', meta), unpack(redis.call('HMGET', meta, 'began', 'newestAt'))
 for n = 1, #fields, 2 do
@@ -87,10 +90,12 @@ const response = z.tuple([
 ]);
 
 /**
- * What the store knows of itself; made where it does not exist, with `secret` where one is known. Where a mark does not
- * fit, or a beginning is missing, that is noted in the store: `begin` then fails in all processes until somebody accepts it (acceptLoss).
+ * Reads the store's metadata, or creates it, with `secret` if one is known. If a mark does not fit, or a begun payment
+ * is missing, that is noted in the store: `begin` then fails in all processes until an operator accepts the loss
+ * (acceptLoss).
  *
- * The marks have to be read before: while others begin payments, the store goes ahead of them, never they of it.
+ * The marks have to be read before the store: while other processes begin payments, the store may be ahead of the
+ * marks, but never behind them.
  * Errors: those of ReconnectingRedis.send; ServerRefused where a newer bankql made it.
  */
 export async function openStoreMetadata(
@@ -134,7 +139,7 @@ export async function openStoreMetadata(
   return { secret: meta.get('secret') ?? proposed, loss, held };
 }
 
-/** What is missing of the beginnings that this process saw confirmed, in one sentence; null where nothing is. */
+/** Describes in one sentence which payments are missing that this process saw confirmed; null if none is. */
 async function missingBegins(
   server: ScriptServer,
   begins: readonly ConfirmedBegin[],
@@ -147,7 +152,7 @@ async function missingBegins(
   return `it has lost records: of the latest ${begins.length} payments of this process ${missing.length} are missing, the first of ${since}`;
 }
 
-/** Goes on without what is lost. Shape: the store's high-water mark from then on. Errors: those of ReconnectingRedis.send. */
+/** Accepts the loss. Shape: the store's high-water mark from then on. Errors: those of ReconnectingRedis.send. */
 export async function acceptMissing(
   server: ScriptServer,
   acceptedBy: string,

@@ -17,7 +17,8 @@ export type { RestorePlan } from './restore-plan.ts';
 
 /**
  * Copies a SQLite store's file while bankql serves, and verifies the copy.
- * Shape:  what the copy holds. The copy is one file, mode 0600, complete and on the disk once it has its name.
+ * Shape:  what the copy holds. The copy is one file, mode 0600. It gets its name only when it is complete and synced to
+ *         disk.
  * Errors: an Error that names the file and the reason; then there is no copy. An existing file is never overwritten.
  */
 export async function backupStore(path: string, target: string): Promise<StoreContents> {

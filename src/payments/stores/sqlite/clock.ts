@@ -3,46 +3,49 @@ import type { OnStoreEvent } from '../store-event.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * A process is taken for dead when its row did not change while this one beat so many times. Not by elapsed time: a lock
- * that keeps all of them from beating must not make them look dead.
+ * A process is considered dead if its row did not change during this many heartbeats of this one. Elapsed time is not
+ * used: a lock that blocks the heartbeats of all processes must not make them look dead.
  */
 const deadAfterBeats = 15;
 
 /**
- * How far the clocks of live processes may lie apart, and one run ahead of the time that passed since its process began,
- * before nothing is forgotten any more.
+ * The maximum difference between the clocks of live processes, and the maximum by which a clock may run ahead of the
+ * time since its process began. Beyond it, nothing is purged.
  */
 const maxDifferenceMs = 60 * 60 * 1000;
 
-/** How far a clock may be from what its last beat promised before the others are told at once. */
+/** How far a clock may deviate from its last heartbeat before the other processes are told at once. */
 const maxDriftMs = 60_000;
 
 export const defaultBeatMs = 2_000;
 
 interface Watched {
   readonly beats: number;
-  /** How many times this process had beaten when the row was seen to change. */
+  /** This process's number of heartbeats when the row was last seen to change. */
   readonly changedAt: number;
-  /** Whether it was ever seen to change: until then its row may be left over from long ago. */
+  /** Whether it was ever seen to change: until then the row may be a leftover. */
   readonly proven: boolean;
 }
 
 /**
- * What the processes that share a store agree on as the time, for deciding which finished records are old enough to be
- * forgotten: forgetting one too early would send its payment again, and one process may have a wrong clock.
+ * The time that the processes which share a store agree on, for deciding which finished records have expired: deleting
+ * one too early would allow its payment to be sent again, and one process may have a wrong clock.
  *
- * Each process has a row with its time and a count of its beats. Who is alive is judged by the counts, which do not
- * depend on anybody's time. Processes of one machine have one clock, which may jump for all of them: a time is believed
- * only as far as a monotonic clock has gone on since the start of the process.
+ * Each process has a row with its time and its number of heartbeats. Liveness is judged by these numbers, which do not
+ * depend on any clock. The processes of one machine share a clock, which may jump for all of them: a time is trusted
+ * only as far as a monotonic clock has advanced since the start of the process.
  */
 export interface SharedClock {
-  /** Takes the time of a call for this process's time, and tells the others where they would not expect it. */
+  /** Sets this process's time from a call, and tells the others if it deviates from what they expect. */
   set(statements: Statements, now: number): void;
-  /** To be called every beatMs, in a transaction: writes this process's row, and removes those of the dead. */
+  /**
+   * The heartbeat, to be called every beatMs in a transaction: writes this process's row, and removes those of dead
+   * processes.
+   */
   beat(statements: Statements): void;
   /**
-   * The lowest time of all that live; null while they differ by over an hour, `now` is over an hour ahead of what the
-   * process's start and the time since then allow, or one has yet to be watched.
+   * The lowest time of all live processes; null while they differ by over an hour, `now` is over an hour ahead of what
+   * the process's start and the time since then allow, or it is not yet known whether a process is alive.
    */
   agreedTime(statements: Statements, now: number): number | null;
   /** Removes this process's row. */
@@ -53,7 +56,7 @@ export interface SharedClock {
 export interface ClockSources {
   /** Since 1970. */
   readonly wallClock: () => number;
-  /** Of a clock that cannot be set. */
+  /** A clock that cannot be set. */
   readonly monotonic: () => number;
 }
 
@@ -68,9 +71,9 @@ export function createSharedClock(
   let beats = 0;
   let writes = 0;
   const startedAhead = wallClock() - monotonic();
-  /** How far the time of the calls is from the wall clock: nothing, where a test does not bring its own. */
+  /** The difference between the calls' time and the wall clock: 0, except in tests with their own time. */
   let offset = 0;
-  /** What was written last, less the monotonic clock then. */
+  /** The time that was written last, minus the monotonic clock at that moment. */
   let writtenAhead = startedAhead;
   let differed = false;
 
@@ -102,7 +105,7 @@ export function createSharedClock(
     return { times, dead, unproven };
   }
 
-  /** Whether the times of this process and of the others differ, or this one's jumped ahead; news of it is told. */
+  /** Whether the times of the processes differ, or this one's jumped ahead; reports a change. */
   function differ(ownTime: number, others: readonly number[]): boolean {
     const times = [ownTime, ...others];
     const ahead = ownTime - monotonic() - startedAhead;
@@ -116,7 +119,7 @@ export function createSharedClock(
   return {
     set(statements, now) {
       offset = now - wallClock();
-      // Not by the wall clock, which jumps with the times of the calls.
+      // The wall clock is not used here, because it jumps together with the calls' times.
       const expected = Math.abs(now - monotonic() - writtenAhead) <= maxDriftMs;
       if (!expected) write(statements);
     },

@@ -28,13 +28,13 @@ const storeContents: z.ZodType<StoreContents> = z.object({
   newestAt: z.number().nullable(),
 });
 
-/** All pages in one step: steps would begin anew whenever somebody writes between them, for ever under load. */
+/** All pages in one step: several steps would restart at each write between them, forever under load. */
 const allPages = 2 ** 31 - 1;
 
-/** How long it waits for locks, in milliseconds: nobody pays meanwhile. */
+/** How long to wait for locks, in milliseconds. It may be long, because no payment waits for it. */
 export const busyTimeoutMs = 5_000;
 
-/** A name beside the path for a file that is not complete yet. */
+/** A name next to the path for an incomplete file. */
 export const draftOf = (path: string): string => `${absolute(path)}.${randomUUID().slice(0, 8)}`;
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -43,7 +43,7 @@ export function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
 }
 
-/** Makes a name's creation, or its change, last. */
+/** Syncs the folder, so that a created or renamed file survives a power failure. */
 export function syncFolder(path: string): void {
   const folder = openSync(dirname(absolute(path)), 'r');
   try {
@@ -59,7 +59,7 @@ export async function copyStore(source: DatabaseSync, copy: string): Promise<Sto
   await backup(source, copy, { rate: allPages });
   using database = new DatabaseSync(copy);
   checkIntegrity(database);
-  // One file, without companions, that survives a power cut.
+  // A single file, without -wal and -shm, that survives a power failure.
   database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
   upgradeSchema(database, false);
   database.exec('DELETE FROM clock; COMMIT');

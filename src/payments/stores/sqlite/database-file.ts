@@ -8,7 +8,7 @@ import { prepareStatements, type Statements } from './statements.ts';
 
 interface OpenOptions {
   readonly path: string;
-  /** Whether the file and its tables are made where there are none. */
+  /** Whether to create a missing file and its tables. */
   readonly create: boolean;
   readonly busyTimeoutMs: number;
 }
@@ -29,7 +29,7 @@ export function isBusy(error: unknown): boolean {
   );
 }
 
-/** Tells one file from another that has taken its place. */
+/** Distinguishes a file from another one that has replaced it. */
 export function inodeOf(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true });
   return `${dev}:${ino}`;
@@ -74,7 +74,8 @@ function open({ path, create, busyTimeoutMs }: OpenOptions): OpenFile {
   try {
     setUp(database, create);
     const statements = prepareStatements(database);
-    // A file from elsewhere may be open to all. Not before it proved to be ours: a wrong path stays untouched.
+    // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
+    // stays untouched.
     for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
     return { database, statements, inode };
   } catch (error) {
@@ -84,8 +85,8 @@ function open({ path, create, busyTimeoutMs }: OpenOptions): OpenFile {
 }
 
 /**
- * Opens the file, within busyTimeoutMs: of two that turn a new file to WAL at once, SQLite lets one fail without
- * waiting for the other.
+ * Opens the file, retrying within busyTimeoutMs: if two processes switch a new file to WAL at the same time, SQLite
+ * fails one of them without waiting.
  */
 export function openFile(options: OpenOptions): OpenFile {
   const until = performance.now() + options.busyTimeoutMs;

@@ -13,7 +13,7 @@ import type { Statements } from './statements.ts';
 export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
   witness === undefined ? [`${path}.mark`] : [`${path}.mark`, witness];
 
-/** The high-water mark that a store says of itself. */
+/** The high-water mark stored in the database. */
 export function heldMark(statements: Statements): HighWaterMark {
   const { storeId, began, newestAt } = statements.meta.get() ?? {};
   return {
@@ -23,7 +23,7 @@ export function heldMark(statements: Statements): HighWaterMark {
   };
 }
 
-/** What a store lost, by the marks in these files; null where it lost nothing. */
+/** What a store lost according to the marks in these files; null if nothing. */
 export function findLoss(held: HighWaterMark, files: readonly string[]): string | null {
   for (const file of files) {
     try {
@@ -37,14 +37,14 @@ export function findLoss(held: HighWaterMark, files: readonly string[]): string 
   return null;
 }
 
-/** What the store says of itself once its loss is accepted: see successorOf. A mark that cannot be read says nothing. */
+/** The store's mark once its loss is accepted: see successorOf. Unreadable marks are ignored. */
 export function acceptedMark(held: HighWaterMark, files: readonly string[]): HighWaterMark {
   return files.reduce((accepted, file) => {
     try {
       const mark = readMark(file);
       return mark === null || mark.began === 0 ? accepted : successorOf(accepted, mark);
     } catch {
-      // The file is damaged: what the operator accepted is that nobody knows what it said.
+      // The file is damaged: the operator has accepted that its content is unknown.
       return accepted;
     }
   }, held);

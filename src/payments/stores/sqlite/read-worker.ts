@@ -4,14 +4,17 @@ import { search } from './search.ts';
 import { statusSql } from './statements.ts';
 import type { ReadCall, WorkerAnswer, WorkerRequest, WorkerSettings } from './worker-protocol.ts';
 
-/** The thread that reads many records of the payment store's SQLite file, for sqlite-store.ts: no payment waits for it. */
+/**
+ * The thread for reads of many records of the SQLite payment store, started by sqlite-store.ts: no payment waits for
+ * it.
+ */
 
 if (parentPort === null) throw new Error('read-worker.ts runs in a worker thread only');
 const port = parentPort;
 const { path, busyTimeoutMs }: WorkerSettings = workerData;
 
 function read(call: ReadCall): unknown {
-  // Anew for each call: another file may have taken its place.
+  // Opened for each call, since another file may have replaced this one.
   using database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   const { before } = call;
   return call.method === 'search'

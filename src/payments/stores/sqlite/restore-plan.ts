@@ -7,9 +7,9 @@ import type { StoreContents } from './copy.ts';
 
 export interface RestorePlan {
   readonly backup: StoreContents;
-  /** The records of the file in use that the backup does not hold: whoever sends one of them again pays again. */
+  /** The records of the file in use that are not in the backup: sending one of them again would pay again. */
   readonly missing: readonly PaymentRecord[];
-  /** How many payments beyond these began after the backup, as the high-water mark knows; they have no names. */
+  /** How many further payments began after the backup, according to the high-water mark; their records are unknown. */
   readonly unnamed: number;
   /** Why the file in use could not be read, so that `missing` is empty; null where it was read, or there is none. */
   readonly unreadable: string | null;
@@ -19,12 +19,12 @@ interface Files {
   readonly draft: string;
   /** A copy of the file in use. */
   readonly old: string;
-  /** Those of the marks. */
+  /** The mark files. */
   readonly files: readonly string[];
 }
 
 /**
- * What restoring a backup would mean.
+ * Describes the effect of restoring a backup.
  * Shape: `inUse`: what the file in use holds; why it cannot be read; null where there is none.
  */
 export function makePlan(
@@ -34,7 +34,7 @@ export function makePlan(
 ): RestorePlan {
   const unreadable = typeof inUse === 'string' ? inUse : null;
   const read = inUse === null || typeof inUse === 'string' ? null : inUse;
-  // What the mark knows of, and neither of the two files.
+  // Payments that the mark counts and neither file contains.
   const unnamed = files.flatMap((file) => {
     const mark = markOf(file);
     if (mark === null) return [];
@@ -54,7 +54,7 @@ function markOf(file: string): HighWaterMark | null {
   try {
     return readMark(file);
   } catch {
-    // A damaged mark knows of nothing, and is written anew.
+    // A damaged mark is ignored, and overwritten.
     return null;
   }
 }

@@ -24,7 +24,7 @@ export interface RestoreOptions {
   readonly now: number;
   /** As OpenStoreOptions has it: its mark is made to fit as well. */
   readonly witness?: string | undefined;
-  /** Is asked with what the restore would do, before anything is replaced; by default it does it. */
+  /** Asked for confirmation of the plan before anything is replaced; without it the restore goes ahead. */
   readonly confirm?: ((plan: RestorePlan) => Promise<boolean>) | undefined;
 }
 
@@ -74,8 +74,8 @@ export async function restoreStore(
 }
 
 /**
- * Why the file cannot be opened; null where it can, or there is none. Only read: a connection that may write would write
- * its log into a file which it cannot read, and delete the log, when it is closed.
+ * Why the file cannot be opened; null if it can, or there is none. Opened read-only: a writable connection would, when
+ * it is closed, write its log into a file that it cannot read, and delete the log.
  */
 function whyUnreadable(path: string): string | null {
   if (!existsSync(path)) return null;
@@ -88,13 +88,13 @@ function whyUnreadable(path: string): string | null {
   }
 }
 
-/** The file, locked against everybody else as long as it is open. Errors: an Error where a bankql has it open. */
+/** Opens the file with an exclusive lock, held while it is open. Errors: an Error where a bankql has it open. */
 function lockFile(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 500 });
   try {
-    // Whoever has a file with a write-ahead log open keeps it from leaving that mode. It also empties the log.
+    // Leaving WAL mode fails while another process has the file open. It also checkpoints the log.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT');
-    // Readers leave it, and nobody else has it open.
+    // Left behind by readers; no other process has it open.
     rmSync(`${path}-shm`, { force: true });
   } catch (error) {
     if (isBusy(error)) {
@@ -139,14 +139,14 @@ function recordDecision(
 const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
 
 /**
- * Puts the copy in the place of the file and its log, both at once: at no time may the log, whether its file is still there
- * or not, be replayed over the copy, nor a file be read without its log.
+ * Replaces the file and its log by the copy atomically: at no time may the old log be replayed over the copy, or a file
+ * be read without its log.
  * Shape: where the replaced file is now; null where there was neither a file nor a log.
  */
 function replaceFile(draft: string, path: string, now: number): string | null {
   const time = new Date(now).toISOString().replaceAll(':', '-');
   const replaced = `${path}.replaced-${time}`;
-  // A file that was read has no log any more.
+  // A file that could be read has no log any more.
   const hasLog = existsSync(`${path}-wal`);
   const parts = ['', '-wal'].filter((end) => existsSync(path + end));
   for (const end of parts) linkSync(path + end, replaced + end);
@@ -163,7 +163,7 @@ function replaceFile(draft: string, path: string, now: number): string | null {
     rmSync(`${path}-wal`);
   }
   rmSync(`${path}-shm`, { force: true });
-  // The log has to be gone for good before the file takes its name.
+  // The removal of the log has to be durable before the copy takes the file's name.
   syncFolder(path);
   renameSync(ready, path);
   syncFolder(path);

@@ -4,13 +4,13 @@ import { hashUnderSecret } from '../../caller-hash.ts';
 import { historyLine, withoutNulls } from '../../payment-history.ts';
 import type { PaymentRecord } from '../../store.ts';
 
-/** The tables of the payment store's SQLite file, and how an older file gets them. */
+/** The tables of the payment store's SQLite file, and the upgrade of older files. */
 
 export const schemaVersion = 2;
 
 /**
- * PaymentRecord's fields, as columns of their names. One that an existing file lacks is added when it is opened, so that
- * it has to be nullable or have a default.
+ * PaymentRecord's fields, as columns of their names. A column that an existing file lacks is added when it is opened,
+ * so it has to be nullable or have a default.
  */
 export const columns = {
   id: 'TEXT PRIMARY KEY',
@@ -43,14 +43,14 @@ export const columns = {
 
 const definitions = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
 
-/** `awaited`: the attempt that began the payment may still say how it ended. */
+/** `awaited`: the attempt that began the payment may still write its outcome. */
 const version1 = `
   CREATE TABLE payment (${definitions.join(', ')}, awaited INTEGER NOT NULL DEFAULT 1) STRICT;
   CREATE INDEX paymentByState ON payment (state, updatedAt);`;
 
 /**
- * meta: one row; `began` and `newestAt` are the high-water mark (high-water-mark.ts), counted by a trigger so that no way to
- * write a payment passes it by. decision: what operators decided about the store. clock: see clock.ts.
+ * meta: one row; `began` and `newestAt` are the high-water mark (high-water-mark.ts), maintained by a trigger so that
+ * every insert is counted. decision: operators' decisions about the store. clock: see clock.ts.
  */
 const version2 = `
   CREATE TABLE meta (
@@ -60,7 +60,7 @@ const version2 = `
   CREATE TABLE decision (at INTEGER NOT NULL, decidedBy TEXT NOT NULL, what TEXT NOT NULL) STRICT;
   CREATE TABLE clock (id TEXT PRIMARY KEY, time INTEGER NOT NULL, beats INTEGER NOT NULL) STRICT;`;
 
-/** Last of all: rows are changed faster without indexes. */
+/** Created last: changing rows is faster without indexes. */
 const version2Indexes = `
   CREATE INDEX paymentByTime ON payment (createdAt);
   CREATE INDEX paymentByCaller ON payment (caller, createdAt);
@@ -71,14 +71,14 @@ const version2Indexes = `
     UPDATE meta SET began = began + 1, newestAt = max(ifnull(newestAt, NEW.createdAt), NEW.createdAt);
   END;`;
 
-/** Payments that need somebody's attention: few, whatever a caller has finished. */
+/** Payments that may need attention: few, however many finished ones a caller has. */
 export const unfinished = "state IN ('PENDING', 'UNKNOWN')";
 
 /** Came after version 2: whichever bankql of that version changes a row keeps them up to date. */
 const laterIndexes = `
   CREATE INDEX IF NOT EXISTS paymentUnfinished ON payment (caller, createdAt) WHERE ${unfinished};`;
 
-/** What an older file is turned into, and a new one made of, in the caller's transaction. Errors: an Error with why not. */
+/** Creates the tables, or upgrades an older file, in the caller's transaction. Errors: an Error with why not. */
 export function upgradeSchema(database: DatabaseSync, create: boolean): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n);
@@ -88,7 +88,7 @@ export function upgradeSchema(database: DatabaseSync, create: boolean): void {
     );
   }
   if (version < 1 && tables > 0) throw new Error('it belongs to another program');
-  // Only the start may make a new store: later on, an empty file means that the records are gone.
+  // Only the start may create a new store: later, an empty file means that the records are lost.
   if (version < 1 && !create) throw new Error('it has lost its tables');
   if (version < 1) database.exec(version1);
   addMissingColumns(database);
@@ -114,7 +114,7 @@ function addMissingColumns(database: DatabaseSync): void {
     if (!present.has(name)) database.exec(`ALTER TABLE payment ADD COLUMN ${name} ${type}`);
 }
 
-/** Gives rows of version 1 what they lack: the caller hashed under the store's secret, and as much history as is known. */
+/** Adds what rows of version 1 lack: the caller hashed under the store's secret, and the known part of the history. */
 function adoptVersion1Rows(database: DatabaseSync): void {
   const secret = String(database.prepare('SELECT secret FROM meta').get()?.secret);
   database.function('underSecret', { deterministic: true }, (caller) =>

@@ -8,7 +8,7 @@ export interface Search {
   readonly values: Record<string, string | number>;
 }
 
-/** The highest character: no id that begins with a prefix comes behind the prefix and this. */
+/** The highest character: every id with a prefix sorts before the prefix followed by it. */
 const last = '\u{10FFFF}';
 
 /** A query as SQL. Finished records that were last changed before `before` are left out. */
@@ -26,11 +26,11 @@ export function searchSql(query: PaymentQuery, before: number): Search {
   if (caller !== undefined) ask('caller = $caller', { caller });
   if (states !== undefined) {
     const names = states.map((_, n) => `$state${n}`);
-    // Few records have the same id, caller, request or Track-ID, or are not finished; many are. The plus keeps SQLite,
-    // which does not know that, from the states' index.
+    // These conditions are more selective than the finished states. SQLite does not know that; the unary plus keeps it
+    // from using the states' index.
     const fewer = [idPrefix, trackId, requestId, caller].some((given) => given !== undefined);
     const many = states.some((state) => state === 'DONE' || state === 'REJECTED');
-    // The index of unfinished payments is for those that have its condition.
+    // The partial index of unfinished payments is used only if the query contains its condition.
     if (caller !== undefined && !many) conditions.push(unfinished);
     const column = fewer || many ? '+state' : 'state';
     ask(

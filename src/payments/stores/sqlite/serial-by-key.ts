@@ -1,9 +1,9 @@
-/** Runs work of the same key one after the other, in the order of the calls; that of different keys at once. */
+/** Runs tasks with the same key one after the other, in call order, and those with different keys concurrently. */
 export function createSerialByKey(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const latest = new Map<string, Promise<unknown>>();
   return (key, work) => {
     const done = (latest.get(key) ?? Promise.resolve()).then(work);
-    // What became of it is for its own caller to know, not for the next one.
+    // A failure concerns only its own caller, not the next task.
     const over = done.then(
       () => {},
       () => {},

@@ -11,7 +11,7 @@ import { createWorkerThread } from './worker-thread.ts';
 export interface SqliteStoreOptions {
   /** The file. */
   readonly path: string;
-  /** Whether it and its folder are made where there is none; by default they are. */
+  /** Whether to create a missing file and its folder; true by default. */
   readonly create?: boolean;
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
@@ -32,7 +32,7 @@ const status = z.object({
   newestAt: z.number().nullable(),
 });
 
-/** Upgrading an older file rewrites all of its records; a lock is waited for no longer than for a call. */
+/** Upgrading an older file rewrites all of its records. Waiting for a lock still takes no longer than in a call. */
 const startTimeoutMs = 600_000;
 
 /** Reading many records may take longer than a payment waits. */
@@ -41,13 +41,13 @@ const readFactor = 20;
 /**
  * A payment store in one SQLite file, which the processes of one machine may share.
  *
- * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each
- * commit). The file has to be on a local disk. A worker thread writes it, so that a lock of another process
- * delays payments and nothing else; a second one reads for searches, of which each caller has one at a time, so that no
- * payment waits for them. A thread that died is replaced at the next call.
+ * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each commit).
+ * The file has to be on a local disk. A worker thread writes it, so that another process's lock delays only payments; a
+ * second thread runs searches, one at a time per caller, so that no payment waits for them. A thread that died is
+ * replaced at the next call.
  *
- * It refuses payments where it holds less than its high-water mark says (high-water-mark.ts); what is old enough to be forgotten
- * is decided by a time on which the processes agree (clock.ts).
+ * It refuses payments where it holds less than its high-water mark says (high-water-mark.ts); which records have
+ * expired is decided by a time that the processes agree on (clock.ts).
  *
  * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
  * disk failed, or the commit took longer than the timeout and the `release` that follows it failed too. Then a
@@ -57,7 +57,7 @@ const readFactor = 20;
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
   const { retentionMs, timeoutMs, create = true, witness, onEvent, beatMs = defaultBeatMs } = options;
-  // Absolute, so that SQLite takes neither `:memory:` nor `file:` for something else than a file's name.
+  // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   const busyTimeoutMs = Math.floor(timeoutMs * 0.8);
   const settings: WorkerSettings = { path, retentionMs, busyTimeoutMs, witness, beatMs };
@@ -88,7 +88,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
   const read = { limitMs: readFactor * timeoutMs };
   const searchInTurn = createSerialByKey();
 
-  /** What is stored may be read once the leases that have ended say so. */
+  /** Before records are read, those whose leases have ended are updated. */
   const prepareRead = (now: number) => ask({ method: 'prepareRead', now }, z.number(), read);
 
   async function search(query: PaymentQuery, now: number): Promise<PaymentRecord[]> {
@@ -100,9 +100,9 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<Pa
     const close = { method: 'close' } as const;
     const limit = { limitMs: 2 * timeoutMs };
     const readerEnded = reader.end(() => reader.ask(close, z.literal(true), limit));
-    // Every call that is queued before this one is done or given up within its own time.
+    // Every call queued before this one completes or times out by itself.
     await endWriter(async () => {
-      // Who closes a file last empties its log into it.
+      // The last connection to close checkpoints the log.
       await readerEnded;
       await ask(close, z.literal(true), limit);
     });

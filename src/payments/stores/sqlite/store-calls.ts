@@ -21,10 +21,10 @@ export interface CallsOptions {
 
 const purgeEveryMs = 60_000;
 
-/** A purge that finds a greater share of the records expired than this is told to the operator. */
+/** A purge is reported to the operator if a greater share of the records than this has expired. */
 const remarkableShare = 0.1;
 
-/** How long a payment may wait for records that are deleted, a commit apart. */
+/** How long a payment may wait for a purge's deletions, not counting the commit. */
 const purgeSliceMs = 10;
 
 export interface Purge {
@@ -37,15 +37,15 @@ export interface Purge {
 export function createStoreCalls({ retentionMs, clock, markFiles, onEvent }: CallsOptions) {
   let purgedAt = Number.NEGATIVE_INFINITY;
 
-  /** Finished records that were last changed before this are forgotten; none while the clocks do not agree. */
+  /** Finished records that were last changed before this time have expired; none while the clocks do not agree. */
   function expiry(statements: Statements, now: number): number {
     const time = clock.agreedTime(statements, now);
     return time === null ? Number.MIN_SAFE_INTEGER : time - retentionMs;
   }
 
-  /** What a purge that is due has to delete; null where none is due, or nothing to delete. Reads only. */
+  /** What a due purge has to delete; null if none is due or nothing has expired. Reads only. */
   function duePurge({ statements }: OpenFile, now: number): Purge | null {
-    // A clock that was put back must not stop the purge until it has caught up.
+    // A clock that was set back must not stop the purge until it has caught up.
     if (Math.abs(now - purgedAt) < purgeEveryMs) return null;
     purgedAt = now;
     const before = expiry(statements, now);
@@ -72,7 +72,7 @@ export function createStoreCalls({ retentionMs, clock, markFiles, onEvent }: Cal
 
   type Row = Record<string, SQLOutputValue>;
 
-  /** The record as it counts now: its lease may have ended, and its retention. */
+  /** The record as of now: its lease or its retention may have ended. */
   function current(statements: Statements, id: string, now: number): Row | null {
     const row = statements.read.get({ id });
     if (row === undefined) return null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PaymentOutcome, PaymentQuery, PaymentRecord } from '../../store.ts';
 import type { StoreEvent } from '../store-event.ts';
 
-/** What sqlite-store.ts and its threads, worker.ts and read-worker.ts, say to each other. */
+/** The messages between sqlite-store.ts and its threads, worker.ts and read-worker.ts. */
 
 export interface WorkerSettings {
   readonly path: string;
@@ -63,7 +63,9 @@ export const workerAnswer = z.discriminatedUnion('ok', [
 ]);
 export type WorkerAnswer = z.infer<typeof workerAnswer>;
 
-/** What the worker says unasked: the open store's secret and loss, before the first answer and when they change. */
+/**
+ * An unsolicited message of the worker: the open store's secret and loss, before the first answer and when they change.
+ */
 const workerReport = z.object({ secret: z.string(), loss: z.string().nullable() });
 export type WorkerReport = z.infer<typeof workerReport>;
 

@@ -10,7 +10,7 @@ import {
   workerMessage,
 } from './worker-protocol.ts';
 
-/** Calls that a thread owes an answer; more of them mean that it hangs (a dead disk), and fail at once. */
+/** The maximum number of unanswered calls; more of them mean that the thread hangs (a dead disk), and fail at once. */
 const maxUnanswered = 1_000;
 
 export interface ThreadOptions {
@@ -19,13 +19,13 @@ export interface ThreadOptions {
   readonly settings: WorkerSettings;
   /** How long a call may take where it says nothing else, in milliseconds. */
   readonly timeoutMs: number;
-  /** What the thread says unasked. */
+  /** Called with unsolicited messages of the thread. */
   readonly onMessage?: (message: Exclude<WorkerMessage, WorkerAnswer>) => void;
 }
 
 interface AskOptions<T> {
   readonly limitMs?: number;
-  /** Is given an answer that came after the limit. */
+  /** Called with an answer that came after the timeout. */
   readonly late?: (value: T) => void;
 }
 
@@ -67,7 +67,7 @@ export function createWorkerThread<Call extends { readonly method: string }>({
       worker = null;
       for (const [id, answer] of unanswered) answer({ id, ok: false, reason });
     });
-    // After the listeners: one for messages would keep the process alive again.
+    // After adding the listeners, because a message listener refs the thread again.
     started.unref();
     return started;
   }
@@ -117,7 +117,7 @@ export function createWorkerThread<Call extends { readonly method: string }>({
         () => false,
       );
       closing = true;
-      // A thread that hangs in a system call cannot be ended: nobody waits for it.
+      // A thread that hangs in a system call cannot be terminated, so it is not awaited.
       if (await done) await ended.terminate();
       else void ended.terminate();
     },

@@ -41,7 +41,7 @@ let report: WorkerReport | null = null;
 let markTimer: NodeJS.Timeout | null = null;
 let markedAt = Number.NEGATIVE_INFINITY;
 
-/** Compares the store with its marks, and says so where the result is another one than before. */
+/** Compares the store with its marks, and reports a changed result. */
 function checkLoss({ statements }: OpenFile): string | null {
   const secret = String(statements.meta.get()?.secret);
   const loss = findLoss(heldMark(statements), marks);
@@ -52,7 +52,7 @@ function checkLoss({ statements }: OpenFile): string | null {
   return loss;
 }
 
-/** What was begun reaches the marks right after the answer, while the bank is asked; many in a row share a write. */
+/** Begun payments are written to the marks right after the answer, while the bank is called; several share a write. */
 function markSoon(): void {
   if (markTimer !== null) return;
   const wait = Math.max(0, markedAt + markEveryMs - performance.now());
@@ -62,7 +62,7 @@ function markSoon(): void {
     try {
       if (file !== null && report?.loss === null) void writeMarks(heldMark(file.statements));
     } catch {
-      // The file is locked or gone: the next beginning is followed by a mark again.
+      // The file is locked or gone: the next begun payment writes the mark again.
     }
   }, wait);
 }
@@ -90,8 +90,8 @@ function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): W
 }
 
 /**
- * Deletes what has outlived its retention, in short transactions with a pause after each, in which payments are begun. A
- * file that is closed, locked or without space for it is left alone until the next purge is due.
+ * Deletes expired records in short transactions, with a pause for payments after each. If the file is closed, locked or
+ * out of space, it waits for the next purge.
  */
 async function purge(open: OpenFile, now: number): Promise<void> {
   let deleted = 0;
@@ -106,7 +106,7 @@ async function purge(open: OpenFile, now: number): Promise<void> {
     }
     calls.endPurge(due, deleted);
   } catch {
-    // Whatever hinders it is told by the payments that it hinders as well.
+    // Payments fail for the same reason, and report it.
   }
 }
 
@@ -115,7 +115,7 @@ function prepareRead(open: OpenFile, id: number, now: number): WorkerAnswer {
   return { id, ok: true, value: calls.expiry(open, now) };
 }
 
-/** The others see this process as long as it does this; it is written without an fsync. */
+/** The heartbeat by which other processes see this one as alive; written without an fsync. */
 function beat(): void {
   try {
     if (file === null || inodeOf(path) !== file.inode) return;
@@ -129,7 +129,7 @@ function beat(): void {
     // Another process may have accepted it.
     if (report?.loss !== null) checkLoss(open);
   } catch {
-    // The file is locked or gone, which the next call tells: a beat is missed.
+    // The file is locked or gone, which the next call reports: only this heartbeat is missed.
   }
 }
 
@@ -151,22 +151,22 @@ function closeFile(): void {
   file = null;
 }
 
-/** Leaves nothing to guess: this process's clock is taken away, and the mark is the store's own. */
+/** Clean shutdown: removes this process's clock row, and writes the store's mark. */
 async function end(): Promise<void> {
   if (file === null) return;
   const { statements } = file;
-  // A write that begins now would be cut off with the thread, and leave its draft.
+  // A write that started now would be interrupted with the thread, and leave its draft behind.
   if (markTimer !== null) clearTimeout(markTimer);
   try {
     if (report?.loss === null) await writeMarks(heldMark(statements));
     inTransaction(file, () => clock.leave(statements));
   } catch {
-    // The others see by themselves that this process beats no more.
+    // The others will notice that this process's heartbeats have stopped.
   }
   closeFile();
 }
 
-/** Work on the open file. Errors: any; what remains of it is undone. */
+/** Executes a call on the open file. Errors: any; incomplete changes are rolled back. */
 async function answerCall(open: OpenFile, request: WorkerRequest): Promise<WorkerAnswer> {
   const { id, call } = request;
   switch (call.method) {
@@ -203,7 +203,7 @@ async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
     file ??= openStore(call.method === 'open' && call.create);
     return await answerCall(file, request);
   } catch (error) {
-    // A lock goes away by itself; after anything else the next call opens the file anew.
+    // A lock is temporary; after any other error the next call reopens the file.
     if (!isBusy(error)) closeFile();
     return { id, ok: false, reason: error instanceof Error ? error.message : String(error) };
   }
