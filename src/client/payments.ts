@@ -1,0 +1,135 @@
+import type { Answer, ClientError } from './answer.ts';
+import type { Client, RequestOptions } from './client.ts';
+import type { Document } from './document.ts';
+import { createKeyStore, type KeyStorage } from './key-store.ts';
+import {
+  isDone,
+  judge,
+  type PaymentOutcome,
+  type PaymentOutcomeState,
+  type PaymentQuery,
+  type PaymentRecord,
+  paymentQuery,
+} from './payment-outcome.ts';
+import { delayBefore, wait } from './wait.ts';
+
+export interface PaymentsOptions {
+  readonly client: Client;
+  /** Keeps keys over reloads, such as `localStorage`. It holds keys alone, no amount and no account. */
+  readonly storage: KeyStorage;
+  /** Makes a key; `crypto.randomUUID()` where left out, which browsers have on pages that came by HTTPS. */
+  readonly newKey?: () => string;
+  /** For how long `pay` asks again for a payment whose end it does not know; 30,000 ms where left out. */
+  readonly patienceMs?: number;
+  /** A document of the app's own in place of `paymentQuery`, such as one of its manifest. */
+  readonly paymentQuery?: PaymentQuery;
+}
+
+/** A payment's variables; the helper adds the key to the input. */
+type PaymentVariables<V> = V extends { input: infer Input }
+  ? Omit<V, 'input'> & { input: Omit<Input, 'idempotencyKey'> }
+  : V;
+
+export interface Payments {
+  /**
+   * Pays once for an intent, however often it is called: while one call is under way the next gets its promise, and a later
+   * one, after a reload too, sends the key that was kept, so that bankql answers with the end of the first. `intent` is
+   * the app's name for what the person wants to pay, such as a draft's id. `document` is a mutation that makes this payment
+   * and nothing else.
+   * Errors: those of the storage, before anything is sent; the signal's reason, which ends the waiting and not the payment.
+   */
+  pay<Data, V>(
+    intent: string,
+    document: Document<Data, V>,
+    variables: PaymentVariables<V>,
+    options?: RequestOptions,
+  ): Promise<PaymentOutcome<Data>>;
+  /** What became of an intent's payment, and pays nothing; null where no key is kept for it. */
+  check(intent: string, options?: RequestOptions): Promise<PaymentOutcome<never> | null>;
+  /** Drops the key, once the person knows how the payment ended: the next `pay` is a new payment. */
+  forget(intent: string): Promise<void>;
+}
+
+export function createPayments(options: PaymentsOptions): Payments {
+  const { client, patienceMs = 30_000 } = options;
+  const keys = createKeyStore(options.storage, options.newKey ?? (() => crypto.randomUUID()));
+  const underWay = new Map<string, { readonly asked: string; readonly outcome: Promise<unknown> }>();
+
+  /** Undefined where nobody can tell. */
+  async function ask(
+    idempotencyKey: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ payment: PaymentRecord | null | undefined; errors: readonly ClientError[] }> {
+    const document = (options.paymentQuery ?? paymentQuery) as PaymentQuery;
+    const { data, errors } = await client.query(document, { idempotencyKey }, { signal });
+    return { payment: errors.length === 0 ? data?.payment : undefined, errors };
+  }
+
+  async function run<Data, V>(
+    intent: string,
+    document: Document<Data, V>,
+    variables: PaymentVariables<V>,
+    signal: AbortSignal | undefined,
+  ): Promise<PaymentOutcome<Data>> {
+    const started = Date.now();
+    let { key, isNew } = await keys.open(intent);
+    const resumed = !isNew;
+    for (let tries = 0; ; tries++) {
+      const { input } = variables as { input: object };
+      const all = { ...variables, input: { ...input, idempotencyKey: key } } as V;
+      const answer: Answer<Data> = await client.mutate<Data, object>(
+        document as Document<Data, object>,
+        all as object,
+        {
+          signal,
+        },
+      );
+      const end = (state: PaymentOutcomeState, payment: PaymentRecord | null) => {
+        const { data, errors } = answer;
+        return { state, idempotencyKey: key, resumed, data, payment, errors };
+      };
+      if (isDone(answer)) return end('DONE', null);
+      const { payment } = await ask(key, signal);
+      const { state, again, newKey } = judge({ idempotencyKey: key, isNewKey: isNew, answer, payment });
+      const delay = newKey ? 0 : (delayBefore(answer.errors, tries) ?? 1000);
+      const isOver = Date.now() - started + delay > patienceMs;
+      if (newKey || (state === 'REJECTED' && (!again || isOver))) await keys.drop(intent, key);
+      if (newKey && !isOver) ({ key, isNew } = await keys.open(intent));
+      else if (!again || isOver) return end(state, payment ?? null);
+      await wait(delay, signal);
+    }
+  }
+
+  return {
+    async pay<Data, V>(
+      intent: string,
+      document: Document<Data, V>,
+      variables: PaymentVariables<V>,
+      { signal }: RequestOptions = {},
+    ) {
+      const asked = JSON.stringify([String(document), variables]);
+      const first = underWay.get(intent);
+      if (first?.asked === asked) return first.outcome as Promise<PaymentOutcome<Data>>;
+      if (first !== undefined) {
+        const key = await keys.find(intent);
+        return { ...nothing, state: 'CONFLICT', idempotencyKey: key ?? '', resumed: true };
+      }
+      const outcome = run(intent, document, variables, signal).finally(() => underWay.delete(intent));
+      underWay.set(intent, { asked, outcome });
+      return outcome;
+    },
+
+    async check(intent, { signal } = {}) {
+      const key = await keys.find(intent);
+      if (key === null) return null;
+      const { payment, errors } = await ask(key, signal);
+      const state = payment?.state ?? (payment === null ? 'NOT_BEGUN' : 'UNCONFIRMED');
+      if (state === 'REJECTED') await keys.drop(intent, key);
+      return { state, idempotencyKey: key, resumed: true, data: null, payment: payment ?? null, errors };
+    },
+
+    forget: (intent) => keys.drop(intent),
+  };
+}
+
+const nothing = { data: null, payment: null, errors: [] };

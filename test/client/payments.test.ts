@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import {
+  createClient,
+  createPayments,
+  type KeyStorage,
+  type PaymentOutcome,
+} from '../../src/client/index.ts';
+import { graphql } from '../generated/index.ts';
+import { credentials } from '../support/bankql.ts';
+import { type Loss, lossyFetch } from '../support/lossy-fetch.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+
+const Transfer = graphql(`
+  mutation ClientTransfer($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { trackId transactionId replayed }
+  }
+`);
+const TransferAndRead = graphql(`
+  mutation ClientTransferAndRead($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) { trackId from { account { label } } }
+  }
+`);
+
+const line = 'POST /v1/api/banks/BANK/accounts/ACC/make-transaction';
+const input = { accountId: 'ACC', to: { accountId: 'TO' }, value: { amount: '12.50', currency: 'EUR' } };
+const other = { ...input, value: { amount: '99.00', currency: 'EUR' } };
+const accepted = { status: 201, body: { id: 'TX', status: 'COMPLETED' } };
+
+let fixture: ServerFixture;
+beforeAll(async () => {
+  fixture = await startServerFixture();
+});
+beforeEach(() => {
+  fixture.bank.calls.length = 0;
+  fixture.bank.on(line, accepted);
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+/** What stays in a browser when its page is loaded anew. */
+function createStorage(): KeyStorage & { readonly items: Map<string, string> } {
+  const items = new Map<string, string>();
+  return {
+    items,
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, value) => items.set(name, value),
+    removeItem: (name) => items.delete(name),
+  };
+}
+
+/** A page of an app; a reload makes another one with the same storage. */
+function openPage(losses?: (body: string, nth: number) => Loss, storage = createStorage(), more = {}) {
+  const fetch = lossyFetch(losses);
+  const client = createClient({ url: fixture.url, headers: credentials, fetch, retries: 0 });
+  return { payments: createPayments({ client, storage, ...more }), fetch, storage };
+}
+
+const isPayment = (body: string) => body.includes('makeTransaction');
+const sent = () => fixture.bank.lines().filter((each) => each === line).length;
+
+describe('a payment', () => {
+  test('is answered with the types of its document, without the key in its input', async () => {
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', Transfer, { input });
+    expectTypeOf(outcome.data?.makeTransaction?.trackId).toEqualTypeOf<string | undefined>();
+    // @ts-expect-error: the helper makes the key.
+    void (() => payments.pay('draft', Transfer, { input: { ...input, idempotencyKey: 'mine' } }));
+    expect(outcome).toMatchObject({
+      state: 'DONE',
+      resumed: false,
+      idempotencyKey: expect.stringMatching(/^[\da-f-]{36}$/),
+      data: { makeTransaction: { transactionId: 'TX', replayed: false } },
+      errors: [],
+    });
+    expect(sent()).toBe(1);
+  });
+
+  test('is made once for a double click, and for a click after its end', async () => {
+    const { payments, fetch } = openPage();
+    const [first, second] = await Promise.all([
+      payments.pay('draft', Transfer, { input }),
+      payments.pay('draft', Transfer, { input }),
+    ]);
+    expect(second).toBe(first);
+    expect(fetch.bodies).toHaveLength(1);
+    const third = await payments.pay('draft', Transfer, { input });
+    expect(third).toMatchObject({
+      state: 'DONE',
+      resumed: true,
+      data: { makeTransaction: { replayed: true } },
+    });
+    expect(sent()).toBe(1);
+  });
+
+  test('is a new one after `forget`', async () => {
+    const { payments, storage } = openPage();
+    await payments.pay('draft', Transfer, { input });
+    await payments.forget('draft');
+    expect(storage.items.size).toBe(0);
+    await payments.pay('draft', Transfer, { input });
+    expect(sent()).toBe(2);
+  });
+
+  test.each(['request', 'answer'] as const)(
+    'whose %s is lost is made once, and its end is found',
+    async (loss) => {
+      let lost = 0;
+      const { payments } = openPage((body) => (isPayment(body) && lost++ < 2 ? loss : null));
+      const outcome = await payments.pay('draft', Transfer, { input });
+      expect(outcome).toMatchObject({ state: 'DONE', data: { makeTransaction: { transactionId: 'TX' } } });
+      expect(sent()).toBe(1);
+    },
+  );
+
+  test('keeps its key before it is sent, and over a reload in mid-payment', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    fixture.bank.on(line, async () => {
+      arrived.resolve();
+      await released.promise;
+      return accepted;
+    });
+    const storage = createStorage();
+    void openPage(undefined, storage).payments.pay('draft', Transfer, { input });
+    await arrived.promise;
+    expect(storage.items.size).toBe(1);
+
+    const reloaded = openPage(undefined, storage).payments;
+    expect(await reloaded.check('draft')).toMatchObject({ state: 'PENDING', payment: { state: 'PENDING' } });
+    const again = reloaded.pay('draft', Transfer, { input });
+    setTimeout(() => released.resolve(), 50);
+    expect(await again).toMatchObject({ state: 'DONE', resumed: true });
+    expect(await reloaded.check('draft')).toMatchObject({
+      state: 'DONE',
+      payment: { transactionId: 'TX', value: { amount: '12.50' } },
+    });
+    expect(sent()).toBe(1);
+  });
+
+  test('of unknown outcome is told as such, and never sent again', async () => {
+    fixture.bank.on(line, { status: 503, body: '' });
+    const { payments } = openPage();
+    for (const resumed of [false, true]) {
+      expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+        state: 'UNKNOWN',
+        resumed,
+        payment: { state: 'UNKNOWN', trackId: fixture.bank.calls[0]?.headers['track-id'] },
+        errors: [{ code: 'OUTCOME_UNKNOWN' }],
+      });
+    }
+    expect(await payments.check('draft')).toMatchObject({ state: 'UNKNOWN' });
+    expect(sent()).toBe(1);
+  });
+
+  test('that the bank refuses is refused with its words, and the next one has a new key', async () => {
+    fixture.bank.on(line, { status: 422, body: { message: 'The limit is used up.' } });
+    const { payments, storage } = openPage((body, nth) => (isPayment(body) && nth === 0 ? 'answer' : null));
+    const refused = await payments.pay('draft', Transfer, { input });
+    expect(refused).toMatchObject({ state: 'REJECTED', errors: [{ code: 'BANK_REJECTED', status: 422 }] });
+    expect(sent()).toBe(1);
+    expect(storage.items.size).toBe(0);
+    fixture.bank.on(line, accepted);
+    const paid = await payments.pay('draft', Transfer, { input });
+    expect(paid).toMatchObject({ state: 'DONE', resumed: false });
+    expect(paid.idempotencyKey).not.toBe(refused.idempotencyKey);
+  });
+
+  test('that bankql has no time for is sent as late as it says', async () => {
+    const server = openPage();
+    let refusals = 0;
+    const client = createClient({
+      url: fixture.url,
+      headers: credentials,
+      async fetch(url, init) {
+        if (!isPayment(String(init.body)) || refusals++ > 0) return fetch(url, init);
+        const extensions = { code: 'OVERLOADED', retryable: true, retryAfter: 0.1 };
+        return Response.json({ errors: [{ message: 'later', extensions }] }, { status: 503 });
+      },
+    });
+    const payments = createPayments({ client, storage: server.storage });
+    expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'DONE' });
+    expect(refusals).toBe(2);
+    expect(sent()).toBe(1);
+  });
+
+  test('that bankql refuses is not begun, and keeps its key', async () => {
+    const { payments } = openPage();
+    const wrong = { ...input, value: { amount: '0', currency: 'EUR' } };
+    const refused = await payments.pay('draft', Transfer, { input: wrong });
+    expect(refused).toMatchObject({ state: 'NOT_BEGUN', errors: [{ code: 'BAD_USER_INPUT' }] });
+    const mended = await payments.pay('draft', Transfer, { input });
+    expect(mended).toMatchObject({ state: 'DONE', idempotencyKey: refused.idempotencyKey });
+    expect(sent()).toBe(1);
+  });
+
+  test('is done where only its payload could not be read', async () => {
+    fixture.bank.on('GET /v1/api/banks/BANK/accounts/ACC/owner', { status: 403, body: {} });
+    const outcome = await openPage().payments.pay('draft', TransferAndRead, { input });
+    expect(outcome).toMatchObject({
+      state: 'DONE',
+      data: { makeTransaction: { from: { account: null } } },
+      errors: [{ path: ['makeTransaction', 'from', 'account'] }],
+    });
+  });
+
+  test('may have been executed as long as nobody answers', async () => {
+    const storage = createStorage();
+    const down = openPage(() => 'answer', storage, { patienceMs: 100 });
+    const outcome = await down.payments.pay('draft', Transfer, { input });
+    expect(outcome).toMatchObject({ state: 'UNCONFIRMED', errors: [{ code: 'NETWORK_ERROR' }] });
+    expect(await down.payments.check('draft')).toMatchObject({ state: 'UNCONFIRMED' });
+    const up = openPage(undefined, storage).payments;
+    expect(await up.check('draft')).toMatchObject({ state: 'DONE', idempotencyKey: outcome.idempotencyKey });
+    expect(sent()).toBe(1);
+  });
+});
+
+describe('an intent whose key is another payment’s', () => {
+  test.each<[string, (body: string) => Loss]>([
+    ['', () => null],
+    [
+      ' and whose answer is lost once',
+      (() => {
+        let lost = false;
+        return (body: string) => {
+          if (lost || !isPayment(body)) return null;
+          lost = true;
+          return 'answer';
+        };
+      })(),
+    ],
+  ])('is a conflict, and nobody takes that one’s end for its own%s', async (_title, losses) => {
+    const storage = createStorage();
+    await openPage(undefined, storage).payments.pay('draft', Transfer, { input });
+    const outcome: PaymentOutcome<unknown> = await openPage(losses, storage).payments.pay('draft', Transfer, {
+      input: other,
+    });
+    expect(outcome).toMatchObject({
+      state: 'CONFLICT',
+      payment: { state: 'DONE', value: { amount: '12.50' } },
+    });
+    expect(sent()).toBe(1);
+  });
+
+  test('is paid under a new key where that one was refused', async () => {
+    const storage = createStorage();
+    fixture.bank.on(line, { status: 422, body: {} });
+    await openPage(() => 'answer', storage, { patienceMs: 0 }).payments.pay('draft', Transfer, { input });
+    fixture.bank.on(line, accepted);
+    const paid = await openPage(undefined, storage).payments.pay('draft', Transfer, { input: other });
+    expect(paid).toMatchObject({ state: 'DONE' });
+    expect(sent()).toBe(2);
+    expect(storage.items.get('bankql:payment:draft')).toBe(paid.idempotencyKey);
+  });
+
+  test('is a conflict while that one is under way', async () => {
+    const { payments } = openPage();
+    const [first, second] = await Promise.all([
+      payments.pay('draft', Transfer, { input }),
+      payments.pay('draft', Transfer, { input: other }),
+    ]);
+    expect([first.state, second.state]).toEqual(['DONE', 'CONFLICT']);
+    expect(sent()).toBe(1);
+  });
+});
+
+test('nothing is sent where the key cannot be kept', async () => {
+  const full = { ...createStorage(), setItem: () => Promise.reject(new Error('quota')) };
+  const { payments, fetch } = openPage(undefined, full);
+  await expect(payments.pay('draft', Transfer, { input })).rejects.toThrow('quota');
+  expect(fetch.bodies).toEqual([]);
+});
+
+test('an abort ends the waiting, not the payment', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  fixture.bank.on(line, async () => {
+    arrived.resolve();
+    await released.promise;
+    return accepted;
+  });
+  const { payments } = openPage();
+  const leaving = new AbortController();
+  const left = payments.pay('draft', Transfer, { input }, { signal: leaving.signal });
+  await arrived.promise;
+  leaving.abort('left');
+  await expect(left).rejects.toBe('left');
+  released.resolve();
+  expect(await payments.pay('draft', Transfer, { input })).toMatchObject({ state: 'DONE', resumed: true });
+  expect(sent()).toBe(1);
+});
+
+test('two pages with one storage make one key, and one payment', async () => {
+  const storage = createStorage();
+  const outcomes = await Promise.all(
+    [1, 2].map(() => openPage(undefined, storage).payments.pay('draft', Transfer, { input })),
+  );
+  expect(outcomes.map(({ state }) => state)).toEqual(['DONE', 'DONE']);
+  expect(new Set(outcomes.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  expect(sent()).toBe(1);
+});
