@@ -6,7 +6,7 @@ import { authProvider, subscriptionKey } from './identity.ts';
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Checks the subscription key: the header's, or where there is no header the query's.
+ * Checks the subscription key from the header or, without a header, from the query.
  * Errors: HttpError 401 where it is missing, given twice, or unknown.
  */
 export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSearchParams): void {
@@ -16,9 +16,9 @@ export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSea
 }
 
 /**
- * Who calls, as far as an operation takes auth headers. Every customer may.
- * Shape:  the caller's customer id; null where the operation takes no auth headers, or may go without them.
- * Errors: HttpError 403 where headers are missing that it requires, or name nobody whom the bank knows.
+ * Identifies the caller by the auth headers, if the operation takes them. Every customer may call.
+ * Shape:  the caller's customer id; null if the operation takes no auth headers, or they are optional and missing.
+ * Errors: HttpError 403 if required headers are missing, or they name no customer of the bank.
  */
 export function callerOf(
   auth: Auth,

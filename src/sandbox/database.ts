@@ -10,7 +10,7 @@ import { type Transaction, transaction } from '../contract/transaction.ts';
 import { type TransactionRequest, transactionRequest } from '../contract/transaction-request.ts';
 import { type ChildRecords, childRecords, type Records, records } from './records.ts';
 
-/** Goes up with every change of the tables or the seed: a file of another version is refused. */
+/** Incremented with every change of the tables or the seed: a file of another version is refused. */
 const version = 2;
 
 /** Records with an id of their own. */
@@ -67,9 +67,9 @@ export interface Database {
   readonly metadata: ChildRecords<MetadataEntry>;
   /** The next id of its kind, such as `tx-0001`. */
   nextId(prefix: string): string;
-  /** Runs the work as one database transaction: all of it stays, or nothing where it throws. */
+  /** Runs the work as one database transaction, which is rolled back if it throws. */
   atomically<T>(work: () => T): T;
-  /** Puts the seed's records in the place of all that is there; all of it stays as it is where the seed throws. */
+  /** Replaces all records by the seed's; if the seed throws, nothing changes. */
   reset(seed: Seed): void;
   close(): void;
 }

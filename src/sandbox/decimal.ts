@@ -42,14 +42,14 @@ export function negate(text: string): string {
   return write({ units: -units, scale });
 }
 
-/** Below zero where `left` is the smaller one, zero where both are equal, above zero otherwise. */
+/** Negative if `left` is smaller, zero if both are equal, positive otherwise. */
 export function compare(left: string, right: string): number {
   const { units } = read(add(left, negate(right)));
   return units < 0n ? -1 : units > 0n ? 1 : 0;
 }
 
 /**
- * Checks an amount of a request before it is reckoned with: "1e999999999" is a short text and a huge number.
+ * Checks an amount in a request before calculating with it: "1e999999999" is a short text and a huge number.
  * Errors: HttpError 400 where it has more than 30 digits before the point, or more than 18 behind it.
  */
 export function checkDigits(field: string, text: string): void {

@@ -51,7 +51,7 @@ const tries = [
   ['omar-current', 'payee-electricity', 'refused with 400: insufficient funds'],
 ] as const;
 
-/** Who is in a new sandbox with these options, and what to try. Errors: as startSandbox. */
+/** Describes the customers of a new sandbox with these options, and what to try. Errors: as startSandbox. */
 export function describeSandbox(options: Pick<SandboxOptions, 'port' | 'scenario' | 'now'>): string {
   const scenario = readScenario(options.scenario ?? 'standard');
   const database = openDatabase(':memory:', seedOf(scenario, options.now ?? Date.now()));

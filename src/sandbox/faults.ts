@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import type { OperationId } from '../contract/operations.ts';
 import type { Fault } from './faults/fault.ts';
 
-/** A fault, and how often it struck since it was set. */
+/** A fault, and how often it has been applied since it was set. */
 export type FaultState = Fault & { readonly struck: number };
 
-/** What is wrong with the bank today. */
+/** The active faults of the sandbox bank. */
 export interface Faults {
   list(): FaultState[];
   /** Sets other faults; their counts begin at 0. */
   replace(faults: readonly Fault[]): void;
   /**
-   * Draws what strikes one call of an operation, in the order of the list: every latency that hits, and the
-   * first that hits of the other kinds, since a call ends in one way only.
+   * Selects the faults for one call of an operation, in the order of the list: every latency that hits, and the first
+   * hit of the other kinds, since a call can end in only one way.
    */
   draw(operation: OperationId): readonly Fault[];
 }
@@ -20,9 +20,10 @@ export interface Faults {
 /** A number from 0 to 1 (excluded), the same for the same name in every sandbox. */
 const chance = (name: string): number => createHash('sha256').update(name).digest().readUInt32BE() / 2 ** 32;
 
-/** A fault with what it remembers. */
+/** A fault with its state. */
 function track(fault: Fault, position: number) {
-  // Counted by operation, so that the nth call of one fares the same however calls of others run beside it.
+  // Counted by operation, so that the nth call of one is treated the same, whatever concurrent calls of others there
+  // are.
   const calls = new Map<OperationId, number>();
   let hits = 0;
   return {

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 
 type Row<Id extends OperationId> = (typeof operations)[Id];
 
-/** Who calls: nobody in particular (null) where the operation's auth headers are optional or none. */
+/** The caller: null (anonymous) is possible if the operation's auth headers are optional or none. */
 type Caller<Auth> = Auth extends 'required' ? string : Auth extends 'optional' ? string | null : null;
 
 /** A request that has passed the checks which all operations share. */
@@ -19,8 +19,8 @@ export interface Call<Id extends OperationId> {
 }
 
 /**
- * What the bank does for one operation: the answer without its envelope. It is synchronous, and one database
- * transaction where the operation is no read.
+ * What the bank does for one operation: the answer without its envelope. It is synchronous, and runs in one database
+ * transaction unless the operation is a read.
  * Errors: HttpError.
  */
 export type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;

@@ -6,7 +6,7 @@ import { HttpError } from './http-error.ts';
 import { bankId } from './identity.ts';
 import { isIban } from './seed/iban.ts';
 
-/** Whom a transfer pays: an account of this bank, or one at another bank. */
+/** The payee of a transfer: an account of this bank, or one at another bank. */
 export interface Payee {
   /** The account's id, or what the counterparty is known by. */
   readonly id: string;
@@ -27,7 +27,7 @@ function counterpartyPayee(database: Database, payerId: string, named: string): 
   const found = database.otherAccounts.get(payerId, named) ?? findByNumber(database, payerId, named);
   if (!found) return null;
   const id = found.id ?? named;
-  // Money for an account of this bank stays within it, by whatever number it is named.
+  // A payment to an account of this bank is internal, however the account is named.
   return { id, outside: database.accounts.get(id) ? null : found };
 }
 
@@ -46,8 +46,9 @@ const strangerPayee = (iban: string, bank = 'unknown'): Payee => ({
 const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, outside.swift_bic] : [])];
 
 /**
- * Whom a request pays: an account of this bank by its id or IBAN; else a counterparty of the account that pays by
- * its id, IBAN or number; else whoever has the IBAN at another bank, who becomes a counterparty by being paid.
+ * Finds the payee of a request: an account of this bank by its id or IBAN; otherwise a counterparty of the paying
+ * account by its id, IBAN or number; otherwise the holder of the IBAN at another bank, who becomes a counterparty when
+ * paid.
  * Errors: HttpError 400 without an id, 404 where nobody is found.
  */
 export function payeeOf(database: Database, payerId: string, to: AccountRef): Payee {
@@ -70,7 +71,7 @@ export const payeeRef = ({ id, outside }: Payee): AccountRef => ({
 export function ensureCounterparty(database: Database, accountId: string, { id, outside }: Payee): void {
   if (database.otherAccounts.get(accountId, id)) return;
   if (outside) {
-    // One that has no id is among the counterparties already: it was found by its IBAN or number.
+    // A payee without an id already is a counterparty: it was found by its IBAN or number.
     if (outside.id === id) database.otherAccounts.put(accountId, id, outside);
     return;
   }

@@ -14,7 +14,7 @@ import { transactionRequest } from '../contract/transaction-request.ts';
 const byId = <T extends z.ZodType>(record: T) => z.record(z.string().min(1), record).default({});
 const listById = <T extends z.ZodType>(record: T) => byId(z.array(record));
 
-/** What is in the bank from the start: a base, and records that are added to it or stand in for those with their ids. */
+/** The initial data of the bank: a base, and records that are added to it or replace those with the same ids. */
 const scenario = z.strictObject({
   /** `standard`: five lives. `empty`: the same five, whose accounts hold nothing yet. */
   base: z.enum(['standard', 'empty']).default('standard'),
@@ -50,7 +50,7 @@ export class ScenarioError extends Error {
 
 /**
  * The scenario of this name, or that of a JSON file.
- * Errors: ScenarioError where there is neither, or the file says what no bank can have.
+ * Errors: ScenarioError if there is neither, or the file's content is invalid.
  */
 export function readScenario(nameOrFile: string): Scenario {
   if (Object.hasOwn(named, nameOrFile)) return scenario.parse(named[nameOrFile]);

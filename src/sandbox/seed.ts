@@ -12,7 +12,7 @@ import { seedRecords } from './seed/scenario-records.ts';
 import { seedTransactions } from './seed/transaction.ts';
 import { seedTransactionRequests } from './seed/transaction-request.ts';
 
-/** Fills a new database, with the same records for the same scenario and time: no clock of its own, no chance. */
+/** Fills a new database deterministically: the same scenario and time give the same records. */
 export const seedOf =
   (scenario: Scenario, now: number): Seed =>
   (database) => {
@@ -26,7 +26,7 @@ export const seedOf =
     seedRecords(database, scenario, ago);
   };
 
-/** What the customers have, and what they did with it. */
+/** Seeds the customers' accounts, transactions and other records. */
 function seedLives(database: Database, ago: Ago): void {
   for (const { id, account } of seededAccounts) database.accounts.put(id, account);
   for (const { accountId, otherAccount } of seededOtherAccounts) {

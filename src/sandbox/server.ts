@@ -12,19 +12,19 @@ import { seedOf } from './seed.ts';
 
 /** How to run a sandbox bank. */
 export interface SandboxOptions {
-  /** The TCP port; 0 takes one that is free. */
+  /** The TCP port; 0 picks a free one. */
   readonly port: number;
-  /** `:memory:`, or the path of an SQLite file, which is made and seeded where there is none. */
+  /** `:memory:`, or the path of a SQLite file, which is created and seeded if it is missing. */
   readonly database: string;
   /** Milliseconds to wait before each answer leaves; what was asked for has been done by then. */
   readonly latencyMs: number;
-  /** What goes wrong from the start: a scenario's name or faults, as in docs/sandbox.md; nothing without it. */
+  /** The faults from the start: a scenario's name or a list, as in docs/sandbox.md; none by default. */
   readonly faults?: string | undefined;
-  /** What is in a new bank: a scenario's name or a JSON file, as in docs/sandbox.md; `standard` without it. */
+  /** The initial data: a scenario's name or a JSON file, as in docs/sandbox.md; `standard` by default. */
   readonly scenario?: string | undefined;
   /**
-   * When it is, in milliseconds since 1970: the clock stands still there, and dates of the seed are relative to it.
-   * Without it the clock runs, and they are relative to the start.
+   * A fixed time, in milliseconds since 1970: the clock stands still, and dates of the seed are relative to it. By
+   * default the clock runs, and they are relative to the start.
    */
   readonly now?: number | undefined;
   /** The address to listen on; 127.0.0.1 where none is given. */
@@ -35,7 +35,7 @@ export interface SandboxOptions {
 export interface Sandbox extends AsyncDisposable {
   /** Its address, without a slash at the end: the specification's {base_url}. */
   readonly url: string;
-  /** Ends it at once; requests under way are cut off. Closing it again does nothing. */
+  /** Stops it at once; requests in progress are cut off. Closing it again does nothing. */
   close(): Promise<void>;
 }
 
@@ -49,12 +49,12 @@ function sendError(reply: FastifyReply, code: number, message: string): FastifyR
 function statusOf(error: Error | FastifyError): number {
   if (error instanceof HttpError) return error.code;
   const status = 'statusCode' in error ? error.statusCode : undefined;
-  // A Content-Type that is none at all is declined by Fastify itself; any other by us, with 400.
+  // Fastify itself declines a malformed Content-Type; any other is declined by the sandbox, with 400.
   return status === 415 ? 400 : (status ?? 500);
 }
 
 /**
- * Starts a bank in a box: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
+ * Starts a sandbox bank: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
  * Errors: FaultError where `faults` cannot be used, ScenarioError where `scenario` cannot, DatabaseError where the
  *         database is another version's; Error where the port is taken or the database cannot be opened.
  */

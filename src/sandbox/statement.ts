@@ -11,9 +11,9 @@ export interface StatementLine {
 }
 
 /**
- * No operation lists an account's transactions: what is not named by a request could be read by those alone who
- * know its id. A statement is a request of the bank's own, one a month, that names the transactions which no other
- * request of the account names: money that came in, cards, transfers by make-transaction.
+ * No operation lists an account's transactions, so one that no transaction request names could be found only by its id.
+ * A statement is a monthly transaction request made by the bank, which names the transactions that no other request of
+ * the account names: incoming money, card payments, transfers by make-transaction.
  */
 export function addToStatement(
   database: Database,

@@ -19,7 +19,7 @@ export interface TransferOrder {
 }
 
 /**
- * Checks what is to move to a payee. A missing currency means the account's; to another bank goes any.
+ * Checks a transfer to a payee. A missing currency means the account's; to another bank, any currency is allowed.
  * Errors: HttpError 400 where the account pays itself, the amount is missing or not positive, or the currency is
  *         not that of each account of this bank; 404 where an account is unknown.
  */
@@ -126,5 +126,5 @@ export function transfer(
   return made;
 }
 
-/** Other banks take what they are sent, but for two accounts that are there to try the rest. */
+/** Transfers to other banks complete, except to two accounts that exist for testing other outcomes. */
 const outcomeOf = ({ outside }: Payee): TransferStatus => outcomes[outside?.IBAN ?? ''] ?? 'COMPLETED';

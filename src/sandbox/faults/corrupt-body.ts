@@ -1,7 +1,4 @@
-/**
- * Ways to spoil the text of a JSON answer. They read the digits of numbers as they are written, so that drift
- * keeps every one of them.
- */
+/** Ways to corrupt the text of a JSON answer. Numbers are read as text, so that drift keeps all of their digits. */
 export const corruptBody = {
   /** A text that ends too early, though the Content-Length is right. */
   'broken-json': (text: string) => text.slice(0, Math.ceil(text.length / 2)),
@@ -16,7 +13,7 @@ export const corruptBody = {
       }),
     ),
 
-  /** The habits of real banks that a client should bear: numbers as texts, and objects in `views_available`. */
+  /** Deviations of real banks that a client should tolerate: numbers as strings, and objects in `views_available`. */
   drift: (text: string) =>
     JSON.stringify(
       JSON.parse(text, (key, value, { source }) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type OperationId, operations } from '../../contract/operations.ts';
 
-/** A description of a bad day that cannot be used: one line that names the part, what is wrong and the remedy. */
+/** An invalid description of faults: one line that names the part, what is wrong and the remedy. */
 export class FaultError extends Error {
   override readonly name = 'FaultError';
 }
@@ -15,28 +15,28 @@ const between = (min: number, max: number, error: string) =>
 const milliseconds = (example: string) =>
   between(1, 600_000, `give whole milliseconds from 1 to 600000, such as ${example}`);
 
-/** The operation that it strikes; `*` for each of them. */
+/** The operation that it applies to; `*` for all of them. */
 const operation = z.custom<OperationId | '*'>(isOperation, {
   error: 'give the id of an operation, such as getCustomer, or * for all of them',
 });
 
 const settings = {
-  /** The share of the calls that it strikes. */
+  /** The share of the calls that it applies to. */
   rate: z
     .number({ error: 'give a share from 0 to 1, such as rate=0.2' })
     .min(0, { error: 'give a share from 0 to 1, such as rate=0.2' })
     .max(1, { error: 'give a share from 0 to 1, such as rate=0.2' })
     .default(1),
-  /** How often it strikes at most; without it, for good. */
+  /** How often it applies at most; unlimited if omitted. */
   count: between(1, 1_000_000, 'give a whole number of calls from 1, such as count=3').optional(),
 };
 
-/** `before`: the bank never did what was asked. `after`: it did, and only the answer is bad. */
+/** `before`: the bank does not do what was asked. `after`: it does, and only the answer is faulty. */
 const strikes = z
   .enum(['before', 'after'], { error: 'give before (the bank does not do the work) or after (it does)' })
   .default('after');
 
-/** Where there is nothing to spoil before the work. */
+/** For kinds that corrupt an answer, which does not exist before the work. */
 const strikesAfter = z
   .literal('after', { error: 'this kind spoils an answer, so that it always strikes after the work' })
   .default('after');

@@ -8,7 +8,7 @@ import type { Fault } from './fault.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** A reply that Fastify is never asked for again: the connection's end is all that the caller sees. */
+/** Never resolves, so that Fastify sends nothing more: the caller only sees the connection end. */
 const never = () => new Promise<never>(() => {});
 
 /** The text, one byte at a time. It ends with its connection. */
@@ -31,7 +31,7 @@ function cutOff(reply: FastifyReply, text: string): Promise<never> {
   return never();
 }
 
-/** Lets faults strike an answer: gives what leaves in its place, or nothing any more where nothing leaves. */
+/** Applies faults to an answer: returns what is sent instead, or never resolves if the caller gets none. */
 async function strike(faults: readonly Fault[], reply: FastifyReply, text: string) {
   let answer: string | Readable = text;
   for (const fault of faults) {
@@ -64,15 +64,15 @@ async function strike(faults: readonly Fault[], reply: FastifyReply, text: strin
 }
 
 /**
- * The hooks of an operation's route: a call's faults are drawn when it has arrived whole, and strike before its
- * handler or on its answer, whatever that is.
+ * The hooks of an operation's route: a call's faults are selected when it has arrived completely, and apply before its
+ * handler or to its answer, whatever that is.
  */
 export function faultHooks(faults: Faults, operation: OperationId) {
   const onAnswer = new WeakMap<FastifyRequest, readonly Fault[]>();
   return {
     async preHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
       const drawn = faults.draw(operation);
-      // Where nothing is done there is no later moment for a latency.
+      // If the handler is not run, latencies have to apply now.
       const isEnd = drawn.some(({ kind, strikes }) => kind !== 'latency' && strikes === 'before');
       const before = drawn.filter(({ strikes }) => isEnd || strikes === 'before');
       const after = drawn.filter((fault) => !before.includes(fault));

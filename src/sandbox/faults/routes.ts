@@ -7,7 +7,7 @@ import { checkFault, type Fault, FaultError } from './fault.ts';
 import { isScenario, scenarioNames, scenarios } from './scenarios.ts';
 import { parseFaults } from './text.ts';
 
-/** Where the sandbox is told what goes wrong; outside the bank's own paths. */
+/** The path for setting faults; outside the bank's own paths. */
 const faultsPath = '/sandbox/faults';
 
 const scenarioBody = z.strictObject({ scenario: z.unknown() });

@@ -1,4 +1,4 @@
-/** Bad days that are ready to use, in the text form of text.ts. */
+/** Predefined lists of faults, in the text form of text.ts. */
 export const scenarios = {
   /** Every answer late, some very late, a few later than a caller waits. */
   'slow-day': '*:latency=400; *:latency=2000:rate=0.2; *:latency=6000:rate=0.03',

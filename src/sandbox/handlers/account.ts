@@ -6,7 +6,7 @@ import type { Handler } from '../handler.ts';
 import { HttpError } from '../http-error.ts';
 import { bankId } from '../identity.ts';
 
-/** An entry of the list through a view: `public` hides whose it is, how to pay to it and what is on it. */
+/** A list entry as seen through a view: `public` hides the owners, how to pay to the account, and its amount. */
 function seenThrough(viewId: string, account: Account) {
   const balance = account.balance ?? {};
   if (viewId === 'owner') return { ...account, balance };
@@ -31,12 +31,12 @@ export const getAccountsScope: Handler<'getAccountsScope'> = ({ ids, caller, dat
     .map((entry) => seenThrough(ids.VIEW_ID, entry));
 };
 
-/** Errors: HttpError 400 where a body says what the bank cannot keep; the text names the field. */
+/** Errors: HttpError 400 if the bank cannot store the body; the text names the field. */
 function checkAccount(database: Database, accountId: string, body: AccountBody, caller: string): void {
   const { amount } = body.balance;
   if (amount !== undefined) {
     checkDigits('balance.amount', amount);
-    // An account that is overdrawn can be put as it is, with another label.
+    // An overdrawn account can still be put with its current balance, for example with another label.
     const held = database.accounts.get(accountId)?.balance?.amount ?? '0';
     if (compare(amount, '0') < 0 && compare(amount, held) < 0) {
       throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
@@ -55,7 +55,7 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 /**
  * Creates or replaces an account, its balance included; what belongs to it stays. Absent fields: the balance
  * is zero, in euros; the owner is the caller; both views are available.
- * Errors: HttpError 403 where it is another's, 400 as checkAccount.
+ * Errors: HttpError 403 if it belongs to another customer, 400 as checkAccount.
  */
 export const putAccountID: Handler<'putAccountID'> = ({ ids, body, caller, database }) => {
   if (database.accounts.get(ids.ACCOUNT_ID)) ownAccount(database, ids.ACCOUNT_ID, caller);

@@ -25,7 +25,7 @@ export const postProducts: Handler<'postProducts'> = ({ body, database }) =>
 export const putProduct: Handler<'putProduct'> = ({ body, database }) => {
   if (body.bank_id !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
   let id = body.id ?? database.nextId('product');
-  // Somebody may have put a product under the id that is next.
+  // A product may already have been put under the next id.
   while (body.id === undefined && database.products.get(id)) id = database.nextId('product');
   const product = { ...body, id };
   database.products.put(id, product);

@@ -22,7 +22,7 @@ const hour = 3_600_000;
 /** How many days before the start the histories end; the transfers of the seeded requests come after them. */
 const daysSince = 13;
 
-/** Chance that is the same each time: the mulberry32 generator. */
+/** A deterministic random generator (mulberry32). */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -88,7 +88,7 @@ export function seedTransactions(database: Database, ago: Ago): void {
           approved_by_ip_address: '192.0.2.10',
           ...(step % 8 === 3 && { paused_by_user_id: 'fraud-desk', paused_by_ip_address: '198.51.100.7' }),
         },
-        // Some transactions have nothing to say.
+        // Some transactions have no metadata.
         metadata: step % 7 === 6 ? undefined : notes[(accountIndex + step) % notes.length],
       };
       database.transactions.put(account.id, id, transaction);

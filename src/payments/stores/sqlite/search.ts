@@ -26,8 +26,8 @@ export function searchSql(query: PaymentQuery, before: number): Search {
   if (caller !== undefined) ask('caller = $caller', { caller });
   if (states !== undefined) {
     const names = states.map((_, n) => `$state${n}`);
-    // These conditions are more selective than the finished states. SQLite does not know that; the unary plus keeps it
-    // from using the states' index.
+    // An id, caller, request, Track-ID or unfinished state selects few records; a finished state selects many. SQLite
+    // does not know that: the unary plus keeps it from using the states' index.
     const fewer = [idPrefix, trackId, requestId, caller].some((given) => given !== undefined);
     const many = states.some((state) => state === 'DONE' || state === 'REJECTED');
     // The partial index of unfinished payments is used only if the query contains its condition.
