@@ -28,7 +28,7 @@ export class RequestError extends GraphQLError {
   }
 }
 
-/** A request that may come again later. `parseRetryAfter` is in seconds. */
+/** A request that may come again later. `retryAfter` is in seconds. */
 export const retryLaterError = (code: ErrorCode, message: string, status: number, retryAfter: number) =>
   new RequestError(code, message, {
     http: { status, headers: { 'Retry-After': String(retryAfter) } },

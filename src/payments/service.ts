@@ -49,7 +49,7 @@ export interface PaymentService {
    * Sends a payment, at most once for the caller and the key, and completes it even if the client disconnects.
    * Errors: BAD_USER_INPUT (an id, the key, a text that is too long), MISSING_CREDENTIALS; IDEMPOTENCY_KEY_REUSED where
    *         the key was for something else; IDEMPOTENCY_IN_PROGRESS; STATE_UNAVAILABLE and OVERLOADED, where this
-   *         request sent nothing but an earlier one may have, with `idempotencyKey` and `parseRetryAfter`; what the bank
+   *         request sent nothing but an earlier one may have, with `idempotencyKey` and `retryAfter`; what the bank
    *         refused it with, also when it is asked for again (UNAUTHENTICATED is not kept); BANK_UNAVAILABLE or
    *         BANK_TIMEOUT only where nothing was sent under this key, so that it may be tried again; OUTCOME_UNKNOWN
    *         otherwise, with `trackId` and `idempotencyKey`.

@@ -20,6 +20,13 @@ const of = (folder: string, files: string, coveredBy: string, why: string): Cove
 });
 
 export const coveredElsewhere: readonly Coverage[] = [
+  of('client', 'answer index wait', 'client/client.test.ts', 'the client over a live server'),
+  of(
+    'client',
+    'key-store payment-outcome',
+    'client/payments.test.ts',
+    'payments over a network that loses answers',
+  ),
   of('commands', 'announcements', 'main.test.ts', 'what a process prints'),
   of('config', 'no-proxy', 'config/network.test.ts', 'which hosts are reached without the proxy'),
   of('config/variables', 'network', 'config/network.test.ts', 'its variables, good and bad'),

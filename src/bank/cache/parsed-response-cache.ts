@@ -67,13 +67,13 @@ export function createParsedResponseCache(maxBytes: number) {
 const matches = ({ status, type, body }: CacheEntry, response: HttpResponse): boolean =>
   status === response.status && type === response.headers['content-type'] && response.body.equals(body);
 
-const createEntry = ({ status, headers, body }: HttpResponse, operationDeadline: number): CacheEntry => ({
+const createEntry = ({ status, headers, body }: HttpResponse, missTolerance: number): CacheEntry => ({
   status,
   type: headers['content-type'],
   // A view of a large buffer would keep the whole buffer alive.
   body: body.buffer.byteLength > 2 * body.length + entryBytes ? new Uint8Array(body) : body,
   parsed: null,
-  missTolerance: operationDeadline,
+  missTolerance,
   misses: 0,
 });
 

@@ -26,7 +26,7 @@ export interface RateRefusal {
 }
 
 export interface RateLimiter {
-  /** Takes one REST call from the budgets. Errors: RATE_LIMITED with `parseRetryAfter`; nothing is taken then. */
+  /** Takes one REST call from the budgets. Errors: RATE_LIMITED with `retryAfter`; nothing is taken then. */
   take(credentials: Credentials, operation: string): Promise<void>;
   /**
    * How long until a REST call is available, in seconds; 0 if one is. Takes nothing: a request that would have to wait
