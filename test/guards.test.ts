@@ -231,3 +231,13 @@ test('one copy of graphql is installed', () => {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
   expect(lock.match(/"(node_modules\/.*\/)?node_modules\/graphql": \{/g)).toHaveLength(1);
 });
+
+test('a test is called `test`: there is one name for one thing', () => {
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+  const others = files.filter(
+    (file) =>
+      file.endsWith('.test.ts') &&
+      /import \{[^}]*\bit\b[^}]*\} from 'vitest'/.test(readFileSync(join(root, 'test', file), 'utf8')),
+  );
+  expect(others).toEqual([]);
+});

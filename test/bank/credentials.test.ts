@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Credentials,
   credentialHeaders,
@@ -48,7 +48,7 @@ describe('a call without a header that the operation requires', () => {
     await bank.close();
   });
 
-  it.each([
+  test.each([
     ...cases(rows, [['subscriptionKey']]),
     ...cases(needsAuth, [
       ['authProviderName'],
@@ -66,7 +66,7 @@ describe('a call without a header that the operation requires', () => {
     expect(bank.lines()).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ...cases(mayHaveAuth, [['authProviderName'], ['authId'], ['authProviderName', 'authId']]),
     ...cases(hasNoAuth, [['authProviderName'], ['authId'], ['authProviderName', 'authId']]),
   ])('$id without $names is made, since they are not required', async ({ id, missing }) => {
@@ -84,7 +84,7 @@ describe('a call without a header that the operation requires', () => {
 });
 
 describe('the headers of an operation', () => {
-  it('are spelt as the specification spells them', () => {
+  test('are spelt as the specification spells them', () => {
     expect(credentialHeadersFor(operations.getCustomer, canaries)).toEqual([
       'Ocp-Apim-Subscription-Key',
       canaries.subscriptionKey,
@@ -95,7 +95,7 @@ describe('the headers of an operation', () => {
     ]);
   });
 
-  it('hold nothing of a caller where the table marks none', () => {
+  test('hold nothing of a caller where the table marks none', () => {
     expect(credentialHeadersFor(operations.getBranches, canaries)).toEqual([
       'Ocp-Apim-Subscription-Key',
       canaries.subscriptionKey,
@@ -104,7 +104,7 @@ describe('the headers of an operation', () => {
 });
 
 describe('a credential', () => {
-  it.each([
+  test.each([
     'x',
     'alice',
     'a b',
@@ -115,7 +115,7 @@ describe('a credential', () => {
     expect(validateCredential('Auth-ID', value)).toBe(value);
   });
 
-  it.each([
+  test.each([
     ['a line break', 'canary\r\nX-Evil: 1'],
     ['a line feed', 'canary\nX-Evil: 1'],
     ['a line feed at the end', 'canary\n'],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/resilience/call-report.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
@@ -22,7 +22,7 @@ describe('what the bank says', () => {
   };
   const forbidden = 'The bank forbids getCustomer';
 
-  it.each([
+  test.each([
     ['a message', '{"message":"not yours"}', 'not yours'],
     ['a reason', '{"status":"REJECTED","reason":"not yours"}', 'not yours'],
     ['a description', '{"code":403,"Description":"not yours"}', 'not yours'],
@@ -47,7 +47,7 @@ describe('what the bank says', () => {
     expect(report).toMatchObject({ operation: 'getCustomer', status: 403, failure: null, bankText: text });
   });
 
-  it.each([
+  test.each([
     ['nothing', ''],
     ['a page', '<!doctype html><p>not yours</p>'],
     ['JSON without a message', '{"code":403,"stack":"at Bank.java:1"}'],
@@ -58,7 +58,7 @@ describe('what the bank says', () => {
     expect(report.bankText).toBe('');
   });
 
-  it.each([
+  test.each([
     ['of one letter', 'x'.repeat(5000)],
     ['of letters in two units', `x${'😀'.repeat(2000)}`],
   ])('in a 4xx answer is cut after 500 characters: %s', async (_, body) => {
@@ -71,13 +71,13 @@ describe('what the bank says', () => {
     expect(report.bankText).toBe(shown);
   });
 
-  it.each([500, 501, 502, 503, 504])('in a %i answer is for the log only', async (status) => {
+  test.each([500, 501, 502, 503, 504])('in a %i answer is for the log only', async (status) => {
     const { error, report } = await says(status, `{"message":"${hidden}"}`);
     expect(JSON.stringify([error.message, error.extensions])).not.toContain(hidden);
     expect(report).toMatchObject({ status, bankText: hidden });
   });
 
-  it.each([400, 401, 403, 404, 429, 500, 503])('does not give away credentials: %i', async (status) => {
+  test.each([400, 401, 403, 404, 429, 500, 503])('does not give away credentials: %i', async (status) => {
     const all = Object.values(canaries);
     const echoes = [
       JSON.stringify({ message: `no such caller: ${all.join(' ')}` }),
@@ -94,7 +94,7 @@ describe('what the bank says', () => {
   });
 
   // What is not shown in the end may be pages of white space, and a secret 25 times as long as what stands for it.
-  it.each<readonly [string, (text: string) => string]>([
+  test.each<readonly [string, (text: string) => string]>([
     ['as text', (text) => text],
     ['as a message in JSON', (text) => JSON.stringify({ message: text })],
     [
@@ -113,7 +113,7 @@ describe('what the bank says', () => {
     }
   });
 
-  it('does not give away a credential that starts like another one', async () => {
+  test('does not give away a credential that starts like another one', async () => {
     const credentials = {
       subscriptionKey: 'mobile-app',
       authProviderName: 'mobile',
@@ -139,7 +139,7 @@ describe('a report', () => {
     return { report: reports[0], outcome };
   };
 
-  it('is given of a call that was answered', async () => {
+  test('is given of a call that was answered', async () => {
     const { report, outcome } = await reportOf(reply(200, change.reply), change);
     expect(outcome).toMatchObject({ answer: change.answer, trackId: report?.trackId });
     expect(report).toEqual({
@@ -154,7 +154,7 @@ describe('a report', () => {
     expect(report?.milliseconds).toBeGreaterThan(0);
   });
 
-  it('is given of a call that broke, with the reason', async () => {
+  test('is given of a call that broke, with the reason', async () => {
     const { report } = await reportOf(reset, sampleCalls.getBranches);
     expect(report).toMatchObject({
       operation: 'getBranches',
@@ -166,7 +166,7 @@ describe('a report', () => {
     expect(report?.failure).toMatch(/^the connection broke \(.*(ECONNRESET|closed).*\)$/);
   });
 
-  it.each([
+  test.each([
     ['a write', change],
     ['a read', sampleCalls.getBranches],
   ])('is given of %s whose time ran out', async (_, sample) => {
@@ -179,7 +179,7 @@ describe('a report', () => {
     expect(report?.milliseconds).toBeGreaterThan(limits.timeoutMs - 20);
   });
 
-  it('names no id and no credential', async () => {
+  test('names no id and no credential', async () => {
     for (const act of [reply(404, '{}'), reset, reply(200, 'x'), reply(200, change.reply)]) {
       const { report } = await reportOf(act, change);
       expect(JSON.stringify(report)).not.toMatch(/alice|SNDBCY2N|key-|provider-|caller-/);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -35,13 +35,13 @@ describe('an id in a path', () => {
     await bank.close();
   });
 
-  it('is tried in all 45 places, with more than 60 ids', () => {
+  test('is tried in all 45 places, with more than 60 ids', () => {
     expect(places).toHaveLength(45);
     expect(new Set(idCorpus.map(([, id]) => id)).size).toBe(idCorpus.length);
     expect(idCorpus.length).toBeGreaterThan(60);
   });
 
-  it.each(places)('changes $name of $id only, or no call is made', async ({ id, name }) => {
+  test.each(places)('changes $name of $id only, or no call is made', async ({ id, name }) => {
     const sample = sampleCalls[id];
     bank.otherwise({ body: sample.reply });
     for (const [what, value, segment] of idCorpus) {
@@ -58,7 +58,7 @@ describe('an id in a path', () => {
     }
   });
 
-  it('is not repeated by the error that refuses it, which names its place', () => {
+  test('is not repeated by the error that refuses it, which names its place', () => {
     const refused = idCorpus.filter(([, id, segment]) => segment === null && id.length > 5);
     for (const [what, id] of refused) {
       const error = thrownBy(() => sampleCalls.getCustomer.prepare(client, canaries, { CUSTOMER_ID: id }));
@@ -68,7 +68,7 @@ describe('an id in a path', () => {
     }
   });
 
-  it('is refused where it is missing', () => {
+  test('is refused where it is missing', () => {
     expect(
       thrownBy(() => client.prepare(operations.getCustomer, { ...noIds, credentials: canaries })),
     ).toMatchObject({ code: 'BAD_USER_INPUT' });
@@ -78,7 +78,7 @@ describe('an id in a path', () => {
 describe('to the byte', () => {
   const oddOnes = idCorpus.filter(([, , segment]) => segment !== null);
 
-  it.each([
+  test.each([
     ['getCustomer', 'CUSTOMER_ID'],
     ['putCustomerID', 'BANK_ID'],
     ['getAccountsScope', 'scope'],
@@ -94,7 +94,7 @@ describe('to the byte', () => {
     for (const request of recorder.requests) expect(request).toMatch(/^[\r\n\x20-\xff]*$/);
   });
 
-  it('a request is its head, and a body of the length that the head says', async () => {
+  test('a request is its head, and a body of the length that the head says', async () => {
     await using recorder = await startRawRecorder('{}');
     await using client = createTestClient(recorder.url);
     const sample = sampleCalls.putCustomerID;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { redact } from '../../src/bank/redact.ts';
 
-it.each([
+test.each([
   ['before the cut', 'a secret here', 20, 'a [redacted] here'],
   ['up to the cut', 'a secret', 8, 'a [redacted]'],
   ['across the cut', 'a secret here', 5, 'a [redacted]'],
@@ -14,11 +14,11 @@ it.each([
   expect(redact(text, ['secret', 'secret-2', '.*', 'b+', ''], maxLength)).toBe(clean);
 });
 
-it('cuts a text where there are no secrets', () => {
+test('cuts a text where there are no secrets', () => {
   expect(redact('a secret', [], 4)).toBe('a se');
 });
 
-it('shows no two letters of a secret that stand together, wherever the cut is', () => {
+test('shows no two letters of a secret that stand together, wherever the cut is', () => {
   fc.assert(
     fc.property(fc.nat(40), fc.nat(40), fc.nat(90), (before, between, maxLength) => {
       const secret = 'ABCDEFGHIJKL';

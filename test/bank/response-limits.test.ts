@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { maxRecords, maxShapes, maxValues, whatTakesTooLong } from '../../src/bank/response-limits.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { reply, startFaultyBank } from '../support/faulty-bank.ts';
@@ -14,7 +14,7 @@ const ofManyNames = (count: number) =>
 const branches = (count: number, entry: string) => `{"branches":${listOf(count, entry)}}`;
 
 describe('an answer that would take long to parse', () => {
-  it.each([
+  test.each([
     ['empty records', branches(2_700_000, '{}'), `holds more than ${maxValues} values`],
     ['lists', branches(2_700_000, '[]'), `holds more than ${maxValues} values`],
     ['numbers', branches(4_000_000, '1'), `holds more than ${maxValues} values`],
@@ -36,7 +36,7 @@ describe('an answer that would take long to parse', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('is a refusal without words, where it is one', async () => {
+  test('is a refusal without words, where it is one', async () => {
     await using bank = await startFaultyBank(reply(404, `{"message":"m","x":${listOf(2_000_000, '1')}}`));
     await using client = createTestClient(bank.url, limits);
     const { error } = await failedCall(read, client);
@@ -45,7 +45,7 @@ describe('an answer that would take long to parse', () => {
 });
 
 describe('an answer that is long', () => {
-  it('is read: twice as many branches as in the longest list that is measured', async () => {
+  test('is read: twice as many branches as in the longest list that is measured', async () => {
     const line = (nth: number) => `"line_${nth}":"Makarios Avenue 1, entrance beside the car park"`;
     const address = `{${line(1)},${line(2)},${line(3)},"city":"c","state":"s","postcode":"p","country":"CY"}`;
     const more = `"location":{"latitude":34.6,"longitude":32.4},"lobby":{"is24Hours":true},"meta":{"license":"l"}`;
@@ -56,13 +56,13 @@ describe('an answer that is long', () => {
     expect((await read.run(client)).answer).toHaveLength(10_000);
   });
 
-  it('is read, whatever stands in its texts', () => {
+  test('is read, whatever stands in its texts', () => {
     const text = String.raw`,{[\"\\`.repeat(maxValues);
     expect(whatTakesTooLong(Buffer.from(`{"branches":[],"text":"${text}"}`))).toBeNull();
   });
 });
 
-it('values are counted as JSON has them, up to the last that may be', () => {
+test('values are counted as JSON has them, up to the last that may be', () => {
   // A list in front of them fills the limit: the values that are left over decide.
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
@@ -81,7 +81,7 @@ it('values are counted as JSON has them, up to the last that may be', () => {
   );
 });
 
-it('shapes are the sequences of names that objects begin with, each counted once', () => {
+test('shapes are the sequences of names that objects begin with, each counted once', () => {
   // A long text in front of them, so that they are counted.
   const takesTooLong = (objects: readonly string[]) =>
     whatTakesTooLong(Buffer.from(`["${'x'.repeat(300_000)}",${objects.join()}]`)) !== null;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Drift, parseResponse, unwrap, validateResponse } from '../../src/bank/response.ts';
 import { parseExactJson } from '../../src/contract/exact-json.ts';
 import type { Operation } from '../../src/contract/operation.ts';
@@ -29,7 +29,7 @@ const brokenAt = (operation: Operation, place: string, what: string) =>
 const expected = (type: string, received: string) => `Invalid input: expected ${type}, received ${received}`;
 
 describe('where the bank breaks the contract, an error stands in the value’s place and the siblings stay', () => {
-  it.each([
+  test.each([
     ['a number for a text', '{"legal_name":1,"email":"e"}', 'legal_name', expected('string', 'number')],
     [
       'an object for a text',
@@ -44,7 +44,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
     expect(answer).toEqual({ email: 'e', [place]: brokenAt(getCustomer, place, what) });
   });
 
-  it('within a list: the entry that is none, not the list', () => {
+  test('within a list: the entry that is none, not the list', () => {
     expect(check(getCustomer, '{"bank_id":["A",1,null,"B"],"email":"e"}')).toEqual({
       email: 'e',
       bank_id: [
@@ -56,7 +56,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
     });
   });
 
-  it('within a list of records: the field, at its depth', () => {
+  test('within a list of records: the field, at its depth', () => {
     const text = `{"branches":[
       {"acceptsDeposits":true,"name":"one","location":{"latitude":"north","longitude":33}},
       {"name":"two","meta":{}},
@@ -79,7 +79,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
     ]);
   });
 
-  it.each([
+  test.each([
     ['null', 'null'],
     ['a text', '"x"'],
     ['a number', '1'],
@@ -92,7 +92,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
     ]);
   });
 
-  it.each([
+  test.each([
     [
       'a required text',
       getTransaction,
@@ -144,7 +144,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
     ]);
   });
 
-  it('and what the bank wrote there is not repeated', () => {
+  test('and what the bank wrote there is not repeated', () => {
     const [[, error] = []] = errorsIn(check(getCustomer, '{"face_image":{"name":["a secret"]}}'));
     expect(error?.message).toContain('face_image.name');
     expect(error?.message).not.toContain('secret');
@@ -152,7 +152,7 @@ describe('where the bank breaks the contract, an error stands in the value’s p
 });
 
 describe('what keeps the contract is given as it is', () => {
-  it.each([
+  test.each([
     [
       'fields that the contract does not know',
       getCustomer,
@@ -176,12 +176,12 @@ describe('what keeps the contract is given as it is', () => {
     expect(errorsIn(answer)).toEqual([]);
   });
 
-  it('anything, where no answer is specified, as long as it is an object', () => {
+  test('anything, where no answer is specified, as long as it is an object', () => {
     expect(check(operations.postMakeTransaction, '{"x":[1]}')).toEqual({ x: [1] });
     expect(() => check(operations.postMakeTransaction, '[1]')).toThrow('is not a JSON object');
   });
 
-  it('a key __proto__, which changes no prototype', () => {
+  test('a key __proto__, which changes no prototype', () => {
     const answer = check(getCustomer, '{"__proto__":{"email":"evil"},"legal_name":"Alice"}');
     expect(answer.email).toBeUndefined();
     expect(Reflect.get({}, 'email')).toBeUndefined();
@@ -198,7 +198,7 @@ describe('habits are taken for what they mean, and reported', () => {
     return { ...checked, drift: drift.map(({ operation: id, field }) => `${id} ${field}`) };
   };
 
-  it('a number that is written as a string', () => {
+  test('a number that is written as a string', () => {
     const text = `{"branches":[
       {"acceptsDeposits":true,"location":{"latitude":"35.1","longitude":"-3.3e1"}},
       {"acceptsDeposits":true,"location":{"latitude":"0"}}]}`;
@@ -216,7 +216,7 @@ describe('habits are taken for what they mean, and reported', () => {
     });
   });
 
-  it('an object with an id in the place of a view', () => {
+  test('an object with an id in the place of a view', () => {
     const text =
       '{"accounts":[{"balance":{"amount":1},"views_available":["owner",{"id":"public","is_public":true}]}]}';
     expect(drifting(getAccountsScope, text)).toEqual({
@@ -226,7 +226,7 @@ describe('habits are taken for what they mean, and reported', () => {
     });
   });
 
-  it.each(['', ' ', '35,1', '35.', '.5', '+1', '0x10', '1e400', '-1e400', 'NaN', 'Infinity', ' 35', '35 '])(
+  test.each(['', ' ', '35,1', '35.', '.5', '+1', '0x10', '1e400', '-1e400', 'NaN', 'Infinity', ' 35', '35 '])(
     'but not %j for a number',
     (latitude) => {
       const { answer, isValid, drift } = drifting(
@@ -238,7 +238,7 @@ describe('habits are taken for what they mean, and reported', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['a number for a text', getCustomer, '{"legal_name":7}', 'legal_name'],
     ['a text for a boolean', getBranches, '{"branches":[{"acceptsDeposits":"true"}]}', '0.acceptsDeposits'],
     ['an object with an id elsewhere', getCustomer, '{"bank_id":[{"id":"B"}]}', 'bank_id.0'],
@@ -254,7 +254,7 @@ describe('habits are taken for what they mean, and reported', () => {
     expect([isValid, drift]).toEqual([false, []]);
   });
 
-  it.each([
+  test.each([
     ['{"details":{"value":{"amount":"1.10"}}}', ['getTransaction amount']],
     ['{"details":{"value":{"amount":1.10}}}', []],
     ['{"details":{"description":"\\"amount\\":\\"1\\""}}', []],
@@ -271,7 +271,7 @@ describe('habits are taken for what they mean, and reported', () => {
 });
 
 describe('where there is no record and no list, the whole answer fails', () => {
-  it.each([
+  test.each([
     ['a list', getCustomer, '[]', 'is not a JSON object'],
     ['null', getCustomer, 'null', 'is not a JSON object'],
     ['a text', getBranches, '"x"', 'is not a JSON object'],
@@ -303,14 +303,14 @@ describe('parseAnswer', () => {
     milliseconds: 5,
   });
 
-  it('reads JSON with exact amounts, with a content type or without', () => {
+  test('reads JSON with exact amounts, with a content type or without', () => {
     expect(parseResponse(reply('{"amount":1.10}'), {})).toEqual({ amount: '1.10' });
     expect(parseResponse(reply('{"amount":1.10}', 'application/json;charset=UTF-8'), {})).toEqual({
       amount: '1.10',
     });
   });
 
-  it.each([
+  test.each([
     ['not JSON', reply('a secret')],
     ['an unfinished text', reply('{"a":"a secret')],
     ['nothing', reply('')],
@@ -333,7 +333,7 @@ describe('parseAnswer', () => {
 });
 
 describe('sound', () => {
-  it('gives a value that is none of the errors, and throws the others', () => {
+  test('gives a value that is none of the errors, and throws the others', () => {
     const error = new BankqlError('BANK_BAD_RESPONSE', 'no');
     expect(unwrap('x')).toBe('x');
     expect(unwrap(null)).toBeNull();

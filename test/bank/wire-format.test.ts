@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createTestClient } from '../support/bank-client.ts';
@@ -43,7 +43,7 @@ describe('on the wire', () => {
 
   describe.each(rows)('$id', ({ id, tracked, auth, method }) => {
     const sample = sampleCalls[id];
-    it('is the request line, the headers and the body that the table says, and nothing else', async () => {
+    test('is the request line, the headers and the body that the table says, and nothing else', async () => {
       const { answer, trackId } = await sample.run(client);
       expect(bank.lines()).toEqual([sample.line]);
       const [call] = bank.calls;
@@ -54,7 +54,7 @@ describe('on the wire', () => {
       expect(answer).toEqual(sample.answer);
     });
 
-    it(tracked ? 'bears another Track-ID each time' : 'bears no Track-ID', async () => {
+    test(tracked ? 'bears another Track-ID each time' : 'bears no Track-ID', async () => {
       // Each with a key of its own: the same caller's reads would share a call.
       const results = await Promise.all(
         Array.from({ length: 5 }, (_, nth) =>
@@ -67,7 +67,7 @@ describe('on the wire', () => {
       expect(sent.includes(null)).toBe(!tracked);
     });
 
-    it('is appended to a bank’s address that has a path and ends in a slash', async () => {
+    test('is appended to a bank’s address that has a path and ends in a slash', async () => {
       const [, path] = sample.line.split(' ');
       bank.on(`${method} /gateway/v2${path}`, { body: sample.reply });
       for (const suffix of ['/gateway/v2', '/gateway/v2/', '/gateway/v2//']) {
@@ -78,7 +78,7 @@ describe('on the wire', () => {
     });
 
     if (auth === 'required') return;
-    it('goes without the auth headers where there are none', async () => {
+    test('goes without the auth headers where there are none', async () => {
       const nobody = { ...canaries, authProviderName: null, authId: null };
       expect((await sample.run(client, nobody)).answer).toEqual(sample.answer);
       expect(bank.calls.map(({ headers }) => headers)).toEqual([
@@ -87,7 +87,7 @@ describe('on the wire', () => {
     });
   });
 
-  it('a payment that was prepared is not sent yet, and is sent once by each `send`', async () => {
+  test('a payment that was prepared is not sent yet, and is sent once by each `send`', async () => {
     const sample = sampleCalls.postMakeTransaction;
     const call = sample.prepare(client);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -97,7 +97,7 @@ describe('on the wire', () => {
     expect(bank.calls[0]?.headers['track-id']).toBe(call.trackId);
   });
 
-  it('no credential is in the path, in the query or in the body', async () => {
+  test('no credential is in the path, in the query or in the body', async () => {
     for (const sample of Object.values(sampleCalls)) await sample.run(client);
     expect(bank.calls).toHaveLength(20);
     for (const { path, body } of bank.calls)

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { openLogOutput } from '../../src/commands/log-output.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -9,7 +9,7 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
-it('a payment that cannot be logged is not sent, and its key stays free', async () => {
+test('a payment that cannot be logged is not sent, and its key stays free', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(() => ({ body: {} }));
   const client = createBankClient({ ...bankDefaults, baseUrl: bank.url });
@@ -46,7 +46,7 @@ it('a payment that cannot be logged is not sent, and its key stays free', async 
   await client.close();
 });
 
-it('lines that cannot be written are kept up to a length, and dropping one is said', () => {
+test('lines that cannot be written are kept up to a length, and dropping one is said', () => {
   const fd = openSync('/dev/full', 'w');
   let dropped = 0;
   const output = openLogOutput(fd, true, { maxLength: 10_000, onDropped: () => dropped++ });

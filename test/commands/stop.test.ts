@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { takeAll } from '../../src/commands/stop.ts';
 
-it('takes every step in order, also those behind one that failed', async () => {
+test('takes every step in order, also those behind one that failed', async () => {
   const taken: number[] = [];
   const refused = new Error('refused');
   const stopped = takeAll([

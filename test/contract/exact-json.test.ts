@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { exactNumber, parseExactJson, writeExactJson } from '../../src/contract/exact-json.ts';
 
 const runs = { seed: 20_251_120, numRuns: 1000 };
@@ -28,7 +28,7 @@ const jsonNumber = fc
 const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n'), maxLength: 3 });
 
 describe('amounts keep every digit', () => {
-  it('for 1,000 random numbers, from text to text', () => {
+  test('for 1,000 random numbers, from text to text', () => {
     fc.assert(
       fc.property(jsonNumber, (amount) => {
         const text = `{"currency":"EUR","amount":${amount}}`;
@@ -40,7 +40,7 @@ describe('amounts keep every digit', () => {
     );
   });
 
-  it('for 1,000 random numbers deep in objects and lists, with any white space, however the key is spelt', () => {
+  test('for 1,000 random numbers deep in objects and lists, with any white space, however the key is spelt', () => {
     const key = fc
       .tuple(...[...'amount'].map((letter) => fc.tuple(fc.constant(letter), fc.boolean(), fc.boolean())))
       .map((letters) =>
@@ -56,7 +56,7 @@ describe('amounts keep every digit', () => {
     );
   });
 
-  it.each([
+  test.each([
     '9007199254740993',
     '1.10',
     '0.1000000000000000055511151231257827',
@@ -71,7 +71,7 @@ describe('amounts keep every digit', () => {
     expect(writeExactJson({ amount })).toBe(`{"amount":${amount}}`);
   });
 
-  it('where the same text holds several, side by side and one in the other', () => {
+  test('where the same text holds several, side by side and one in the other', () => {
     expect(parseExactJson('{"amount":1.0,"a":{"amount":2.0},"b":[{"amount":3.0},{"amount":4.0}]}')).toEqual({
       amount: '1.0',
       a: { amount: '2.0' },
@@ -79,13 +79,13 @@ describe('amounts keep every digit', () => {
     });
   });
 
-  it('with the last one where a key stands twice, as JSON.parse does', () => {
+  test('with the last one where a key stands twice, as JSON.parse does', () => {
     expect(parseExactJson('{"amount":1.0,"amount":2.0}')).toEqual({ amount: '2.0' });
   });
 });
 
 describe('nothing else is touched', () => {
-  it.each([
+  test.each([
     ['other numbers', '{"latitude":35.1264,"amounts":1.10,"Amount":1.10,"the amount":1.10}'],
     ['an amount that is no number', '{"amount":"1.10"}'],
     ['an amount that is null', '{"amount":null}'],
@@ -102,7 +102,7 @@ describe('nothing else is touched', () => {
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
   });
 
-  it('in 1,000 random values without an amount', () => {
+  test('in 1,000 random values without an amount', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parseExactJson(text)).toEqual(JSON.parse(text));
@@ -111,7 +111,7 @@ describe('nothing else is touched', () => {
     );
   });
 
-  it('and leaves an own key __proto__ what it is: a key', () => {
+  test('and leaves an own key __proto__ what it is: a key', () => {
     const parsed = parseExactJson('{"__proto__":{"amount":1.10}}');
     expect(Object.entries(parsed ?? {})).toEqual([['__proto__', { amount: '1.10' }]]);
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype);
@@ -119,7 +119,7 @@ describe('nothing else is touched', () => {
 });
 
 describe('invalid JSON stays invalid', () => {
-  it.each([
+  test.each([
     '{"amount":01}',
     '{"amount":+1}',
     '{"amount":.5}',
@@ -149,7 +149,7 @@ describe('invalid JSON stays invalid', () => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   });
 
-  it('in 1,000 random cuts, doublings and omissions of a valid text', () => {
+  test('in 1,000 random cuts, doublings and omissions of a valid text', () => {
     const text = '{"a":", \\"amount\\":1,","amount":1.10,"b":[{ "amount" : -2.50e3 }],"c":"x"}';
     fc.assert(
       fc.property(fc.nat(text.length), fc.nat(text.length), (from, to) => {
@@ -162,7 +162,7 @@ describe('invalid JSON stays invalid', () => {
 });
 
 describe('an amount that is no JSON number is not written', () => {
-  it.each([
+  test.each([
     '',
     ' ',
     '1 ',
@@ -184,7 +184,7 @@ describe('an amount that is no JSON number is not written', () => {
     expect(() => writeExactJson({ value: { amount } })).toThrow(SyntaxError);
   });
 
-  it('and what bears another name is written as it is', () => {
+  test('and what bears another name is written as it is', () => {
     expect(writeExactJson({ text: '1.10', latitude: 1.5, list: ['1'], none: undefined })).toBe(
       '{"text":"1.10","latitude":1.5,"list":["1"]}',
     );
@@ -194,7 +194,7 @@ describe('an amount that is no JSON number is not written', () => {
 describe('with keepDigits', () => {
   const parse = (text: string) => Object(parseExactJson(text, undefined, true));
 
-  it('numbers are numbers, and leave with the digits that they came with', () => {
+  test('numbers are numbers, and leave with the digits that they came with', () => {
     fc.assert(
       fc.property(jsonNumber, (number) => {
         const parsed = parse(`{"amount":${number},"latitude":${number},"in":{"text":"${number}"}}`);
@@ -206,14 +206,14 @@ describe('with keepDigits', () => {
     );
   });
 
-  it('so does a number that stood in a string, once it is taken for the number that it means', () => {
+  test('so does a number that stood in a string, once it is taken for the number that it means', () => {
     const parsed = parse('{"latitude":"1.0000000000000000001"}');
     expect(exactNumber(parsed, 'latitude')).toBe('1.0000000000000000001');
     parsed.latitude = 1;
     expect(JSON.stringify(exactNumber(parsed, 'latitude'))).toBe('1.0000000000000000001');
   });
 
-  it('a number that was put in its place leaves as itself', () => {
+  test('a number that was put in its place leaves as itself', () => {
     const parsed = parse('{"latitude":1.50}');
     parsed.latitude = 2.5;
     expect(exactNumber(parsed, 'latitude')).toBe(2.5);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as shapes from '../../src/contract/common-schemas.ts';
 import type { Operation } from '../../src/contract/operation.ts';
@@ -94,7 +94,7 @@ function* objectsIn(shape: z.core.$ZodType, way = 'body'): Generator<[string, z.
 }
 
 describe('the table of operations is the specification’s endpoint table', () => {
-  it('has its 20 rows, in its order', () => {
+  test('has its 20 rows, in its order', () => {
     expect(rows.map(({ number }) => Number(number))).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     const named = rows.map(({ operation }) =>
       operation === '(customer message PUT)' ? 'putCustomerMessage' : operation,
@@ -103,7 +103,7 @@ describe('the table of operations is the specification’s endpoint table', () =
     expect(table.map(({ id }) => id)).toEqual(named);
   });
 
-  it('names row 11 itself, and every other as the specification’s list of names does', () => {
+  test('names row 11 itself, and every other as the specification’s list of names does', () => {
     expect(rows[10]?.operation).toBe('(customer message PUT)');
     expect(table[10]?.id).toBe('putCustomerMessage');
     expect(new Set([...specification.operationNames, 'putCustomerMessage'])).toEqual(
@@ -112,7 +112,7 @@ describe('the table of operations is the specification’s endpoint table', () =
     expect(specification.operationNames).toHaveLength(19);
   });
 
-  it('knows the reads (GET, and the POST list operations) from the writes and the payments', () => {
+  test('knows the reads (GET, and the POST list operations) from the writes and the payments', () => {
     const lists = rows.filter(({ method, bodyIn }) => method === 'POST' && bodyIn.includes('query'));
     const reads = [...rows.filter(({ method }) => method === 'GET'), ...lists];
     const payments = ['transaction request input', 'make-transaction input'];
@@ -123,7 +123,7 @@ describe('the table of operations is the specification’s endpoint table', () =
       );
   });
 
-  it('has the placeholders that the specification explains, and no others', () => {
+  test('has the placeholders that the specification explains, and no others', () => {
     const placeholders = table.flatMap(({ path }) =>
       [...path.matchAll(/\{(.+?)\}/g)].map(([, name]) => name),
     );
@@ -134,22 +134,22 @@ describe('the table of operations is the specification’s endpoint table', () =
     const operation = table[row.index];
     if (operation === undefined) throw new Error(`no operation for row ${row.number}`);
 
-    it('has the method and the path', () => {
+    test('has the method and the path', () => {
       expect(`${operation.method} ${operation.path}`).toBe(`${row.method} ${row.path}`);
     });
 
-    it('carries a Track-ID and auth headers where the table marks them', () => {
+    test('carries a Track-ID and auth headers where the table marks them', () => {
       expect(operation.tracked ? 'T' : 'none').toBe(row.trackId);
       expect(authMarks[operation.auth]).toBe(row.authHeaders);
     });
 
-    it('takes the body', () => {
+    test('takes the body', () => {
       const expected = bodiesIn[row.bodyIn];
       if (expected === undefined) throw new Error(`the table has a new body: "${row.bodyIn}"`);
       expect(operation.body && describeFields(operation.body)).toEqual(expected());
     });
 
-    it('answers with the body', () => {
+    test('answers with the body', () => {
       const expected = bodiesOut[row.bodyOut];
       if (expected === undefined) throw new Error(`the table has a new answer: "${row.bodyOut}"`);
       expect(operation.envelope).toBe(expected.envelope);
@@ -159,7 +159,7 @@ describe('the table of operations is the specification’s endpoint table', () =
 });
 
 describe('shared structures', () => {
-  it.each([
+  test.each([
     ['Money', shapes.money, shapes.moneyBody],
     ['KeyValue', shapes.keyValue, shapes.keyValueBody],
     ['AccountRef', shapes.accountRef, shapes.accountRefBody],
@@ -169,7 +169,7 @@ describe('shared structures', () => {
     expect(describeShape(body)).toEqual(specification.structure(name));
   });
 
-  it('are these, and Address, which only branches have', () => {
+  test('are these, and Address, which only branches have', () => {
     expect(specification.structureNames).toEqual(['Money', 'KeyValue', 'AccountRef', 'Address', 'NameBox']);
     const { address } = operations.putBranchID.answer.shape;
     expect(describeShape(address)).toEqual(specification.structure('Address'));
@@ -180,20 +180,23 @@ describe('what the specification leaves open', () => {
   const withBody = table.filter(({ body }) => body !== null);
   const withAnswer = table.filter(({ answer }) => answer !== null);
 
-  it.each(withBody)('$id refuses fields that the contract does not name, at every depth', ({ body }) => {
+  test.each(withBody)('$id refuses fields that the contract does not name, at every depth', ({ body }) => {
     for (const [way, object] of objectsIn(body ?? z.never()))
       expect(object.def.catchall, way).toBeInstanceOf(z.ZodNever);
   });
 
-  it.each(withBody)('$id takes no null in its body', ({ body }) => {
+  test.each(withBody)('$id takes no null in its body', ({ body }) => {
     for (const [way, object] of objectsIn(body ?? z.never()))
       for (const [name, field] of Object.entries(object.shape))
         expect(z.safeParse(field, null).success, `${way}.${name}`).toBe(false);
   });
 
-  it.each(withAnswer)('$id may answer with null where a field is optional, and only there', ({ answer }) => {
-    for (const [way, object] of objectsIn(answer ?? z.never()))
-      for (const [name, field] of Object.entries(object.shape))
-        expect(z.safeParse(field, null).success, `${way}.${name}`).toBe(field instanceof z.ZodOptional);
-  });
+  test.each(withAnswer)(
+    '$id may answer with null where a field is optional, and only there',
+    ({ answer }) => {
+      for (const [way, object] of objectsIn(answer ?? z.never()))
+        for (const [name, field] of Object.entries(object.shape))
+          expect(z.safeParse(field, null).success, `${way}.${name}`).toBe(field instanceof z.ZodOptional);
+    },
+  );
 });

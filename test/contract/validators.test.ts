@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decimal, idList } from '../../src/contract/common-schemas.ts';
 import { generateValidators } from '../../src/contract/generate-validators.ts';
@@ -11,12 +11,12 @@ import { validators } from '../../src/contract/validators.generated.ts';
 const rows: readonly Operation[] = Object.values(operations);
 const runs = { seed: 20_251_120, numRuns: 400 };
 
-it('contract/checks.ts is what `npm run contract` prints', () => {
+test('contract/checks.ts is what `npm run contract` prints', () => {
   const file = readFileSync(new URL('../../src/contract/validators.generated.ts', import.meta.url), 'utf8');
   expect(file).toBe(generateValidators(rows));
 });
 
-it('a shape that nothing says how to check is not printed', () => {
+test('a shape that nothing says how to check is not printed', () => {
   const row = { ...operations.getCustomer, answer: z.object({ email: z.string().min(1) }) };
   expect(() => generateValidators([row])).toThrow('string at v.email');
   const strict = { ...operations.getCustomer, answer: z.strictObject({}) };
@@ -82,7 +82,7 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s: the code and zod a
   const check = validators[id] ?? (() => expect.fail('there is no check'));
   const records = valuesOf(row.answer ?? z.looseObject({}));
 
-  it('on whole records', () => {
+  test('on whole records', () => {
     fc.assert(
       fc.property(records, (record) => {
         expect([check(record), keeps(row, record)]).toEqual([true, true]);
@@ -91,7 +91,7 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s: the code and zod a
     );
   });
 
-  it('on records that are broken in a place', () => {
+  test('on records that are broken in a place', () => {
     const places = fc.array(fc.nat(), { maxLength: 4 });
     fc.assert(
       fc.property(records, places, oddValue, (record, steps, odd) => {
@@ -102,7 +102,7 @@ describe.each(rows.map((row) => [row.id, row] as const))('%s: the code and zod a
     );
   });
 
-  it('on any JSON', () => {
+  test('on any JSON', () => {
     fc.assert(
       fc.property(oddValue, (record) => {
         expect(check(record)).toBe(keeps(row, record));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { checks } from '../../src/doctor/checks.ts';
@@ -46,14 +46,14 @@ async function sandboxWith(faults: string) {
   return await examine(sandbox.url);
 }
 
-it('examines every read operation of the table, and no other', () => {
+test('examines every read operation of the table, and no other', () => {
   const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
   expect(new Set(checks.map(({ operation }) => operation))).toEqual(new Set(reads));
   expect(reads).toHaveLength(12);
 });
 
 describe('a sandbox bank', () => {
-  it('conforms on a good day: each operation ok, exit code 0', async () => {
+  test('conforms on a good day: each operation ok, exit code 0', async () => {
     const { code, lines, of } = await sandboxWith('');
     expect(code).toBe(0);
     for (const { operation } of checks) {
@@ -63,7 +63,7 @@ describe('a sandbox bank', () => {
     expect(lines.at(-2)).toMatch(/^13 calls to http:\/\/127\.0\.0\.1:\d+: 13 ok; 0 skipped\.$/);
   });
 
-  it('prints a table whose columns stand below each other', async () => {
+  test('prints a table whose columns stand below each other', async () => {
     const { lines } = await sandboxWith('');
     const [head = '', ...rows] = lines.slice(0, 14);
     const column = head.indexOf('verdict');
@@ -71,7 +71,7 @@ describe('a sandbox bank', () => {
     expect(rows.map((row) => row.indexOf(' /v1/api/') > 0)).toEqual(rows.map(() => true));
   });
 
-  it('with drift: every place is named, once, with how often; exit code 1', async () => {
+  test('with drift: every place is named, once, with how often; exit code 1', async () => {
     const { code, of, lines } = await sandboxWith('getBranches:drift; getAccountsScope:drift');
     expect(code).toBe(1);
     expect(of('getBranches')).toEqual([
@@ -87,7 +87,7 @@ describe('a sandbox bank', () => {
     expect(lines.at(-2)).toContain(': 10 ok, 3 drift; 0 skipped.');
   });
 
-  it('with wrong types: every place is named, not the first alone', async () => {
+  test('with wrong types: every place is named, not the first alone', async () => {
     const { code, of } = await sandboxWith('getTransaction:wrong-types; getBranches:wrong-types');
     expect(code).toBe(1);
     const [row, ...places] = of('getTransaction');
@@ -100,7 +100,7 @@ describe('a sandbox bank', () => {
     );
   });
 
-  it.each([
+  test.each([
     ['status=503', / \| 503 \| \d+ \| refused by the bank: The bank has a bad day$/],
     ['status=302', / \| 302 \| \d+ \| refused by the bank: a redirect, which is not followed$/],
     ['reset', / \| - \| \d+ \| no answer: the connection broke \(.*ECONNRESET\)$/],
@@ -113,13 +113,13 @@ describe('a sandbox bank', () => {
     expect(lines.at(-2)).toContain('12 ok');
   });
 
-  it('broken JSON is a breach of the contract', async () => {
+  test('broken JSON is a breach of the contract', async () => {
     const { code, of } = await sandboxWith('getCustomer:broken-json');
     expect(code).toBe(1);
     expect(of('getCustomer').slice(1)).toEqual(["contract The bank's answer to getCustomer is not JSON."]);
   });
 
-  it('a bank that is not there: no answer to anything', async () => {
+  test('a bank that is not there: no answer to anything', async () => {
     const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
     await sandbox.close();
     const { code, lines, of } = await examine(sandbox.url);
@@ -136,7 +136,7 @@ describe('any bank', () => {
   });
   afterEach(() => bank.close());
 
-  it('is only read from: GET, and the four POST queries, each once', async () => {
+  test('is only read from: GET, and the four POST queries, each once', async () => {
     await examine(bank.url, { credentials: canaries });
     expect(bank.calls).toHaveLength(13);
     expect(bank.lines().filter((line) => !line.startsWith('GET '))).toEqual([
@@ -156,13 +156,13 @@ describe('any bank', () => {
     expect(new Set(tracks).size).toBe(4);
   });
 
-  it('is called below its base path', async () => {
+  test('is called below its base path', async () => {
     const { lines } = await examine(`${bank.url}/gateway/`);
     expect(bank.lines()[0]).toBe('GET /gateway/v1/api/banks/SNDBCY2N/branches');
     expect(lines.at(-2)).toContain(`13 calls to ${bank.url}/gateway: 13 refused`);
   });
 
-  it('an operation whose ids are missing is skipped, with the options that it needs', async () => {
+  test('an operation whose ids are missing is skipped, with the options that it needs', async () => {
     const { code, of, lines } = await examine(bank.url, { ids: { 'bank-id': 'BANK', view: 'owner' } });
     expect(code).toBe(1);
     expect(bank.lines()).toEqual([
@@ -176,7 +176,7 @@ describe('any bank', () => {
     expect(lines.at(-2)).toContain('2 refused; 11 skipped.');
   });
 
-  it('without auth headers, what requires them is skipped; what may go without is called', async () => {
+  test('without auth headers, what requires them is skipped; what may go without is called', async () => {
     const { of } = await examine(bank.url, {
       credentials: { ...canaries, authProviderName: null, authId: null },
     });
@@ -184,14 +184,14 @@ describe('any bank', () => {
     expect(bank.lines()).toContain('GET /v1/api/banks/SNDBCY2N/accounts/alice-current/owner/views');
   });
 
-  it('without any id nothing is called: exit code 2', async () => {
+  test('without any id nothing is called: exit code 2', async () => {
     const { code, lines } = await examine(bank.url, { ids: {} });
     expect(code).toBe(2);
     expect(bank.calls).toEqual([]);
     expect(lines.at(-2)).toContain('0 calls to');
   });
 
-  it('no credential is printed, though the bank repeats them all, wherever it can', async () => {
+  test('no credential is printed, though the bank repeats them all, wherever it can', async () => {
     const { subscriptionKey, authProviderName, authId } = canaries;
     const echo = `${subscriptionKey} ${authProviderName} ${authId}`;
     const seen = async () => {
@@ -207,13 +207,13 @@ describe('any bank', () => {
     await seen();
   });
 
-  it('a short Auth-ID is not printed either', async () => {
+  test('a short Auth-ID is not printed either', async () => {
     bank.otherwise({ status: 404, body: { message: 'who is bob?' } });
     const { text } = await examine(bank.url, { credentials: { ...canaries, authId: 'bob' } });
     expect(text).not.toContain('bob');
   });
 
-  it('no value of an answer is printed, and nothing that a terminal would obey', async () => {
+  test('no value of an answer is printed, and nothing that a terminal would obey', async () => {
     bank.otherwise({
       body: { branches: [{ acceptsDeposits: 'a private matter', '\u001b[2J\u202e': 'another' }] },
     });
@@ -225,7 +225,7 @@ describe('any bank', () => {
     ]);
   });
 
-  it('fields that the contract does not know are named, at any depth, and are no fault', async () => {
+  test('fields that the contract does not know are named, at any depth, and are no fault', async () => {
     const product = { id: 'p', Name: 'n', meta: ['m'], extra: { deep: 1 } };
     bank.on('GET /v1/api/banks/BANK/products/p', { body: product });
     const branch = { acceptsDeposits: true, address: { city: 'c', zip: '1' } };
@@ -242,7 +242,7 @@ describe('any bank', () => {
     expect(code).toBe(0);
   });
 
-  it('what is taken for what it means is drift, with how often', async () => {
+  test('what is taken for what it means is drift, with how often', async () => {
     const account = { balance: { amount: '05.00' }, owners: [{ id: 'o' }, { id: 'p' }], type: 't' };
     bank.otherwise({
       body: `\uFEFF${JSON.stringify([account, { ...account, id: 'a' }])}`,
@@ -261,7 +261,7 @@ describe('any bank', () => {
     expect(code).toBe(1);
   });
 
-  it('an error with a success status is a refusal, and a record of which nothing is known no record', async () => {
+  test('an error with a success status is a refusal, and a record of which nothing is known no record', async () => {
     bank.otherwise({ body: { error: { message: 'not you' } } });
     const refused = await examine(bank.url);
     expect(refused.of('getCustomer')).toEqual([
@@ -277,7 +277,7 @@ describe('any bank', () => {
     expect((await examine(bank.url)).of('getCustomer').slice(1)).toEqual(['drift the record has no member']);
   });
 
-  it('the scope of a single account is examined, and whether it answers with the account of the path', async () => {
+  test('the scope of a single account is examined, and whether it answers with the account of the path', async () => {
     bank.otherwise({ body: { balance: {}, id: 'another' } });
     const { of } = await examine(bank.url, { accountScope: 'account' });
     const [row, ...differences] = of('getAccountsScope');
@@ -289,7 +289,7 @@ describe('any bank', () => {
     expect(bank.lines().filter((line) => line.endsWith('/account'))).toHaveLength(1);
   });
 
-  it.each<[string, string | object, string]>([
+  test.each<[string, string | object, string]>([
     ['no object', '7', "contract The bank's answer to getBranches is not a JSON object."],
     ['no list', { branches: {} }, 'contract The bank\'s answer to getBranches has no list under "branches".'],
     ['null for a record', { branches: [null] }, 'contract branches[]: expected object, found null'],
@@ -308,7 +308,7 @@ describe('any bank', () => {
     expect((await examine(bank.url)).of('getBranches')).toContain(difference);
   });
 
-  it('unknown fields without end are cut short', async () => {
+  test('unknown fields without end are cut short', async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field-${index}`, 1]));
     bank.otherwise({ body: { branches: [{ acceptsDeposits: true, ...many }] } });
     const { of } = await examine(bank.url);

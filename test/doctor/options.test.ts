@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   credentialOptions,
   DoctorOptionError,
@@ -13,7 +13,7 @@ const defaults = {
   credentials: { ...nobody, subscriptionKey: 'k' },
 };
 
-it('takes ids and credentials from the command line, and the rest from the defaults', () => {
+test('takes ids and credentials from the command line, and the rest from the defaults', () => {
   const args = [
     '--account',
     'a-1',
@@ -30,7 +30,7 @@ it('takes ids and credentials from the command line, and the rest from the defau
   });
 });
 
-it('takes credentials from the environment; the command line counts where both say something', () => {
+test('takes credentials from the environment; the command line counts where both say something', () => {
   const environment = {
     DOCTOR_SUBSCRIPTION_KEY: 'key-1',
     DOCTOR_AUTH_PROVIDER_NAME: 'provider-1',
@@ -43,7 +43,7 @@ it('takes credentials from the environment; the command line counts where both s
   });
 });
 
-it('help names every option and every variable', () => {
+test('help names every option and every variable', () => {
   expect(readDoctorOptions(['--help'], {}, defaults)).toBeNull();
   for (const name of [...Object.keys(idOptions), ...Object.keys(credentialOptions)]) {
     expect(doctorUsage).toMatch(new RegExp(`^  --${name} +\\S`, 'm'));
@@ -52,7 +52,7 @@ it('help names every option and every variable', () => {
 });
 
 describe('what it cannot use', () => {
-  it.each<[string, readonly string[], string]>([
+  test.each<[string, readonly string[], string]>([
     ['an unknown option', ['--acount=secret'], 'There is no option --acount; --help lists them.'],
     ['a short option', ['-k', 'secret'], 'There is no option --k; --help lists them.'],
     ['no option', ['--key=', 'secret'], '--key needs a value.'],
@@ -72,7 +72,7 @@ describe('what it cannot use', () => {
     expect(read).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/secr|\n/) }));
   });
 
-  it('no subscription key at all: it says where one is taken from', () => {
+  test('no subscription key at all: it says where one is taken from', () => {
     expect(() => readDoctorOptions([], {}, { ...defaults, credentials: nobody })).toThrow(
       'No operation can be called without a subscription key: set DOCTOR_SUBSCRIPTION_KEY, or give --key.',
     );

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import type { TestOptions } from '../support/bankql.ts';
 import { credentials } from '../support/bankql.ts';
@@ -62,7 +62,7 @@ const values = /more than 100000 values .*ask for less/;
 const bytes = /longer than \d+ bytes .*ask for less/;
 
 describe('an answer that would be too large is one small error', () => {
-  it.each([3, 4])('of a list in a list, %s deep: one REST call, and little is made', async (levels) => {
+  test.each([3, 4])('of a list in a list, %s deep: one REST call, and little is made', async (levels) => {
     await using branches = await startBranches();
     const { result, status, text } = await branches.send(`{ ${nested(levels)} }`);
     expect(result).toEqual(levels === 3 ? { data: expect.anything() } : tooLarge(values));
@@ -71,14 +71,14 @@ describe('an answer that would be too large is one small error', () => {
     expect(branches.bank.lines()).toEqual(['GET /v1/api/banks/BANK/branches']);
   });
 
-  it('of long aliases four deep', async () => {
+  test('of long aliases four deep', async () => {
     await using branches = await startBranches();
     const { text, result } = await branches.send(`{ ${nested(4, 'a'.repeat(128))} }`);
     expect(result).toEqual(tooLarge(values));
     expect(text.length).toBeLessThan(1000);
   });
 
-  it('of texts, though the values are few', async () => {
+  test('of texts, though the values are few', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
     branches.bank.on('GET /v1/api/banks/BANK/branches', {
       body: { branches: [{ acceptsDeposits: true, id: 'b', name: 'n'.repeat(2000) }] },
@@ -89,7 +89,7 @@ describe('an answer that would be too large is one small error', () => {
     expect((await branches.send(asked(5))).result).toEqual(tooLarge(bytes));
   });
 
-  it('where only its JSON is too long, since JSON takes six characters for one', async () => {
+  test('where only its JSON is too long, since JSON takes six characters for one', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 10_000 } });
     branches.bank.on('GET /v1/api/banks/BANK/branches', {
       body: { branches: [{ acceptsDeposits: true, id: 'b', name: '\u0001'.repeat(2000) }] },
@@ -99,7 +99,7 @@ describe('an answer that would be too large is one small error', () => {
     expect(status).toBe(200);
   });
 
-  it('and the largest that may be is answered, whole', async () => {
+  test('and the largest that may be is answered, whole', async () => {
     await using branches = await startBranches({ answerLimits: { values: 55, bytes: 100_000 } });
     // bank, branches, nodes, and of each of the 26 entries itself and its name.
     const query = '{ bank { branches { nodes { name } } } }';
@@ -111,7 +111,7 @@ describe('an answer that would be too large is one small error', () => {
     );
   });
 
-  it('though reads are under way, which nobody waits for', async () => {
+  test('though reads are under way, which nobody waits for', async () => {
     await using branches = await startBranches({ answerLimits: { values: 50, bytes: 100_000 } });
     branches.bank.on('GET /v1/api/banks/BANK/customers/C', () => 'hang');
     const { result } = await branches.send(
@@ -124,7 +124,7 @@ describe('an answer that would be too large is one small error', () => {
     ]);
   });
 
-  it('by graphql’s own executor too, where a name would set a prototype', async () => {
+  test('by graphql’s own executor too, where a name would set a prototype', async () => {
     await using branches = await startBranches();
     const { result } = await branches.send(`{ __proto__: __typename ${nested(4)} }`);
     expect(result).toEqual(tooLarge(values));
@@ -154,7 +154,7 @@ describe('what a mutation did is told where its answer is too large', () => {
   const sent = (branches: { readonly bank: { readonly lines: () => string[] } }) =>
     branches.bank.lines().filter((line) => !line.startsWith('GET'));
 
-  it('by the payload of a payment', async () => {
+  test('by the payload of a payment', async () => {
     await using branches = await startBranches();
     const { result, status, text } = await ask(branches, payment(`trackId to { account { ${explosion} } }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
@@ -165,7 +165,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     expect(sent(branches)).toEqual(['POST /v1/api/banks/BANK/accounts/key-1/make-transaction']);
   });
 
-  it('by a field after the payment, which was done as well', async () => {
+  test('by a field after the payment, which was done as well', async () => {
     await using branches = await startBranches();
     const { result } = await ask(branches, payment(), write(`branch { ${explosion} }`));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;
@@ -177,7 +177,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     ]);
   });
 
-  it('by a field before the payment, which is then not made', async () => {
+  test('by a field before the payment, which is then not made', async () => {
     await using branches = await startBranches();
     const { result } = await ask(branches, write(`branch { ${explosion} }`), payment());
     expect(result).toEqual(
@@ -187,7 +187,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     expect(branches.bankql.audit).toEqual([]);
   });
 
-  it.each([
+  test.each([
     [503, 'UNKNOWN', 'OUTCOME_UNKNOWN'],
     [400, 'REJECTED', 'BANK_REJECTED'],
     [403, 'REJECTED', 'FORBIDDEN'],
@@ -201,7 +201,7 @@ describe('what a mutation did is told where its answer is too large', () => {
     expect(result).toEqual(tooLarge(values, { ...told, writes: [expect.anything()] }));
   });
 
-  it('where only its JSON is too long', async () => {
+  test('where only its JSON is too long', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 5000 } });
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
       body: { id: '\u0001'.repeat(1000), status: 'S' },
@@ -218,7 +218,7 @@ describe('errors', () => {
   /** Seven fields of an account that fail without a call. */
   const failing = times(7, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
 
-  it('are 100 at most, and a last one says how many were left out', async () => {
+  test('are 100 at most, and a last one says how many were left out', async () => {
     await using branches = await startBranches();
     const ids = Array.from({ length: 100 }, (_, index) => account(index));
     const { result, text } = await branches.send(
@@ -238,7 +238,7 @@ describe('errors', () => {
     expect(branches.bank.calls).toEqual([]);
   });
 
-  it('end the operation where a thousand fields fail', async () => {
+  test('end the operation where a thousand fields fail', async () => {
     await using branches = await startBranches();
     const ids = Array.from({ length: 100 }, (_, index) => account(index));
     const more = times(11, (index) => `f${index}: otherAccounts(first: -1) { totalCount }`);
@@ -249,7 +249,7 @@ describe('errors', () => {
     expect(result).toEqual(tooLarge(/More than 1000 fields of the operation failed/));
   });
 
-  it('repeat no alias of 85,000 letters: one has 128 at most', async () => {
+  test('repeat no alias of 85,000 letters: one has 128 at most', async () => {
     await using branches = await startBranches();
     const ids = Array.from({ length: 100 }, (_, index) => account(index));
     const asked = (alias: string) =>
@@ -274,7 +274,7 @@ describe('ids of nodes', () => {
   const customer = (index: number) => encodeGlobalId('Customer', `["BANK","C${index}"]`);
   const ids = (count: number) => Array.from({ length: count }, (_, index) => customer(index));
 
-  it.each(['literals', 'variables'])(
+  test.each(['literals', 'variables'])(
     'are 100 in an operation, as %s: no call is made beyond',
     async (kind) => {
       await using branches = await startBranches();
@@ -297,7 +297,7 @@ describe('ids of nodes', () => {
     },
   );
 
-  it('of 20 lists of 100 with fields that fail are little work', async () => {
+  test('of 20 lists of 100 with fields that fail are little work', async () => {
     await using branches = await startBranches();
     const accounts = Array.from({ length: 100 }, (_, index) =>
       encodeGlobalId('Account', JSON.stringify(['BANK', `A${index}`, 'owner'])),

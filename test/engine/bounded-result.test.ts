@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/bounded-result.ts';
 import { internalError } from '../../src/engine/mask-error.ts';
 import { toHttpResponse } from '../../src/server/http-response.ts';
@@ -19,7 +19,7 @@ const resultOf = (data: Record<string, unknown>, maxBytes = 100) =>
     },
   );
 
-it('a result of which no JSON can be made is INTERNAL, and no exception', () => {
+test('a result of which no JSON can be made is INTERNAL, and no exception', () => {
   const ring: Record<string, unknown> = {};
   ring.ring = ring;
   for (const broken of [ring, { n: 1n }]) {
@@ -33,7 +33,7 @@ it('a result of which no JSON can be made is INTERNAL, and no exception', () => 
   }
 });
 
-it('its JSON may have so many bytes in UTF-8, and none more', () => {
+test('its JSON may have so many bytes in UTF-8, and none more', () => {
   // {"data":{"t":"…"}} is 17 bytes without its text.
   const body = (text: string) =>
     JSON.parse(String(toHttpResponse(resultOf({ t: text }), 'application/json').body));
@@ -43,7 +43,7 @@ it('its JSON may have so many bytes in UTF-8, and none more', () => {
   expect(body('α'.repeat(42))).toMatchObject({ data: null, errors: [{}] });
 });
 
-it('data whose JSON was made before stands where it belongs', () => {
+test('data whose JSON was made before stands where it belongs', () => {
   const result = {
     errors: [new GraphQLError('first')],
     data: { text: 'α' },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
@@ -42,7 +42,7 @@ const refused = { calls: 0, codes: ['LIMIT_EXCEEDED'] };
 const answered = (calls: number) => ({ calls, codes: [] });
 
 describe('an operation that needs more REST calls than it may make', () => {
-  it.each(['application/json', 'application/graphql-response+json', '*/*'])(
+  test.each(['application/json', 'application/graphql-response+json', '*/*'])(
     'is refused with 400 and one small error for %s, and no call is made',
     async (accept) => {
       await using limited = await startLimited();
@@ -62,7 +62,7 @@ describe('an operation that needs more REST calls than it may make', () => {
     },
   );
 
-  it('is refused for what hangs on the viewer, who is known before it runs', async () => {
+  test('is refused for what hangs on the viewer, who is known before it runs', async () => {
     await using limited = await startLimited();
     const viewer = (fields: string) => `{ viewer { account { label } accounts { totalCount } ${fields} } }`;
     expect(await limited.outcomeOf(viewer('messages { totalCount }'))).toEqual(answered(3));
@@ -73,7 +73,7 @@ describe('an operation that needs more REST calls than it may make', () => {
     );
   });
 
-  it('is refused by GET as by POST', async () => {
+  test('is refused by GET as by POST', async () => {
     await using limited = await startLimited();
     const url = `http://bankql.test/graphql?query=${encodeURIComponent(customers(4, 'email'))}`;
     const response = await limited.bankql.fetch(
@@ -83,7 +83,7 @@ describe('an operation that needs more REST calls than it may make', () => {
     expect(limited.bank.calls).toEqual([]);
   });
 
-  it('is refused with one small error however much it asks for', async () => {
+  test('is refused with one small error however much it asks for', async () => {
     await using limited = await startLimited();
     const ids = Array.from({ length: 100 }, (_, index) => encodeGlobalId('Customer', `["BANK","C${index}"]`));
     const response = await limited.send(
@@ -98,17 +98,17 @@ describe('an operation that needs more REST calls than it may make', () => {
 });
 
 describe('the calls that an operation needs at least', () => {
-  it('may be as many as the limit', async () => {
+  test('may be as many as the limit', async () => {
     await using limited = await startLimited();
     expect(await limited.outcomeOf(customers(3, 'email'))).toEqual(answered(3));
   });
 
-  it('are none for links whose ids answer', async () => {
+  test('are none for links whose ids answer', async () => {
     await using limited = await startLimited();
     expect(await limited.outcomeOf(customers(20, 'id customerId bank { bankId }'))).toEqual(answered(0));
   });
 
-  it('count a record once, however often it is named', async () => {
+  test('count a record once, however often it is named', async () => {
     await using limited = await startLimited();
     const accounts = Array.from(
       { length: 10 },
@@ -118,7 +118,7 @@ describe('the calls that an operation needs at least', () => {
     expect(await limited.outcomeOf(`{ bank { ${accounts.join(' ')} } }`)).toEqual(answered(3));
   });
 
-  it('go by the variables, through fragments', async () => {
+  test('go by the variables, through fragments', async () => {
     await using limited = await startLimited();
     const document = `query($all: Boolean! = true, $one: ID!) { bank {
       one: customer(customerId: $one) { ...F }
@@ -130,7 +130,7 @@ describe('the calls that an operation needs at least', () => {
     expect(await limited.outcomeOf(document, { one: 'D', all: false })).toEqual(answered(2));
   });
 
-  it('go by the types of nodes', async () => {
+  test('go by the types of nodes', async () => {
     await using limited = await startLimited();
     const ids = ['A', 'B', 'C', 'D'].map((id) => encodeGlobalId('Customer', `["BANK","${id}"]`));
     const document = (type: string, field: string) =>
@@ -143,7 +143,7 @@ describe('the calls that an operation needs at least', () => {
     );
   });
 
-  it('hold writes and what their payloads read', async () => {
+  test('hold writes and what their payloads read', async () => {
     await using limited = await startLimited();
     const put = (name: string, selection: string) =>
       `${name}: putAccount(input: { accountId: "A", account: { balance: {} } }) { ${selection} }`;
@@ -157,7 +157,7 @@ describe('the calls that an operation needs at least', () => {
     ).toEqual(refused);
   });
 
-  it('leave to the run what only records tell: what is over there is CALL_BUDGET_EXCEEDED', async () => {
+  test('leave to the run what only records tell: what is over there is CALL_BUDGET_EXCEEDED', async () => {
     await using limited = await startLimited();
     const { calls, codes } = await limited.outcomeOf(
       '{ bank { a: account(accountId: "A") { owners { email } } b: account(accountId: "B") { label owners { email } } } }',
@@ -165,7 +165,7 @@ describe('the calls that an operation needs at least', () => {
     expect({ calls, codes: [...new Set(codes)] }).toEqual({ calls: 3, codes: ['CALL_BUDGET_EXCEEDED'] });
   });
 
-  it('do not hold what wrong arguments ask for: they fail at their fields', async () => {
+  test('do not hold what wrong arguments ask for: they fail at their fields', async () => {
     await using limited = await startLimited();
     const wrong = ['..', '.', 'a/b', ''].map(
       (id, index) => `w${index}: customer(customerId: "${id}") { email }`,
@@ -176,7 +176,7 @@ describe('the calls that an operation needs at least', () => {
     expect({ calls, codes: [...new Set(codes)] }).toEqual({ calls: 1, codes: ['BAD_USER_INPUT'] });
   });
 
-  it('are not asked where variables do not fit', async () => {
+  test('are not asked where variables do not fit', async () => {
     await using limited = await startLimited();
     expect(
       await limited.outcomeOf('query($id: ID!) { bank { customer(customerId: $id) { email } } }', {}),
@@ -191,12 +191,12 @@ describe('a payment', () => {
   const views = (...names: string[]) =>
     `from { ${names.map((name) => `${name}: account(viewId: "${name}") { label }`).join(' ')} }`;
 
-  it('is not counted itself', async () => {
+  test('is not counted itself', async () => {
     await using limited = await startLimited();
     expect(await limited.outcomeOf(pay(views('v1', 'v2', 'v3')))).toEqual(answered(4));
   });
 
-  it('beside too many reads is refused before it is sent, and its key is still free', async () => {
+  test('beside too many reads is refused before it is sent, and its key is still free', async () => {
     await using limited = await startLimited();
     expect(await limited.outcomeOf(pay(views('v1', 'v2', 'v3', 'v4')))).toEqual(refused);
     expect(limited.bankql.audit).toEqual([]);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { jsonInTurns } from '../../src/engine/json-in-turns.ts';
 
 const sliceLength = 1000;
 const jsonOf = async (value: unknown) => String(await jsonInTurns(value, 1e9, sliceLength));
 
-it('is what JSON.stringify makes, wherever long texts and long lists stand', async () => {
+test('is what JSON.stringify makes, wherever long texts and long lists stand', async () => {
   const long = 'α"'.repeat(600);
   const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(undefined, long, long, new Date(0)));
   const value = fc.letrec((tie) => ({
@@ -25,7 +25,7 @@ it('is what JSON.stringify makes, wherever long texts and long lists stand', asy
   );
 });
 
-it('others have turns between its slices, of a list of many entries and of an object of many members alike', async () => {
+test('others have turns between its slices, of a list of many entries and of an object of many members alike', async () => {
   const entries = Array.from({ length: 1000 }, (_, n) => ({ name: `name ${n}`, n }));
   for (const data of [entries, { a: { b: [entries] } }, { ...entries }]) {
     let turns = 0;
@@ -42,7 +42,7 @@ it('others have turns between its slices, of a list of many entries and of an ob
   }
 });
 
-it('what is too long is not made to its end', async () => {
+test('what is too long is not made to its end', async () => {
   let made = 0;
   const entry = {
     text: 'x'.repeat(500),
@@ -56,6 +56,6 @@ it('what is too long is not made to its end', async () => {
   expect(await jsonInTurns('x', 3)).toEqual(Buffer.from('"x"'));
 });
 
-it('what cannot be written rejects', async () => {
+test('what cannot be written rejects', async () => {
   await expect(jsonInTurns(['x'.repeat(2000), 1n], 10_000, sliceLength)).rejects.toThrow(TypeError);
 });

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getOperationAST, parse } from 'graphql';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
 import { schemaOf } from '../support/both-executors.ts';
@@ -76,48 +76,48 @@ describe.each([
   ['compiled', false],
   ['by graphql’s own executor', true],
 ])('%s', (_how, isInterpreted) => {
-  it('a value for each field and each entry: as many as may be are answered', async () => {
+  test('a value for each field and each entry: as many as may be are answered', async () => {
     const query = '{ items(count: 4) { name } }';
     expect((await run(query, { values: 9 }, { isInterpreted })).errors).toBeUndefined();
     expect(await run(query, { values: 8 }, { isInterpreted })).toEqual(ended);
   });
 
-  it('a list is counted before anything of its entries is resolved', async () => {
+  test('a list is counted before anything of its entries is resolved', async () => {
     expect(await run('{ items(count: 5000) { name } }', {}, { isInterpreted })).toEqual(ended);
     expect(resolved).toBe(0);
   });
 
-  it('texts and names are counted', async () => {
+  test('texts and names are counted', async () => {
     expect((await run('{ text(length: 92) }', { bytes: 100 }, { isInterpreted })).errors).toBeUndefined();
     expect(await run('{ text(length: 93) }', { bytes: 100 }, { isInterpreted })).toEqual(ended);
   });
 
-  it('texts are counted as long as they are in JSON', async () => {
+  test('texts are counted as long as they are in JSON', async () => {
     expect((await run('{ escaped }', { bytes: 611 }, { isInterpreted })).errors).toBeUndefined();
     expect(await run('{ escaped }', { bytes: 610 }, { isInterpreted })).toEqual(ended);
   });
 
-  it('a list that makes its entries when they are asked for is counted before', async () => {
+  test('a list that makes its entries when they are asked for is counted before', async () => {
     expect((await run('{ lazy(count: 400) { __typename } }', {}, { isInterpreted })).errors).toBeUndefined();
     expect(made).toBe(400);
     expect(await run('{ lazy(count: 5000) { __typename } }', {}, { isInterpreted })).toEqual(ended);
     expect(made).toBe(0);
   });
 
-  it('an error shows three of the places that select its field', async () => {
+  test('an error shows three of the places that select its field', async () => {
     const { errors = [] } = await run(`{ items(count: 1) { ${'must '.repeat(40)} } }`, {}, { isInterpreted });
     expect(errors.map(({ locations }) => locations)).toEqual([
       [21, 26, 31].map((column) => ({ line: 1, column })),
     ]);
   });
 
-  it('the execution ends though something never comes', async () => {
+  test('the execution ends though something never comes', async () => {
     const query =
       '{ items(count: 1) { never { name } items { items { items { items { items { items { name } } } } } } } }';
     expect(await run(query, {}, { isInterpreted })).toEqual(ended);
   });
 
-  it('after a limit no further field of a mutation is begun', async () => {
+  test('after a limit no further field of a mutation is begun', async () => {
     const query =
       'mutation { first { items { items { items { items { items { items { name } } } } } } } second }';
     expect(await run(query, {}, { isInterpreted })).toEqual(ended);
@@ -128,25 +128,25 @@ describe.each([
     });
   });
 
-  it('a thousand failures end it', async () => {
+  test('a thousand failures end it', async () => {
     expect(await run('{ fails }', { values: 10_000 }, { isInterpreted })).toMatchObject(
       isInterpreted ? { errors: { length: 101 } } : ended,
     );
   });
 });
 
-it('texts of entries are counted, those that come late too', async () => {
+test('texts of entries are counted, those that come late too', async () => {
   expect(await run('{ texts }', { bytes: 108 })).toEqual(ended);
   expect((await run('{ texts }', { bytes: 109 })).errors).toBeUndefined();
 });
 
-it('entries that fail where null may not be count once, with the list that they take along', async () => {
+test('entries that fail where null may not be count once, with the list that they take along', async () => {
   const result = await run('{ items(count: 200) { mustLate } }');
   expect(result.data).toEqual({ items: null });
   expect(result.errors).toHaveLength(1);
 });
 
-it('a query whose client has left is worked for no longer', async () => {
+test('a query whose client has left is worked for no longer', async () => {
   const query = '{ late(count: 200) { items { items { items { items { name } } } } } }';
   const limits = { values: 1_000_000, bytes: 1_000_000_000 };
   expect((await run(query, limits)).errors).toBeUndefined();
@@ -164,7 +164,7 @@ describe('while they take long', () => {
   });
   afterEach(() => vi.restoreAllMocks());
 
-  it.each([1, 8])(
+  test.each([1, 8])(
     '%s long queries let others in between, though all that they wait for is there',
     async (count) => {
       const limits = { values: 1_000_000, bytes: 1_000_000_000 };
@@ -190,7 +190,7 @@ describe('while they take long', () => {
     },
   );
 
-  it('a long list waits for its turn as well, and nobody else with it', async () => {
+  test('a long list waits for its turn as well, and nobody else with it', async () => {
     let isOver = false;
     void run('{ items(count: 2000) { name } }', { values: 10_000, bytes: 1_000_000 }).then(() => {
       isOver = true;
@@ -204,7 +204,7 @@ describe('while they take long', () => {
   });
 });
 
-it('once exceeded, whatever is spent fails', () => {
+test('once exceeded, whatever is spent fails', () => {
   const budget = new AnswerBudget({ values: 10, bytes: 10 });
   expect(() => budget.spendBytes(11)).toThrow(/longer than 10 bytes/);
   for (const spend of [() => budget.spendValues(1), () => budget.spendBytes(0), () => budget.countFailure()])

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { isEnumType } from 'graphql';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { answerOf, prepare, schemaOf, told } from '../support/both-executors.ts';
 
 /** Where a plan once did something else than graphql's own executor. */
@@ -27,14 +27,17 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     },
   );
 
-  it.each(['array', 'set', 'iterator', 'lists', 'laterLists'])('of its later entries: %s', async (field) => {
-    const { run } = prepare(schema, `{ ${field} }`);
-    expect((await run()).errors).toHaveLength(1);
-    for (let more = 0; more < 5; more++) await turn();
-    expect(unhandled).toEqual([]);
-  });
+  test.each(['array', 'set', 'iterator', 'lists', 'laterLists'])(
+    'of its later entries: %s',
+    async (field) => {
+      const { run } = prepare(schema, `{ ${field} }`);
+      expect((await run()).errors).toHaveLength(1);
+      for (let more = 0; more < 5; more++) await turn();
+      expect(unhandled).toEqual([]);
+    },
+  );
 
-  it('of a generator, which makes none of them', async () => {
+  test('of a generator, which makes none of them', async () => {
     let made = 0;
     const endless = schemaOf('type Query { endless: [Int!] }', {
       'Query.endless': function* () {
@@ -49,7 +52,7 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     expect([made, unhandled]).toEqual([3, []]);
   });
 
-  it('where a resolver waits for one promise of several, and tracks the others', async () => {
+  test('where a resolver waits for one promise of several, and tracks the others', async () => {
     const tracking = schemaOf(
       'type Query { first: Int named: Named } interface Named { name: Int } type A implements Named { name: Int } type B implements Named { name: Int }',
       {
@@ -70,7 +73,7 @@ describe('a list that fails as a whole leaves no rejection behind', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('where it is over the budget of the answer', async () => {
+  test('where it is over the budget of the answer', async () => {
     const { runWithin } = prepare(schema, '{ array }');
     expect(await runWithin({ values: 2, bytes: 1000 })).toMatchObject({ data: null });
     for (let more = 0; more < 5; more++) await turn();
@@ -84,7 +87,7 @@ function revoked() {
   return proxy;
 }
 
-it.each([
+test.each([
   ['nodes that are none', Object.assign(new Error('thrown'), { nodes: [null] })],
   [
     'a message that throws',
@@ -112,7 +115,7 @@ it.each([
   expect(errors?.map(({ path }) => path)).toEqual([['now'], ['late']]);
 });
 
-it('a resolver is told `info` however it takes it', async () => {
+test('a resolver is told `info` however it takes it', async () => {
   const asked: unknown[] = [];
   const schema = schemaOf('type Query { rest: Int preset: Int bound: Int all: Int }', {
     'Query.rest': (_source, _args, ...rest) => asked.push(Reflect.get(Object(rest[1]), 'fieldName')),
@@ -127,7 +130,7 @@ it('a resolver is told `info` however it takes it', async () => {
   expect(asked).toEqual(['rest', 'preset', 'bound']);
 });
 
-it('the type of an abstract value has a name each time', async () => {
+test('the type of an abstract value has a name each time', async () => {
   const names: unknown[] = [
     'Item',
     {
@@ -148,7 +151,7 @@ it('the type of an abstract value has a name each time', async () => {
   expect(errors).toHaveLength(1);
 });
 
-it('the arguments of a field without a resolver are checked', async () => {
+test('the arguments of a field without a resolver are checked', async () => {
   const schema = schemaOf('type Query { item: Item } type Item { name(n: Int!): String }', {
     'Query.item': () => ({ name: 'name' }),
   });
@@ -159,7 +162,7 @@ it('the arguments of a field without a resolver are checked', async () => {
   expect(errors).toHaveLength(1);
 });
 
-it('an operation is compiled beside one that has conditions of its own', async () => {
+test('an operation is compiled beside one that has conditions of its own', async () => {
   const schema = schemaOf('type Query { name: String }', { 'Query.name': () => 'name' });
   const text = 'query A { name } query B($x: Boolean!) { name @skip(if: $x) }';
   const { isInterpreted, run, reference } = prepare(schema, text, 'A');
@@ -167,7 +170,7 @@ it('an operation is compiled beside one that has conditions of its own', async (
   expect(told(await run())).toEqual(told(await reference()));
 });
 
-it('an operation that disables the propagation of errors is left to graphql’s own executor', async () => {
+test('an operation that disables the propagation of errors is left to graphql’s own executor', async () => {
   const schema = schemaOf(
     'directive @experimental_disableErrorPropagation on QUERY type Query { must: Int! other: Int }',
     { 'Query.must': () => null, 'Query.other': () => 1 },
@@ -176,7 +179,7 @@ it('an operation that disables the propagation of errors is left to graphql’s 
   expect(data).toEqual({ must: null, other: 1 });
 });
 
-it('the internal values of an enum are not frozen', async () => {
+test('the internal values of an enum are not frozen', async () => {
   const internal = { times: 0 };
   const schema = schemaOf(
     'enum Choice { A } input In { choice: Choice } type Query { a(in: In): Int b(choice: Choice): Int }',

@@ -10,7 +10,7 @@ import {
   specifiedRules,
   validate,
 } from 'graphql';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { prepareOperation } from '../../src/executor/executor.ts';
 import { type AnyOperation, anyOperation, anySchema, Outcomes } from '../support/any-schema.ts';
 
@@ -58,7 +58,7 @@ async function both({ document: text, variables }: AnyOperation, seed: string) {
   return { expected, reference, first, outcomes, second, isInterpreted: prepared.isInterpreted };
 }
 
-it('2,000 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
+test('2,000 operations are answered as by graphql: the same data, errors, places and resolvers', async () => {
   let compiled = 0;
   let failed = 0;
   await fc.assert(

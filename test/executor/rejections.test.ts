@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { buildSchema, getOperationAST, getVariableValues, parse } from 'graphql';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { prepareOperation } from '../../src/executor/executor.ts';
 
 const schema = buildSchema('type Query { grid: [[Int!]!]! other: Int! }');
@@ -28,7 +28,7 @@ afterEach(() => {
   unhandled.length = 0;
 });
 
-it.each<[string, () => unknown]>([
+test.each<[string, () => unknown]>([
   ['beside an entry that is wrong', () => ['wrong', [rejected()]]],
   ['in a list that comes later', () => ['wrong', inTurn(() => [rejected(), rejected()])]],
   [

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { Scheduler, WorkQueue } from '../../src/executor/scheduler.ts';
 
 /** Pieces of work, each of which takes so long on a clock of its own. */
@@ -29,7 +29,7 @@ async function someWork(done: () => string) {
   }
 }
 
-it('all work of an iteration takes 10 ms at most, whoever it belongs to; the next ones take none', async () => {
+test('all work of an iteration takes 10 ms at most, whoever it belongs to; the next ones take none', async () => {
   const { queueOf, done } = scheduled(6);
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) queueOf(name, 2);
   expect(done()).toBe('');
@@ -39,7 +39,7 @@ it('all work of an iteration takes 10 ms at most, whoever it belongs to; the nex
     expect(await someWork(done)).toEqual({ work: expected, iterations: 17 });
 });
 
-it('who has many small pieces has as much time as others', async () => {
+test('who has many small pieces has as much time as others', async () => {
   const { queueOf, done } = scheduled(1);
   queueOf('a', 12);
   queueOf('b', 3);
@@ -49,7 +49,7 @@ it('who has many small pieces has as much time as others', async () => {
   expect((await someWork(done)).work).toBe('a');
 });
 
-it('work that is pushed while its queue runs comes after what was there', async () => {
+test('work that is pushed while its queue runs comes after what was there', async () => {
   const done: string[] = [];
   const queue = new WorkQueue(new Scheduler());
   queue.push(() => {
@@ -65,7 +65,7 @@ it('work that is pushed while its queue runs comes after what was there', async 
   expect(done[3]).toBe('fourth');
 });
 
-it('each queue runs in the context in which it was made', async () => {
+test('each queue runs in the context in which it was made', async () => {
   const request = new AsyncLocalStorage<string>();
   const scheduler = new Scheduler();
   const seen: (string | undefined)[] = [];

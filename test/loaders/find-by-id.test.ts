@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { validateResponse } from '../../src/bank/response.ts';
 import type { Branch } from '../../src/contract/branch.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -14,7 +14,7 @@ describe('findById', () => {
     branch('two', 'third'),
   ];
 
-  it.each([
+  test.each([
     ['one', 'first'],
     ['two', 'third'],
   ])('gives the entry with the id %s, the first where several have it', (id, name) => {
@@ -22,7 +22,7 @@ describe('findById', () => {
     expect(findById(list, id)).toBe(list.find((entry) => entry.id === id));
   });
 
-  it.each(['three', 'ONE', ' one', '', 'null', 'undefined', '__proto__', 'constructor', '0'])(
+  test.each(['three', 'ONE', ' one', '', 'null', 'undefined', '__proto__', 'constructor', '0'])(
     'gives null where no entry has the id %j',
     (id) => {
       expect(findById([...list, { acceptsDeposits: true }], id)).toBeNull();
@@ -30,12 +30,12 @@ describe('findById', () => {
     },
   );
 
-  it('passes over entries without an id, and finds those that follow', () => {
+  test('passes over entries without an id, and finds those that follow', () => {
     const entries = [{ acceptsDeposits: false }, branch(undefined, 'a'), branch(null, 'b'), branch('x', 'c')];
     expect(findById(entries, 'x')?.name).toBe('c');
   });
 
-  it('passes over entries and ids that the bank broke, and finds those that follow', () => {
+  test('passes over entries and ids that the bank broke, and finds those that follow', () => {
     const text =
       '{"branches":[null,"x",{"acceptsDeposits":true,"id":7},{"acceptsDeposits":true,"id":"7","name":"n"}]}';
     const { answer } = validateResponse(operations.getBranches, JSON.parse(text), {});
@@ -45,7 +45,7 @@ describe('findById', () => {
     expect(findById(answer, 'x')).toBeNull();
   });
 
-  it('keeps the indexes of two lists apart', () => {
+  test('keeps the indexes of two lists apart', () => {
     const other = [branch('one', 'of another bank')];
     expect(findById(list, 'one')?.name).toBe('first');
     expect(findById(other, 'one')?.name).toBe('of another bank');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { OperationDeadline } from '../../src/bank/resilience/operation-deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -145,7 +145,7 @@ describe('loaders', () => {
     await bank.close();
   });
 
-  it('are one for each of the bank’s reads, by its name without `get`', () => {
+  test('are one for each of the bank’s reads, by its name without `get`', () => {
     const reads = Object.values(operations).filter(({ kind }) => kind === 'read');
     const names = reads.map(({ id }) => id.replace(/^get(.)/, (_, letter: string) => letter.toLowerCase()));
     const { listed, ...ofOperations } = loaders;
@@ -153,7 +153,7 @@ describe('loaders', () => {
     expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(ofOperations).toSorted());
   });
 
-  it.each(rows)(
+  test.each(rows)(
     '$name makes one call for all who ask for the same',
     async ({ load, line, sent = '', answer }) => {
       const together = await Promise.all([load(loaders), load(loaders), load(loaders)]);
@@ -166,7 +166,7 @@ describe('loaders', () => {
     },
   );
 
-  it('of one caller and of another share nothing', async () => {
+  test('of one caller and of another share nothing', async () => {
     const another = createLoaders(readAs({ ...canaries, authId: 'another' }));
     const key = { bankId, customerId: 'c' };
     await Promise.all([loaders.customer.load(key), another.customer.load(key)]);
@@ -175,7 +175,7 @@ describe('loaders', () => {
     );
   });
 
-  it('tell keys apart by every id, and ids that joined would be the same', async () => {
+  test('tell keys apart by every id, and ids that joined would be the same', async () => {
     const keys = [
       { bankId: 'B', accountId: 'a', viewId: 'owner' },
       { bankId: 'B', accountId: 'A', viewId: 'owner' },
@@ -196,7 +196,7 @@ describe('loaders', () => {
     expect(bank.lines().toSorted()).toEqual(paths.map((path) => `GET ${path}`).toSorted());
   });
 
-  it('tell the scopes of an account apart', async () => {
+  test('tell the scopes of an account apart', async () => {
     bank.on(`GET ${inView}/views`, { body: { accounts: [] } });
     const [views, permissions] = await Promise.all([
       loaders.accountsScope.load({ ...view, scope: 'views' }),
@@ -206,7 +206,7 @@ describe('loaders', () => {
     expect(bank.lines().toSorted()).toEqual([`GET ${inView}/permissions`, `GET ${inView}/views`]);
   });
 
-  it('of POST queries tell bodies apart', async () => {
+  test('of POST queries tell bodies apart', async () => {
     const line = `POST ${inBank}/branches`;
     bank.on(line, ({ body }) => ({ body: { branches: [{ acceptsDeposits: true, name: body }] } }));
     const queries = [{ id: 'B' }, { id: 'B', name: 'x' }, { id: 'B', name: 'y' }, { id: 'C' }];
@@ -218,7 +218,7 @@ describe('loaders', () => {
     bank.on(line, { body: '{"branches":[{"acceptsDeposits":false}]}' });
   });
 
-  it('call for all keys of one turn at once: none waits for another’s answer', async () => {
+  test('call for all keys of one turn at once: none waits for another’s answer', async () => {
     const count = 12;
     const all = Promise.withResolvers<void>();
     bank.otherwise(async ({ path }) => {
@@ -236,7 +236,7 @@ describe('loaders', () => {
     expect(new Set(bank.lines()).size).toBe(count);
   });
 
-  it('keep a failure as they keep an answer: one call, one error for all who ask', async () => {
+  test('keep a failure as they keep an answer: one call, one error for all who ask', async () => {
     bank.otherwise({ status: 404, body: { message: 'no such customer' } });
     const load = () =>
       loaders.customer.load({ bankId, customerId: 'nobody' }).catch((error: unknown) => error);
@@ -250,7 +250,7 @@ describe('loaders', () => {
     expect(bank.lines()).toEqual([`GET ${inBank}/customers/nobody`]);
   });
 
-  it('fail one key without failing its neighbours', async () => {
+  test('fail one key without failing its neighbours', async () => {
     const load = (customerId: string) =>
       loaders.customer.load({ bankId, customerId }).catch((error: unknown) => error);
     expect(await Promise.all([load('c'), load('..'), load('c')])).toEqual([
@@ -261,7 +261,7 @@ describe('loaders', () => {
     expect(bank.lines()).toEqual([`GET ${inBank}/customers/c`]);
   });
 
-  it('give each answer when it is there: none waits for those that were asked for in the same turn', async () => {
+  test('give each answer when it is there: none waits for those that were asked for in the same turn', async () => {
     const slow = Promise.withResolvers<void>();
     bank.on(`GET ${inBank}/customers/late`, async () => {
       await slow.promise;
@@ -277,7 +277,7 @@ describe('loaders', () => {
     expect(await Promise.all(asked)).toEqual([{}, {}]);
   });
 
-  it('without credentials fail what needs them and serve what does not', async () => {
+  test('without credentials fail what needs them and serve what does not', async () => {
     const nobody = createLoaders(readAs({ ...canaries, authProviderName: null, authId: null }));
     await expect(nobody.customer.load({ bankId, customerId: 'c' })).rejects.toMatchObject({
       code: 'MISSING_CREDENTIALS',
@@ -286,7 +286,7 @@ describe('loaders', () => {
     expect(bank.lines()).toEqual([`GET ${inBank}/branches`]);
   });
 
-  it('give calls up where their caller leaves', async () => {
+  test('give calls up where their caller leaves', async () => {
     const caller = new AbortController();
     bank.otherwise(() => {
       caller.abort();

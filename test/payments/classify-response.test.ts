@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from '../../src/payments/classify-response.ts';
 import { readStoredResponse } from '../../src/payments/stored-response.ts';
@@ -196,11 +196,11 @@ const documented = [...section.matchAll(/^\| (\d.*|any other .*) \| ([\w]+)[^|]*
 );
 
 describe('the table of what the bank means, in docs/payments.md', () => {
-  it('has no line but those that are held here', () => {
+  test('has no line but those that are held here', () => {
     expect(documented.map(({ what }) => what)).toEqual(Object.keys(rows));
   });
 
-  it.each(documented)('says the truth: $what is $state', ({ what, state }) => {
+  test.each(documented)('says the truth: $what is $state', ({ what, state }) => {
     const { status, body } = rows[what] ?? expect.unreachable(what);
     fc.assert(
       fc.property(status, body, fc.constantFrom(transfer, request), (status, body, operation) => {
@@ -218,7 +218,7 @@ describe('whatever the bank answers', () => {
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
   );
 
-  it('the answer that is kept is bounded, can be read again, and is kept for DONE and 202 alone', () => {
+  test('the answer that is kept is bounded, can be read again, and is kept for DONE and 202 alone', () => {
     const huge = fc
       .array(fc.record({ status: fc.string(), description: fc.constant('x'.repeat(5000)) }), {
         maxLength: 20,
@@ -240,7 +240,7 @@ describe('whatever the bank answers', () => {
     );
   });
 
-  it('is never DONE for a status that is no success', () => {
+  test('is never DONE for a status that is no success', () => {
     fc.assert(
       fc.property(fc.integer({ min: 300, max: 599 }), body, (status, body) => {
         expect(classify(status, body).state).not.toBe('DONE');
@@ -250,7 +250,7 @@ describe('whatever the bank answers', () => {
 });
 
 describe('the readable parts', () => {
-  it.each([
+  test.each([
     ['{"id":"TX","status":"BOOKED","note":"x","amount":1.10}', '{"id":"TX","status":"BOOKED"}'],
     ['\uFEFF{"id":"TX"}', '{"id":"TX"}'],
     ['[{"id":"TX"}]', '{"id":"TX"}'],
@@ -267,7 +267,7 @@ describe('the readable parts', () => {
     expect(classify(200, body)).toEqual({ state: 'DONE', answer });
   });
 
-  it.each([
+  test.each([
     ['{"transaction-requests":[{"status":"S","other":1}]}', [{ status: 'S' }]],
     ['{"transaction-requests":[]}', []],
     [
@@ -286,20 +286,20 @@ describe('the readable parts', () => {
     expect(readStoredResponse(request, answer)).toEqual(expected);
   });
 
-  it('of what was accepted for later are kept too', () => {
+  test('of what was accepted for later are kept too', () => {
     expect(classify(202, '{"id":"TX","status":"ACCEPTED"}')).toEqual({
       state: 'UNKNOWN',
       answer: '{"id":"TX","status":"ACCEPTED"}',
     });
   });
 
-  it('of a record from before answers were cut down are read as well', () => {
+  test('of a record from before answers were cut down are read as well', () => {
     expect(readStoredResponse(transfer, '{"id":"TX","amount":1.10}')).toEqual({ id: 'TX', amount: '1.10' });
   });
 });
 
 describe('one entry of a list that went well', () => {
-  it('is enough: it may hold earlier requests too', () => {
+  test('is enough: it may hold earlier requests too', () => {
     const body = '{"transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
     expect(classify(200, body, request).state).toBe('DONE');
     expect(classify(200, body.replace('INITIATED', 'failed'), request).state).toBe('REJECTED');
@@ -307,7 +307,7 @@ describe('one entry of a list that went well', () => {
 });
 
 describe('what a bank says in a success that is none', () => {
-  it.each([
+  test.each([
     ['UNKNOWN', '{"status":"error","error":"Insufficient funds"}'],
     ['UNKNOWN', '{"status":"error","message":"no"}'],
     ['UNKNOWN', '{"status":"FAILURE"}'],
@@ -325,7 +325,7 @@ describe('what a bank says in a success that is none', () => {
     expect(classify(200, body).state).toBe(state);
   });
 
-  it.each([
+  test.each([
     ['UNKNOWN', '{"status":"FAILED","transaction-requests":[]}'],
     ['UNKNOWN', '{"status":"REJECTED","transaction-requests":[{"id":"TR","status":"INITIATED"}]}'],
     ['UNKNOWN', '{"success":false,"transaction-requests":[{"id":"TR"}]}'],
@@ -337,7 +337,7 @@ describe('what a bank says in a success that is none', () => {
     expect(classify(200, body, request).state).toBe(state);
   });
 
-  it('however deep it is', () => {
+  test('however deep it is', () => {
     const deep = `${'['.repeat(5000)}"FAILED"${']'.repeat(5000)}`;
     expect(classify(200, deep).state).toBe('UNKNOWN');
   });
@@ -346,14 +346,14 @@ describe('what a bank says in a success that is none', () => {
 describe('a bank that means otherwise', () => {
   const statuses = new Set([400, 409]);
 
-  it('refuses with the statuses that are configured, and no others', () => {
+  test('refuses with the statuses that are configured, and no others', () => {
     expect(classify(409, '{"message":"no"}', transfer, statuses).state).toBe('REJECTED');
     expect(classify(400, '', transfer, statuses).state).toBe('REJECTED');
     for (const status of [401, 402, 403, 422, 429])
       expect(classify(status, '{"message":"no"}', transfer, statuses).state).toBe('UNKNOWN');
   });
 
-  it('has to say so itself with a status that is none of the plain ones', () => {
+  test('has to say so itself with a status that is none of the plain ones', () => {
     expect(classify(409, '<p>Conflict</p>', transfer, statuses).state).toBe('UNKNOWN');
   });
 });
@@ -362,7 +362,7 @@ describe('an answer that would take too long to parse', () => {
   const values = `{"id":"TX","status":"DONE","values":[${Array(300_000).fill('1').join()}]}`;
   const names = `{"id":"TX",${Array.from({ length: 50_000 }, (_, n) => `"n${n}":1`).join()}}`;
 
-  it.each([
+  test.each([
     ['values', values],
     ['names', names],
   ])('is not read, and says nothing of how the payment ended: many %s', (_, body) => {

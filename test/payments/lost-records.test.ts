@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
@@ -10,7 +10,7 @@ const pay = `mutation { makeTransaction(
 const find = (key: string) => `{ payment(idempotencyKey: "${key}") { state } }`;
 const list = (states: string) => `{ payments(states: [${states}]) { nodes { idempotencyKey } } }`;
 
-it('a store that lost records tells of those it has, and never says that there was no payment', async () => {
+test('a store that lost records tells of those it has, and never says that there was no payment', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(() => ({ body: {} }));
   const kept = createMemoryStore({ retentionMs: 86_400_000 });

@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const transfer = `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }`;
 const request = `mutation ($input: PutTransactionRequestInput!) { putTransactionRequest(input: $input) { replayed } }`;
 const input = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
 
-it.each([
+test.each([
   ['amount', 64, (text: string) => ({ value: { amount: text.replaceAll('x', '1') } })],
   ['currency', 16, (text: string) => ({ value: { amount: '1', currency: text } })],
   ['description', 512, (text: string) => ({ description: text })],
@@ -33,7 +33,7 @@ it.each([
   expect(fixture.bank.calls).toHaveLength(1);
 });
 
-it('what a record says is what was sent', async () => {
+test('what a record says is what was sent', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise({ body: {} });
   await fixture.ask(transfer, {

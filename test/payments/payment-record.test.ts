@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hashCaller } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -10,14 +10,14 @@ const pay = (key: string) =>
   `mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { replayed } }`;
 
 describe("a caller's hash", () => {
-  it('is the older one, keyed with the secret, so that older records can be carried over', () => {
+  test('is the older one, keyed with the secret, so that older records can be carried over', () => {
     const older = createHash('sha256').update('["provider","caller"]').digest('hex');
     expect(hashCaller('secret', 'provider', 'caller')).toBe(
       createHmac('sha256', 'secret').update(older).digest('hex'),
     );
   });
 
-  it('tells callers and stores apart', () => {
+  test('tells callers and stores apart', () => {
     const hashes = [
       hashCaller('s', 'a', 'b'),
       hashCaller('s', 'a', 'c'),
@@ -28,7 +28,7 @@ describe("a caller's hash", () => {
   });
 });
 
-it('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
+test('a record says which request and which process sent the payment, who asked, and what the bank said', async () => {
   await using bank = await startRecordingBank();
   const store = createMemoryStore({ retentionMs: 86_400_000 });
   const options = testOptions({ bankUrl: bank.url });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
@@ -38,7 +38,7 @@ function storeThatGoesAway() {
 }
 
 describe('a payment that was sent, and is asked for again while the store is away', () => {
-  it('is refused without a word that it was not sent', async () => {
+  test('is refused without a word that it was not sent', async () => {
     const { store, state } = storeThatGoesAway();
     await using fixture = await startBankqlFixture({ store });
     fixture.bank.otherwise({ body: {} });
@@ -70,7 +70,7 @@ describe('a payment that was sent, and is asked for again while the store is awa
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('is so too behind a rate limit', async () => {
+  test('is so too behind a rate limit', async () => {
     const { store, state } = storeThatGoesAway();
     await using bank = await startRecordingBank();
     await using bankql = createTestBankql({

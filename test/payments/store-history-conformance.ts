@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PaymentOutcome, PaymentRecord, PaymentStore } from '../../src/payments/store.ts';
 import { done, lease, pending, rejected, start, unknown } from './stores/store-conformance.ts';
 
@@ -14,7 +14,7 @@ export function describeHistory(open: () => PaymentStore): void {
     const began = { state: 'PENDING', at: start, ...who };
     const historyOf = async () => (await find())?.history;
 
-    it('tells every change of the state, oldest first', async () => {
+    test('tells every change of the state, oldest first', async () => {
       await begin(who);
       expect(await historyOf()).toEqual([began]);
       await finish(unknown);
@@ -26,7 +26,7 @@ export function describeHistory(open: () => PaymentStore): void {
       ]);
     });
 
-    it('tells of a lease that ended, once, and of the answer that came after it', async () => {
+    test('tells of a lease that ended, once, and of the answer that came after it', async () => {
       await begin();
       await find(afterLease);
       await find(afterLease + 1);
@@ -41,7 +41,7 @@ export function describeHistory(open: () => PaymentStore): void {
       ]);
     });
 
-    it('does not grow with calls that change nothing', async () => {
+    test('does not grow with calls that change nothing', async () => {
       await begin();
       await begin({ trackId: 'attempt-2' });
       await finish(done);
@@ -50,7 +50,7 @@ export function describeHistory(open: () => PaymentStore): void {
       expect(await historyOf()).toHaveLength(2);
     });
 
-    it('keeps what the bank said as it is, in lines or not', async () => {
+    test('keeps what the bank said as it is, in lines or not', async () => {
       await begin();
       await finish({ ...rejected, bankText: 'a\n{"state":"DONE"}\r\n"ß€😀"' });
       expect(await find()).toMatchObject({

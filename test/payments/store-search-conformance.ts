@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../src/payments/store.ts';
 import { done, lease, pending, rejected, retentionMs, start, unknown } from './stores/store-conformance.ts';
 
@@ -28,7 +28,7 @@ export function describeSearch(open: () => PaymentStore): void {
     const ids = async (query: PaymentQuery, now = start + 200) =>
       (await open().search(query, now)).map((record) => record.id);
 
-    it.each<[string, PaymentQuery, readonly string[]]>([
+    test.each<[string, PaymentQuery, readonly string[]]>([
       ['everything', {}, ['aa1', 'aa2', 'ab3', 'ab4', 'ac5', 'ac6']],
       ['the newest', { newestFirst: true, limit: 3 }, ['ac6', 'ac5', 'ab4']],
       ['the oldest', { limit: 2 }, ['aa1', 'aa2']],
@@ -65,13 +65,13 @@ export function describeSearch(open: () => PaymentStore): void {
       expect(await ids(query)).toEqual(expected);
     });
 
-    it('gives whole records', async () => {
+    test('gives whole records', async () => {
       const [record] = await open().search({ trackId: 't-2' }, start + 200);
       expect(record).toEqual(await open().find('aa2', start + 200));
       expect(record).toMatchObject({ ...done, caller: alice, requestId: 'r-1', updatedAt: start + 100 });
     });
 
-    it('sees leases that ended, and nothing that is older than the retention', async () => {
+    test('sees leases that ended, and nothing that is older than the retention', async () => {
       expect(await ids({ caller: alice, states: ['UNKNOWN'] }, afterLease)).toEqual(['aa1', 'ab4', 'ac5']);
       const later = start + 95 + retentionMs;
       expect(await ids({ states: ['DONE', 'REJECTED'] }, later)).toEqual(['aa2']);
@@ -81,7 +81,7 @@ export function describeSearch(open: () => PaymentStore): void {
   });
 
   describe('status', () => {
-    it('counts what is there', async () => {
+    test('counts what is there', async () => {
       expect(await open().status(start)).toEqual({ records: 0, pending: 0, unknown: 0, newestAt: null });
       await begin({ id: 'a', createdAt: start + 5 });
       await begin({ id: 'b', createdAt: start + 7 });
@@ -96,7 +96,7 @@ export function describeSearch(open: () => PaymentStore): void {
       });
     });
 
-    it('sees what time changes', async () => {
+    test('sees what time changes', async () => {
       await begin({ id: 'a' });
       await begin({ id: 'b', createdAt: start + 7 });
       await open().finish('b', trackId, done, start + 8);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { createOutcomeWriter } from '../../src/payments/outcome-writer.ts';
@@ -90,7 +90,7 @@ describe('an end that the store cannot be told', () => {
     return ask(pay, key);
   }
 
-  it('is answered by the process that knows it, and written when the store is back', async () => {
+  test('is answered by the process that knows it, and written when the store is back', async () => {
     const first = await payAndLose({ id: 'TX', status: 'BOOKED' });
     const trackId = bank.calls[0]?.headers['track-id'];
     const paid = { trackId, replayed: false, transactionId: 'TX', status: 'BOOKED' };
@@ -121,7 +121,7 @@ describe('an end that the store cannot be told', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  it('is tried for as long as the process lives', async () => {
+  test('is tried for as long as the process lives', async () => {
     await payAndLose({});
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect(options.payments.unwrittenEnds()).toBe(1);
@@ -131,7 +131,7 @@ describe('an end that the store cannot be told', () => {
     expect((await fragile.only())?.state).toBe('DONE');
   });
 
-  it.each([
+  test.each([
     [422, 'BANK_REJECTED'],
     [409, 'OUTCOME_UNKNOWN'],
   ])('may be what the bank answered with %i', async (status, code) => {
@@ -145,14 +145,14 @@ describe('an end that the store cannot be told', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  it('of one key says nothing of another payment under it', async () => {
+  test('of one key says nothing of another payment under it', async () => {
     await payAndLose({});
     expect(failuresOf(await ask(pay, 'key', 'OTHER'))).toEqual(['makeTransaction IDEMPOTENCY_KEY_REUSED']);
     expect(failuresOf(await ask(pay, 'another'))).toEqual(['makeTransaction STATE_UNAVAILABLE']);
     expect(bank.calls).toHaveLength(1);
   });
 
-  it('gives way to what an operator settled meanwhile', async () => {
+  test('gives way to what an operator settled meanwhile', async () => {
     await payAndLose({});
     fragile.giveBack();
     time += 60_000;
@@ -163,7 +163,7 @@ describe('an end that the store cannot be told', () => {
     expect((await ask(find)).data?.payment).toMatchObject({ state: 'REJECTED' });
   });
 
-  it('keeps a key that is to be free again until the store knows it', async () => {
+  test('keeps a key that is to be free again until the store knows it', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
     start(gate.url);
@@ -184,7 +184,7 @@ describe('an end that the store cannot be told', () => {
     await gate[Symbol.asyncDispose]();
   });
 
-  it('is kept where the store lost the record, so that its key sends nothing again', async () => {
+  test('is kept where the store lost the record, so that its key sends nothing again', async () => {
     bank.otherwise(async () => {
       const record = await fragile.only();
       expect(await fragile.kept.release(record?.id ?? '', record?.trackId ?? '')).toBe(true);
@@ -201,7 +201,7 @@ describe('an end that the store cannot be told', () => {
     expect(options.audit.filter(({ event }) => event === 'unwritten-end')).toHaveLength(1);
   });
 
-  it('is kept whatever the store fails with: the client is told the truth', async () => {
+  test('is kept whatever the store fails with: the client is told the truth', async () => {
     vi.spyOn(fragile.store, 'finish').mockRejectedValueOnce(new TypeError('a reply of another shape'));
     bank.otherwise(() => ({ body: { id: 'TX' } }));
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ transactionId: 'TX' });
@@ -211,7 +211,7 @@ describe('an end that the store cannot be told', () => {
     expect((await fragile.only())?.state).toBe('DONE');
   });
 
-  it('of an earlier attempt is no end of a later one under the same key', async () => {
+  test('of an earlier attempt is no end of a later one under the same key', async () => {
     bank.otherwise(() => ({ body: {} }));
     await ask(pay);
     const record = (await fragile.only()) ?? expect.unreachable();
@@ -232,7 +232,7 @@ describe('an end that the store cannot be told', () => {
     expect(ends.unwritten).toBe(1);
   });
 
-  it('makes a key free again although somebody asked after the lease', async () => {
+  test('makes a key free again although somebody asked after the lease', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
     start(gate.url);
@@ -245,7 +245,7 @@ describe('an end that the store cannot be told', () => {
     await gate[Symbol.asyncDispose]();
   });
 
-  it('is in the log when the process ends, with all that is needed to write it and no credential', async () => {
+  test('is in the log when the process ends, with all that is needed to write it and no credential', async () => {
     await payAndLose({ id: 'TX', status: 'the-subscription-key' });
     const paid = (await ask(pay)).data?.makeTransaction;
     await options.payments.idle();
@@ -270,7 +270,7 @@ describe('an end that the store cannot be told', () => {
     expect(bank.calls).toHaveLength(1);
   });
 
-  it('holds the end of the process up for two seconds at most', async () => {
+  test('holds the end of the process up for two seconds at most', async () => {
     await payAndLose({});
     fragile.giveBack();
     const finish = vi.spyOn(fragile.store, 'finish').mockImplementation(() => new Promise(() => {}));
@@ -281,7 +281,7 @@ describe('an end that the store cannot be told', () => {
     expect(options.audit.filter(({ event }) => event === 'unwritten-end')).toHaveLength(1);
   });
 
-  it('is no reason for a line where the last attempt succeeds', async () => {
+  test('is no reason for a line where the last attempt succeeds', async () => {
     await payAndLose({});
     fragile.giveBack();
     await options.payments.idle();
@@ -293,7 +293,7 @@ describe('an end that the store cannot be told', () => {
   });
 });
 
-it('are held for 1,000 payments; then none begins until the store is back', async () => {
+test('are held for 1,000 payments; then none begins until the store is back', async () => {
   const sent = vi.fn(async () => ({ status: 200, headers: {}, milliseconds: 1, body: Buffer.alloc(0) }));
   const client = createBankClient({ ...bankDefaults, baseUrl: 'http://127.0.0.1:9' });
   const fragile = fragileStore();
@@ -342,7 +342,7 @@ describe('a line of the log', () => {
     updatedAt: 7,
   };
 
-  it.each([
+  test.each([
     ['nothing', ''],
     ['no JSON', 'bankql serves GraphQL at …'],
     ['a list', '[]'],
@@ -352,7 +352,7 @@ describe('a line of the log', () => {
     expect(parseUnwrittenOutcome(text)).toBeNull();
   });
 
-  it('that is one says what is to be written', () => {
+  test('that is one says what is to be written', () => {
     const { state, answer, code, status, message, bankText } = line;
     expect(parseUnwrittenOutcome(JSON.stringify(line))).toEqual({
       id: 'a',
@@ -368,7 +368,7 @@ describe('a line of the log', () => {
     });
   });
 
-  it.each(['id', 'trackId', 'state', 'answer', 'updatedAt'])('without its %s is damaged', (field) => {
+  test.each(['id', 'trackId', 'state', 'answer', 'updatedAt'])('without its %s is damaged', (field) => {
     expect(() => parseUnwrittenOutcome(JSON.stringify({ ...line, [field]: undefined }))).toThrow(/damaged/);
   });
 });

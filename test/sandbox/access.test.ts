@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
 import { type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
@@ -13,7 +13,7 @@ afterAll(() => bank.close());
 const idsOf = (records: Record<string, unknown>[]) => records.map(({ id }) => id);
 
 describe('accounts through a view', () => {
-  it('scope views gives the one account of the path', async () => {
+  test('scope views gives the one account of the path', async () => {
     const answer = await call(
       'getAccountsScope',
       { ACCOUNT_ID: 'bob-current', scope: 'views' },
@@ -28,7 +28,7 @@ describe('accounts through a view', () => {
     });
   });
 
-  it('scope permissions gives the caller’s accounts through owner, joint ones too', async () => {
+  test('scope permissions gives the caller’s accounts through owner, joint ones too', async () => {
     const answer = await call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'permissions' });
     expect(idsOf(recordsOf('getAccountsScope', answer))).toEqual([
       'alice-current',
@@ -39,7 +39,7 @@ describe('accounts through a view', () => {
     ]);
   });
 
-  it('scope permissions gives every account that has it through public, to anybody with the key', async () => {
+  test('scope permissions gives every account that has it through public, to anybody with the key', async () => {
     const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'permissions' };
     const records = recordsOf('getAccountsScope', await call('getAccountsScope', ids, { caller: null }));
     expect(idsOf(records)).toContain('omar-current');
@@ -47,7 +47,7 @@ describe('accounts through a view', () => {
     expect(records).toHaveLength(12);
   });
 
-  it('public shows no owner, no number, no IBAN and no amount, not even to the owner', async () => {
+  test('public shows no owner, no number, no IBAN and no amount, not even to the owner', async () => {
     const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'views' };
     for (const caller of [null, 'bob', 'alice']) {
       const [account] = recordsOf('getAccountsScope', await call('getAccountsScope', ids, { caller }));
@@ -62,7 +62,7 @@ describe('accounts through a view', () => {
     }
   });
 
-  it('owner is for the owners: 403 for another caller and for nobody', async () => {
+  test('owner is for the owners: 403 for another caller and for nobody', async () => {
     for (const caller of ['bob', null]) {
       const answer = await call(
         'getAccountsScope',
@@ -73,7 +73,7 @@ describe('accounts through a view', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['no account', { ACCOUNT_ID: 'nothing', scope: 'views' }],
     ['no account, whatever its name holds', { ACCOUNT_ID: 'a/b ?#%é', scope: 'views' }],
     ['an unknown view', { ACCOUNT_ID: 'alice-current', VIEW_ID: 'auditor', scope: 'views' }],
@@ -99,7 +99,7 @@ describe('what only owners see', () => {
     ['putTransactionsRequestAccount', { TYPE: 'SANDBOX_TAN' }, body],
   ];
 
-  it.each(owned)(
+  test.each(owned)(
     '%s: 403 for another’s account and for the view public, 404 for none',
     async (id, ids, body) => {
       const at = (account: string, view = 'owner') => ({ ...ids, ACCOUNT_ID: account, VIEW_ID: view });
@@ -110,7 +110,7 @@ describe('what only owners see', () => {
     },
   );
 
-  it('another’s account can neither be put nor paid from', async () => {
+  test('another’s account can neither be put nor paid from', async () => {
     const balance = { currency: 'EUR', amount: '1' };
     const put = await call('putAccountID', { ACCOUNT_ID: 'bob-current' }, { body: { balance } });
     expect(put.status).toBe(403);
@@ -120,14 +120,14 @@ describe('what only owners see', () => {
     );
   });
 
-  it('a transaction of one account is not found through another of the same owner', async () => {
+  test('a transaction of one account is not found through another of the same owner', async () => {
     const ids = { ACCOUNT_ID: 'alice-savings', TRANSACTION_ID: 'tx-0001' };
     expect((await call('getTransaction', ids)).status).toBe(404);
   });
 });
 
 describe('customers', () => {
-  it('a caller reads their own record, and that of a joint owner', async () => {
+  test('a caller reads their own record, and that of a joint owner', async () => {
     const alice = recordOf('getCustomer', await call('getCustomer', { CUSTOMER_ID: 'alice' }));
     expect(alice).toMatchObject({ legal_name: 'Αλίκη Παπαδοπούλου', metadata: ['verified', 'paperless'] });
     expect(recordOf('getCustomer', await call('getCustomer', { CUSTOMER_ID: 'carol' })).customer_number).toBe(
@@ -135,13 +135,13 @@ describe('customers', () => {
     );
   });
 
-  it('another customer is forbidden, an unknown one not found', async () => {
+  test('another customer is forbidden, an unknown one not found', async () => {
     expect((await call('getCustomer', { CUSTOMER_ID: 'bob' })).status).toBe(403);
     expect((await call('getCustomer', { CUSTOMER_ID: 'carol' }, { caller: 'bob' })).status).toBe(403);
     expect((await call('getCustomer', { CUSTOMER_ID: 'nobody' })).status).toBe(404);
   });
 
-  it('a caller puts nobody’s record but their own', async () => {
+  test('a caller puts nobody’s record but their own', async () => {
     for (const CUSTOMER_ID of ['bob', 'carol', 'nobody']) {
       expect((await call('putCustomerID', { CUSTOMER_ID }, { body: {} })).status).toBe(403);
     }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Call, freshBank } from './bank-caller.ts';
 
 let bank: Awaited<ReturnType<typeof freshBank>>;
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => bank.close());
 
-it('the subscription key may come as a query parameter', async () => {
+test('the subscription key may come as a query parameter', async () => {
   const headers = { 'Ocp-Apim-Subscription-Key': null };
   const keyed = await call('getBranches', {}, { headers, query: '?subscription-key=sandbox-key' });
   expect(keyed.status).toBe(200);
@@ -22,13 +22,13 @@ it('the subscription key may come as a query parameter', async () => {
   }
 });
 
-it('a header that is wrong is not mended by the query parameter', async () => {
+test('a header that is wrong is not mended by the query parameter', async () => {
   const headers = { 'Ocp-Apim-Subscription-Key': 'wrong' };
   const answer = await call('getBranches', {}, { headers, query: '?subscription-key=sandbox-key' });
   expect(answer.status).toBe(401);
 });
 
-it('no error repeats the subscription key', async () => {
+test('no error repeats the subscription key', async () => {
   const headers = { 'Ocp-Apim-Subscription-Key': 'my-secret' };
   expect(
     (await call('getBranches', {}, { headers, query: '?subscription-key=my-secret' })).text,
@@ -38,7 +38,7 @@ it('no error repeats the subscription key', async () => {
   ).not.toContain('my-secret');
 });
 
-it('a caller of another provider, or with one auth header alone, is refused', async () => {
+test('a caller of another provider, or with one auth header alone, is refused', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', VIEW_ID: 'public', scope: 'views' };
   for (const [name, value] of [
     ['Auth-Provider-Name', 'elsewhere'],
@@ -51,6 +51,6 @@ it('a caller of another provider, or with one auth header alone, is refused', as
   }
 });
 
-it('who is no customer cannot call', async () => {
+test('who is no customer cannot call', async () => {
   expect((await call('getCustomer', { CUSTOMER_ID: 'carol' }, { caller: 'mallory' })).status).toBe(403);
 });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-it('a file outlives the sandbox, and is not seeded again', async () => {
+test('a file outlives the sandbox, and is not seeded again', async () => {
   const options = { port: 0, database: file, latencyMs: 0 };
   const pay = { from: {}, to: { account_id: 'bob-current' }, value: { amount: '0.000001' } };
   let before: string;
@@ -41,7 +41,7 @@ it('a file outlives the sandbox, and is not seeded again', async () => {
   expect(next.json).toEqual({ id: 'tx-0235', status: 'COMPLETED' });
 });
 
-it('a seed that fails leaves an empty file, which the next start fills', () => {
+test('a seed that fails leaves an empty file, which the next start fills', () => {
   const broken = () => {
     throw new Error('no');
   };
@@ -51,7 +51,7 @@ it('a seed that fails leaves an empty file, which the next start fills', () => {
   database.close();
 });
 
-it('a file of another version is refused, and stays as it is', async () => {
+test('a file of another version is refused, and stays as it is', async () => {
   const db = new DatabaseSync(file);
   db.exec('PRAGMA user_version = 99');
   db.close();
@@ -62,7 +62,7 @@ it('a file of another version is refused, and stays as it is', async () => {
   expect(await readFile(file)).toEqual(before);
 });
 
-it('what throws within a database transaction is undone, numbers too', () => {
+test('what throws within a database transaction is undone, numbers too', () => {
   const database = openDatabase(':memory:', seed);
   const first = database.nextId('thing');
   expect(() =>

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { Fault } from '../../src/sandbox/faults/fault.ts';
 import { parseFaults } from '../../src/sandbox/faults/text.ts';
@@ -9,11 +9,11 @@ const fates = (faults: ReturnType<typeof createFaults>, operation: OperationId, 
   Array.from({ length: calls }, () => faults.draw(operation).length > 0);
 const kinds = (drawn: readonly Fault[]) => drawn.map(({ kind }) => kind);
 
-it('nothing strikes where there are no faults', () => {
+test('nothing strikes where there are no faults', () => {
   expect(createFaults([]).draw('getCustomer')).toEqual([]);
 });
 
-it('a rate is about kept, and the nth call of an operation always fares the same', () => {
+test('a rate is about kept, and the nth call of an operation always fares the same', () => {
   const text = '*:reset:rate=0.2';
   const once = fates(createFaults(parseFaults(text)), 'getCustomer', 1000);
   expect(once.filter(Boolean).length).toBeGreaterThan(160);
@@ -28,24 +28,24 @@ it('a rate is about kept, and the nth call of an operation always fares the same
   expect(fates(createFaults(parseFaults(text)), 'getBranches', 1000)).not.toEqual(once);
 });
 
-it('a rate of 0 never strikes, one of 1 always', () => {
+test('a rate of 0 never strikes, one of 1 always', () => {
   expect(fates(createFaults(parseFaults('*:reset:rate=0')), 'getCustomer', 100)).not.toContain(true);
   expect(fates(createFaults(parseFaults('*:reset:rate=1')), 'getCustomer', 100)).not.toContain(false);
 });
 
-it('a count strikes the next n calls, of the operation alone where it names one', () => {
+test('a count strikes the next n calls, of the operation alone where it names one', () => {
   const faults = createFaults(parseFaults('getCustomer:hang:count=2'));
   expect(fates(faults, 'getBranches', 3)).toEqual([false, false, false]);
   expect(fates(faults, 'getCustomer', 4)).toEqual([true, true, false, false]);
 });
 
-it('a count over all operations is shared by them', () => {
+test('a count over all operations is shared by them', () => {
   const faults = createFaults(parseFaults('*:hang:count=2'));
   expect(fates(faults, 'getBranches', 1)).toEqual([true]);
   expect(fates(faults, 'getCustomer', 2)).toEqual([true, false]);
 });
 
-it('latencies add up, and of the others the first that hits ends the call', () => {
+test('latencies add up, and of the others the first that hits ends the call', () => {
   const faults = createFaults(
     parseFaults('*:latency=1; *:status=500:count=1; getCustomer:latency=2; *:reset:count=1'),
   );
@@ -60,7 +60,7 @@ it('latencies add up, and of the others the first that hits ends the call', () =
   ]);
 });
 
-it('other faults begin with a count of their own', () => {
+test('other faults begin with a count of their own', () => {
   const faults = createFaults(parseFaults('*:hang:count=1'));
   expect(fates(faults, 'getCustomer', 2)).toEqual([true, false]);
   faults.replace(parseFaults('*:hang:count=1'));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 import { type Call, type CallOptions, freshBank, recordsOf } from './bank-caller.ts';
 
@@ -57,18 +57,21 @@ describe('every operation', () => {
   });
   afterAll(() => bank.close());
 
-  it.each(ids)('%s answers 200 with the contract’s shape, and nothing that it does not know', async (id) => {
-    const answer = await call(id, ...examples[id]);
-    expect(answer.status, answer.text).toBe(200);
-    expect(answer.contentType).toBe('application/json; charset=utf-8');
-    if (id === 'postMakeTransaction') {
-      expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-\d{4}$/), status: 'COMPLETED' });
-    } else {
-      expect(recordsOf(id, answer).length).toBeGreaterThan(0);
-    }
-  });
+  test.each(ids)(
+    '%s answers 200 with the contract’s shape, and nothing that it does not know',
+    async (id) => {
+      const answer = await call(id, ...examples[id]);
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.contentType).toBe('application/json; charset=utf-8');
+      if (id === 'postMakeTransaction') {
+        expect(answer.json).toEqual({ id: expect.stringMatching(/^tx-\d{4}$/), status: 'COMPLETED' });
+      } else {
+        expect(recordsOf(id, answer).length).toBeGreaterThan(0);
+      }
+    },
+  );
 
-  it.each(ids)('%s needs a subscription key that the bank knows', async (id) => {
+  test.each(ids)('%s needs a subscription key that the bank knows', async (id) => {
     const [path, options] = examples[id];
     for (const key of [null, 'another-key']) {
       const answer = await call(id, path, { ...options, headers: { 'Ocp-Apim-Subscription-Key': key } });
@@ -77,7 +80,7 @@ describe('every operation', () => {
     }
   });
 
-  it.each(ids)('%s asks for the auth headers where the table marks it A, and only there', async (id) => {
+  test.each(ids)('%s asks for the auth headers where the table marks it A, and only there', async (id) => {
     const answer = await call(id, examples[id][0], { ...examples[id][1], caller: null });
     const owned = operations[id].auth !== 'none';
     expect(answer.status, answer.text).toBe(owned ? 403 : 200);
@@ -85,7 +88,7 @@ describe('every operation', () => {
     expect(stranger.status).toBe(owned ? 403 : 200);
   });
 
-  it.each(ids)(
+  test.each(ids)(
     '%s asks for a Track-ID that is a UUID where the table marks it T, and only there',
     async (id) => {
       const [path, options] = examples[id];
@@ -97,13 +100,13 @@ describe('every operation', () => {
     },
   );
 
-  it.each(ids.filter((id) => operations[id].path.includes('BANK_ID')))('%s knows one bank', async (id) => {
+  test.each(ids.filter((id) => operations[id].path.includes('BANK_ID')))('%s knows one bank', async (id) => {
     const [path, options] = examples[id];
     const answer = await call(id, { ...path, BANK_ID: 'OTHERBNK' }, options);
     expect(answer.json).toEqual({ code: 404, message: 'There is no bank OTHERBNK' });
   });
 
-  it.each(ids.filter((id) => operations[id].body))(
+  test.each(ids.filter((id) => operations[id].body))(
     '%s takes the contract’s body and no other',
     async (id) => {
       const [path, options] = examples[id];

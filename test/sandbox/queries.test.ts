@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
 import { type Call, freshBank, recordsOf } from './bank-caller.ts';
 
@@ -14,14 +14,14 @@ async function found(id: OperationId, body: unknown, ids = {}): Promise<unknown[
   return recordsOf(id, await call(id, ids, { body })).map((record) => record.id);
 }
 
-it('a branch query takes a branch’s id, or the bank’s for all of them', async () => {
+test('a branch query takes a branch’s id, or the bank’s for all of them', async () => {
   const all = recordsOf('getBranches', await call('getBranches')).map(({ id }) => id);
   expect(await found('postBranches', { id: 'SNDBCY2N' })).toEqual(all);
   expect(await found('postBranches', { id: 'tokyo-marunouchi' })).toEqual(['tokyo-marunouchi']);
   expect(await found('postBranches', { id: 'tokyo' })).toEqual([]);
 });
 
-it('a name is looked for within the name, in either case and any script', async () => {
+test('a name is looked for within the name, in either case and any script', async () => {
   expect(await found('postBranches', { id: 'SNDBCY2N', name: 'СОФИЯ' })).toEqual(['sofia-vitosha']);
   expect(await found('postBranches', { id: 'SNDBCY2N', name: '支店' })).toEqual([
     'tokyo-marunouchi',
@@ -35,21 +35,21 @@ it('a name is looked for within the name, in either case and any script', async 
   ]);
 });
 
-it('a product of a list has one bank_id, a single one a list', async () => {
+test('a product of a list has one bank_id, a single one a list', async () => {
   const [item] = recordsOf('postProducts', await call('postProducts', {}, { body: { id: 'current-plus' } }));
   const [single] = recordsOf('getProduct', await call('getProduct', { PRODUCT_ID: 'current-plus' }));
   expect(item?.bank_id).toBe('SNDBCY2N');
   expect(single).toEqual({ ...item, bank_id: ['SNDBCY2N'] });
 });
 
-it('an unknown product is not found', async () => {
+test('an unknown product is not found', async () => {
   expect((await call('getProduct', { PRODUCT_ID: 'none' })).json).toEqual({
     code: 404,
     message: 'There is no product none',
   });
 });
 
-it('counterparties are found by their exact IBAN, and by id where two share it', async () => {
+test('counterparties are found by their exact IBAN, and by id where two share it', async () => {
   const ids = { ACCOUNT_ID: 'alice-current' };
   const IBAN = 'CY17002001280000001200527600';
   expect(await found('postOtherAccounts', { IBAN }, ids)).toEqual(['payee-landlord', 'payee-deposit']);
@@ -57,7 +57,7 @@ it('counterparties are found by their exact IBAN, and by id where two share it',
   expect(await found('postOtherAccounts', { IBAN: IBAN.slice(0, 20) }, ids)).toEqual([]);
 });
 
-it('metadata entries are found by their id; an unknown one has none', async () => {
+test('metadata entries are found by their id; an unknown one has none', async () => {
   const languages = recordsOf('postMetadata', await call('postMetadata', {}, { body: { id: 'languages' } }));
   expect(languages.map(({ code }) => code)).toEqual(['el', 'bg', 'ja', 'ar', 'en']);
   expect(await found('postMetadata', { id: 'nothing' })).toEqual([]);

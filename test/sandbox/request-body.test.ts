@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Call, freshBank } from './bank-caller.ts';
 
 let bank: Awaited<ReturnType<typeof freshBank>>;
@@ -11,7 +11,7 @@ afterAll(() => bank.close());
 
 const customer = { CUSTOMER_ID: 'alice' };
 
-it.each([
+test.each([
   ['{"email":null}', 'email: '],
   ['{"email":1}', 'email: '],
   ['{"metadata":[]}', 'metadata: the contract has no such field here'],
@@ -24,7 +24,7 @@ it.each([
   expect(answer.json).toEqual({ code: 400, message: expect.stringMatching(`^${message}`) });
 });
 
-it.each([
+test.each([
   ['"1.00"', 'amount: has to be a JSON number, not a string'],
   ['null', 'balance.amount: has to be a JSON number'],
   ['true', 'balance.amount: has to be a JSON number'],
@@ -36,7 +36,7 @@ it.each([
   }
 });
 
-it('amounts keep the digits that they came with, other numbers their value', async () => {
+test('amounts keep the digits that they came with, other numbers their value', async () => {
   for (const digits of ['1.10', '100e-2', '123456789012345678901234567890.123456789012345678']) {
     const body = `{"balance":{"amount":${digits}}}`;
     const answer = await call('putAccountID', { ACCOUNT_ID: 'alice-new' }, { body });
@@ -49,7 +49,7 @@ it('amounts keep the digits that they came with, other numbers their value', asy
   });
 });
 
-it('the Content-Type may be left out or have a charset, and has to be JSON’s', async () => {
+test('the Content-Type may be left out or have a charset, and has to be JSON’s', async () => {
   const body = { email: 'a@example.com' };
   for (const type of [null, 'application/json', 'Application/JSON; charset=utf-8']) {
     const answer = await call('putCustomerID', customer, { body, headers: { 'Content-Type': type } });
@@ -61,14 +61,14 @@ it('the Content-Type may be left out or have a charset, and has to be JSON’s',
   }
 });
 
-it('a body above 100 kB is too large, one of 100 kB is read', async () => {
+test('a body above 100 kB is too large, one of 100 kB is read', async () => {
   const body = (length: number) => JSON.stringify({ email: 'x'.repeat(length - 12) });
   expect((await call('putCustomerID', customer, { body: body(100_000) })).status).toBe(200);
   const large = await call('putCustomerID', customer, { body: body(100_001) });
   expect(large.json).toEqual({ code: 413, message: expect.any(String) });
 });
 
-it('nesting without end is no JSON that the bank reads', async () => {
+test('nesting without end is no JSON that the bank reads', async () => {
   const body = '['.repeat(45_000) + ']'.repeat(45_000);
   expect((await call('putCustomerID', customer, { body })).status).toBe(400);
 });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionRequest } from '../../src/contract/transaction-request.ts';
 import { openDatabase } from '../../src/sandbox/database.ts';
 import { compare } from '../../src/sandbox/decimal.ts';
@@ -16,7 +16,7 @@ const accountIds = seededAccounts.map(({ id }) => id);
 const isStatement = ({ resource_url }: TransactionRequest) => resource_url?.includes('#statement-');
 afterAll(() => database.close());
 
-it('there is enough of everything to look at, and as much as the docs say', async () => {
+test('there is enough of everything to look at, and as much as the docs say', async () => {
   const docs = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
   const all = <T>(of: (id: string) => T[]) => accountIds.flatMap(of);
   const sets = ['transaction-types', 'transaction-statuses', 'account-types', 'languages'];
@@ -49,7 +49,7 @@ it('there is enough of everything to look at, and as much as the docs say', asyn
   }
 });
 
-it('the documented callers own the documented accounts, which hold 1,000 euros at least', () => {
+test('the documented callers own the documented accounts, which hold 1,000 euros at least', () => {
   for (const [id, owner] of [
     ['alice-current', 'alice'],
     ['alice-savings', 'alice'],
@@ -65,11 +65,11 @@ it('the documented callers own the documented accounts, which hold 1,000 euros a
   }
 });
 
-it('one balance has more digits than a double keeps', () => {
+test('one balance has more digits than a double keeps', () => {
   expect(database.accounts.get('alice-trust')?.balance?.amount).toBe('9007199254740993.25');
 });
 
-it.each(accountIds.filter((id) => id !== 'yuki-current'))(
+test.each(accountIds.filter((id) => id !== 'yuki-current'))(
   '%s: what its records name is there, and its history ends with its balance',
   (id) => {
     const account = database.accounts.get(id);
@@ -96,7 +96,7 @@ it.each(accountIds.filter((id) => id !== 'yuki-current'))(
   },
 );
 
-it('every transaction has a uuid of its own, which both sides of a transfer share', () => {
+test('every transaction has a uuid of its own, which both sides of a transfer share', () => {
   const uuids = new Map<unknown, unknown>();
   for (const { id, uuid } of accountIds.flatMap(database.transactions.of)) {
     expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -106,7 +106,7 @@ it('every transaction has a uuid of its own, which both sides of a transfer shar
   expect(uuids.size).toBe(233);
 });
 
-it('every transaction of every account is named by exactly one of its requests', () => {
+test('every transaction of every account is named by exactly one of its requests', () => {
   for (const id of accountIds) {
     const named = database.transactionRequests
       .of(id)
@@ -115,7 +115,7 @@ it('every transaction of every account is named by exactly one of its requests',
   }
 });
 
-it('an account’s history is told in the order of its dates, which end at the start', () => {
+test('an account’s history is told in the order of its dates, which end at the start', () => {
   for (const id of accountIds) {
     const dates = database.transactions.of(id).map(({ details }) => String(details?.posted));
     expect(dates, id).toEqual(dates.toSorted());
@@ -123,7 +123,7 @@ it('an account’s history is told in the order of its dates, which end at the s
   }
 });
 
-it('requests are in every state, and payments failed or pending move no money', () => {
+test('requests are in every state, and payments failed or pending move no money', () => {
   const states = new Set(accountIds.flatMap(database.transactionRequests.of).map(({ status }) => status));
   expect([...states].sort()).toEqual(['CANCELLED', 'COMPLETED', 'FAILED', 'INITIATED', 'PENDING']);
   const known = database.metadata.of('transaction-statuses').map(({ code }) => code);
@@ -133,17 +133,17 @@ it('requests are in every state, and payments failed or pending move no money', 
 });
 
 describe('five lives', () => {
-  it('are those of the customers', () => {
+  test('are those of the customers', () => {
     expect(Object.keys(seededCustomers)).toEqual(callers);
   });
 
-  it.each(callers)('%s has a record, and a current account to start from', (id) => {
+  test.each(callers)('%s has a record, and a current account to start from', (id) => {
     expect(database.customers.get(id)?.legal_name).toEqual(expect.any(String));
     expect(database.accounts.get(`${id}-current`)?.owners).toEqual([id]);
     expect(lives).toHaveProperty(id);
   });
 
-  it('a business has 200 suppliers, and a student nothing', () => {
+  test('a business has 200 suppliers, and a student nothing', () => {
     const suppliers = database.otherAccounts.of('bob-current').filter(({ kind }) => kind === 'supplier');
     expect(new Set(suppliers.map(({ IBAN }) => IBAN)).size).toBe(200);
     expect(new Set(suppliers.map(({ holder }) => holder?.name)).size).toBe(200);
@@ -155,19 +155,19 @@ describe('five lives', () => {
     expect(database.messages.of('yuki')).toEqual([]);
   });
 
-  it('one shares an account, and one owes money', () => {
+  test('one shares an account, and one owes money', () => {
     expect(database.accounts.get('family-joint')?.owners).toEqual(['alice', 'carol']);
     expect(compare(database.accounts.get('omar-current')?.balance?.amount ?? '0', '0')).toBe(-1);
   });
 });
 
-it('a few records leave out what the contract lets them leave out', () => {
+test('a few records leave out what the contract lets them leave out', () => {
   expect(database.otherAccounts.of('alice-current').filter(({ id }) => id == null)).toHaveLength(2);
   expect(database.branches.all().some(({ location }) => !location)).toBe(true);
   expect(database.transactions.of('alice-current').some(({ metadata }) => !metadata)).toBe(true);
 });
 
-it('every IBAN’s check digits are right', () => {
+test('every IBAN’s check digits are right', () => {
   const all = [...accounts, ...accountIds.flatMap(database.otherAccounts.of)].flatMap(
     ({ IBAN }) => IBAN ?? [],
   );
@@ -180,7 +180,7 @@ it('every IBAN’s check digits are right', () => {
   expect(all.length).toBeGreaterThan(50);
 });
 
-it('the texts are of many scripts', () => {
+test('the texts are of many scripts', () => {
   const texts = JSON.stringify([
     database.customers.all(),
     database.branches.all(),
@@ -210,7 +210,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(banks.map((bank) => bank.close())));
 
-it('two fresh sandboxes of one time answer byte for byte the same', async () => {
+test('two fresh sandboxes of one time answer byte for byte the same', async () => {
   const [one, other] = await Promise.all(
     banks.map(async ({ call }) => {
       const current = { ACCOUNT_ID: 'alice-current' };

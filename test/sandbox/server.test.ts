@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { balanceOf, type Call, callerOf, freshBank, send } from './bank-caller.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => bank.close());
 
-it.each([
+test.each([
   ['GET', '/'],
   ['GET', '/v1/api/banks/SNDBCY2N'],
   ['DELETE', '/v1/api/banks/SNDBCY2N/branches'],
@@ -25,7 +25,7 @@ it.each([
   expect(answer.json).toEqual({ code: 404, message: `There is no ${method} ${path.replace(/\?.*/, '')}` });
 });
 
-it('ids are percent-decoded, once', async () => {
+test('ids are percent-decoded, once', async () => {
   const BRANCH_ID = 'a/b%2F é?#東';
   const put = await call('putBranchID', { BRANCH_ID }, { body: { acceptsDeposits: true } });
   expect(put.json).toEqual({ id: BRANCH_ID, acceptsDeposits: true });
@@ -36,12 +36,12 @@ it('ids are percent-decoded, once', async () => {
   });
 });
 
-it('a path that cannot be decoded is a bad request, whose text does not repeat the key', async () => {
+test('a path that cannot be decoded is a bad request, whose text does not repeat the key', async () => {
   const answer = await send(`${bank.url}/v1/api/banks/SNDBCY2N/products/%E0%A4%A?subscription-key=s`, 'GET');
   expect(answer.json).toEqual({ code: 400, message: 'The URL cannot be read' });
 });
 
-it('a failure of its own is a 500 with a text', async () => {
+test('a failure of its own is a 500 with a text', async () => {
   await using broken = await freshBank();
   vi.spyOn(JSON, 'rawJSON').mockImplementationOnce(() => {
     throw new Error('out of ink');
@@ -51,7 +51,7 @@ it('a failure of its own is a 500 with a text', async () => {
   expect(answer.json).toEqual({ code: 500, message: 'out of ink' });
 });
 
-it('every answer waits for the latency, errors too; by then the work is done', async () => {
+test('every answer waits for the latency, errors too; by then the work is done', async () => {
   await using slow = await startSandbox({ port: 0, database: ':memory:', latencyMs: 150 });
   const slowCall = callerOf(slow.url);
   const timed = async (work: Promise<{ status: number }>) => {
@@ -82,7 +82,7 @@ it('every answer waits for the latency, errors too; by then the work is done', a
   expect(await balanceOf(slowCall, 'alice-current')).toBe('4304.80');
 });
 
-it('closes at once while clients keep their connections, and closing again does nothing', async () => {
+test('closes at once while clients keep their connections, and closing again does nothing', async () => {
   const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 5000 });
   const waiting = callerOf(sandbox.url)('getBranches').catch((error: unknown) => error);
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -93,7 +93,7 @@ it('closes at once while clients keep their connections, and closing again does 
   await expect(callerOf(sandbox.url)('getBranches')).rejects.toThrow();
 });
 
-it('listens on loopback, on the port that was asked for', async () => {
+test('listens on loopback, on the port that was asked for', async () => {
   expect(bank.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const taken = createServer();
   const port = await new Promise<number>((resolve) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { add } from '../../src/sandbox/decimal.ts';
 import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
@@ -13,7 +13,7 @@ afterEach(() => bank.close());
 const ask = (body: unknown) =>
   call('putTransactionsRequestAccount', { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' }, { body });
 
-it('up to 1,000 is moved at once, and the request names its transaction', async () => {
+test('up to 1,000 is moved at once, and the request names its transaction', async () => {
   const before = await balanceOf(call, 'bob-current', 'bob');
   const value = { currency: 'EUR', amount: '1000.00' };
   const answer = await ask({ to: { account_id: 'bob-current' }, value, description: '家賃' });
@@ -40,7 +40,7 @@ it('up to 1,000 is moved at once, and the request names its transaction', async 
   expect(recordsOf('getTransactionsRequest', list).at(-1)).toEqual(request);
 });
 
-it('above 1,000, or without a value, it waits for its challenge and moves nothing', async () => {
+test('above 1,000, or without a value, it waits for its challenge and moves nothing', async () => {
   const before = await balanceOf(call, 'alice-current');
   const value = { currency: 'EUR', amount: '1000.01' };
   const large = await ask({ to: { account_id: 'bob-current' }, value, challenge_type: 'SMS' });
@@ -54,7 +54,7 @@ it('above 1,000, or without a value, it waits for its challenge and moves nothin
   expect(await balanceOf(call, 'alice-current')).toBe(before);
 });
 
-it.each([
+test.each([
   ['a payee that the bank does not know', 404, { to: { account_id: 'nothing' } }],
   ['a payee that is not named', 400, { to: {} }],
   ['a value that is not positive', 400, { to: { account_id: 'bob-current' }, value: { amount: '0' } }],
@@ -66,7 +66,7 @@ it.each([
   expect((await call('getTransactionsRequest', ids)).text).toBe(before);
 });
 
-it('what the funds do not cover leaves no request, and no number is lost by it', async () => {
+test('what the funds do not cover leaves no request, and no number is lost by it', async () => {
   await call('putAccountID', { ACCOUNT_ID: 'alice-poor' }, { body: { balance: { amount: '5' } } });
   const body = { to: { account_id: 'bob-current' }, value: { amount: '5.01' } };
   const ids = { ACCOUNT_ID: 'alice-poor', TYPE: 'SANDBOX_TAN' };

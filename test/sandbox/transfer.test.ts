@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
 import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
@@ -34,7 +34,7 @@ async function state(): Promise<string> {
   return texts.join('\n');
 }
 
-it('moves the money to the last digit, and leaves a transaction on either side', async () => {
+test('moves the money to the last digit, and leaves a transaction on either side', async () => {
   const [alice, bob] = [await balanceOf(call, 'alice-current'), await balanceOf(call, 'bob-savings', 'bob')];
   const body =
     '{"description":"Ευχαριστώ","from":{},"to":{"account_id":"bob-savings"},"value":{"amount":10.000000000000000001}}';
@@ -69,7 +69,7 @@ it('moves the money to the last digit, and leaves a transaction on either side',
   });
 });
 
-it('makes the other side a counterparty once, with its holders’ names', async () => {
+test('makes the other side a counterparty once, with its holders’ names', async () => {
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
   await pay('bob-savings', 'family-joint', '1', { caller: 'bob' });
   const list = await call('getOtherAccounts', { ACCOUNT_ID: 'bob-savings' }, { caller: 'bob' });
@@ -81,14 +81,14 @@ it('makes the other side a counterparty once, with its holders’ names', async 
   ]);
 });
 
-it('reckons where doubles fail', async () => {
+test('reckons where doubles fail', async () => {
   await pay('alice-trust', 'alice-savings', '0.01');
   expect(await balanceOf(call, 'alice-trust')).toBe('9007199254740993.24');
   await pay('alice-savings', 'alice-trust', '0.01');
   expect(await balanceOf(call, 'alice-trust')).toBe('9007199254740993.25');
 });
 
-it('takes all that there is, and not the smallest unit more', async () => {
+test('takes all that there is, and not the smallest unit more', async () => {
   const all = await balanceOf(call, 'alice-savings');
   expect((await pay('alice-savings', 'alice-current', add(all, '0.000000000000000001'))).json).toEqual({
     code: 400,
@@ -101,7 +101,7 @@ it('takes all that there is, and not the smallest unit more', async () => {
 describe('a transfer that is refused changes nothing', () => {
   const to = { account_id: 'bob-current' };
   const value = { currency: 'EUR', amount: '1' };
-  it.each([
+  test.each([
     ['zero', 400, { from: {}, to, value: { currency: 'EUR', amount: '0.00' } }],
     ['negative', 400, { from: {}, to, value: { currency: 'EUR', amount: '-1' } }],
     ['no value', 400, { from: {}, to }],
@@ -136,7 +136,7 @@ describe('a transfer that is refused changes nothing', () => {
   });
 });
 
-it('no sum is lost or made by 200 transfers, many at once, and no account is overdrawn', async () => {
+test('no sum is lost or made by 200 transfers, many at once, and no account is overdrawn', async () => {
   const accounts = [
     ['alice', 'alice-current'],
     ['alice', 'alice-savings'],
@@ -169,7 +169,7 @@ it('no sum is lost or made by 200 transfers, many at once, and no account is ove
   expect(new Set(outcomes)).toEqual(new Set([200, 400]));
 });
 
-it('of two payments that are at the bank at once and need the same money, one is made', async () => {
+test('of two payments that are at the bank at once and need the same money, one is made', async () => {
   const all = await balanceOf(call, 'alice-savings');
   const answers = await Promise.all([
     pay('alice-savings', 'bob-current', all),

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
 let bank: Awaited<ReturnType<typeof freshBank>>;
@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => bank.close());
 
-it('a customer’s own record is replaced, but for the metadata that no request may hold', async () => {
+test('a customer’s own record is replaced, but for the metadata that no request may hold', async () => {
   const put = await call(
     'putCustomerID',
     { CUSTOMER_ID: 'bob' },
@@ -20,7 +20,7 @@ it('a customer’s own record is replaced, but for the metadata that no request 
   expect(got.json).toEqual(put.json);
 });
 
-it('a branch is created or replaced by any caller, with the path’s id, and the list keeps its order', async () => {
+test('a branch is created or replaced by any caller, with the path’s id, and the list keeps its order', async () => {
   const before = recordsOf('getBranches', await call('getBranches'));
   await call(
     'putBranchID',
@@ -36,7 +36,7 @@ it('a branch is created or replaced by any caller, with the path’s id, and the
   expect(other.json).toEqual({ code: 400, message: 'id: is not the id of the path' });
 });
 
-it('a product is put under its id, or gets one', async () => {
+test('a product is put under its id, or gets one', async () => {
   const body = { bank_id: 'SNDBCY2N', name: 'Neu' };
   const taken = await call('putProduct', {}, { body: { ...body, id: 'product-0001' } });
   expect(recordOf('putProduct', taken)).toEqual({ bank_id: ['SNDBCY2N'], name: 'Neu', id: 'product-0001' });
@@ -46,7 +46,7 @@ it('a product is put under its id, or gets one', async () => {
   expect((await call('putProduct', {}, { body: { ...body, bank_id: 'OTHERBNK' } })).status).toBe(400);
 });
 
-it('a message gets the time, and is read by the customer whom it was for', async () => {
+test('a message gets the time, and is read by the customer whom it was for', async () => {
   const body = { message: 'Σου έστειλα 5 €', from_department: '', from_person: 'Αλίκη' };
   const put = recordOf(
     'putCustomerMessage',
@@ -59,7 +59,7 @@ it('a message gets the time, and is read by the customer whom it was for', async
   expect((await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body })).status).toBe(404);
 });
 
-it('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
+test('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
   const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
   const before = recordOf('getTransaction', await call('getTransaction', ids));
   const balance = await balanceOf(call, 'alice-current');
@@ -78,7 +78,7 @@ it('a transaction keeps what the bank posted: its metadata is replaced, and who 
   expect(await balanceOf(call, 'alice-current')).toBe(balance);
 });
 
-it('a transaction is neither made nor renamed by a PUT', async () => {
+test('a transaction is neither made nor renamed by a PUT', async () => {
   const details = { approved_by_ip_address: '::1' };
   const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
   const unknown = await call('putTransactions', { ...ids, TRANSACTION_ID: 'tx-9999' }, { body: { details } });
@@ -90,7 +90,7 @@ it('a transaction is neither made nor renamed by a PUT', async () => {
 });
 
 describe('an account that is put', () => {
-  it('is created for the caller, with zero euros and both views where the body says nothing', async () => {
+  test('is created for the caller, with zero euros and both views where the body says nothing', async () => {
     const put = await call('putAccountID', { ACCOUNT_ID: 'νέος' }, { body: { balance: {} } });
     expect(put.json).toEqual({
       id: 'νέος',
@@ -102,7 +102,7 @@ describe('an account that is put', () => {
     expect(await balanceOf(call, 'νέος')).toBe('0');
   });
 
-  it('that is overdrawn can be put as it is, or better, and not worse', async () => {
+  test('that is overdrawn can be put as it is, or better, and not worse', async () => {
     const as = { caller: 'omar' };
     const ids = { ACCOUNT_ID: 'omar-current' };
     for (const [amount, status] of [
@@ -116,7 +116,7 @@ describe('an account that is put', () => {
     expect(await balanceOf(call, 'omar-current', 'omar')).toBe('-1');
   });
 
-  it('is replaced, its balance with every digit, and keeps what belongs to it', async () => {
+  test('is replaced, its balance with every digit, and keeps what belongs to it', async () => {
     const digits = '9007199254740993.100000000000000010';
     const body = `{"label":"新","owners":["alice","bob"],"balance":{"currency":"EUR","amount":${digits}}}`;
     const put = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body });
@@ -127,7 +127,7 @@ describe('an account that is put', () => {
     expect((await call('getTransaction', ids, { caller: 'bob' })).status).toBe(200);
   });
 
-  it.each([
+  test.each([
     ['balance', {}],
     ['balance.amount', { balance: { amount: '-0.01' } }],
     ['balance.amount', { balance: { amount: '1e31' } }],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
@@ -32,7 +32,7 @@ const naming = (to: object) => ({ body: { 'transaction-requests': [{ body: { to 
 const seen = (line: string, id: string) => ({ body: { accounts: [{ ...accountRecord, id, label: line }] } });
 
 describe('AccountRef', () => {
-  it('leads to the account at the bank that the record names, through its own view', async () => {
+  test('leads to the account at the bank that the record names, through its own view', async () => {
     await using fixture = await startBankqlFixture();
     const line = 'GET /v1/api/banks/THERE/accounts/TO/mine/views';
     fixture.bank.on(requests, naming({ bank_id: 'THERE', account_id: 'TO' })).on(line, seen('l', 'TO'));
@@ -50,7 +50,7 @@ describe('AccountRef', () => {
     expect(fixture.bank.lines()).toEqual([requests, line]);
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     ['null', { bank_id: null }],
   ])("falls back to the path's bank where its own is %s", async (_, bank) => {
@@ -71,7 +71,7 @@ describe('AccountRef', () => {
     expect(fixture.bank.lines()).toEqual([requests, line]);
   });
 
-  it('is seen through another view where one is named', async () => {
+  test('is seen through another view where one is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on(requests, naming({ account_id: 'TO' }))
@@ -89,7 +89,7 @@ describe('AccountRef', () => {
     expect(fixture.bank.calls).toHaveLength(3);
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     ['null', { account_id: null }],
     ['empty', { account_id: '' }],
@@ -104,7 +104,7 @@ describe('AccountRef', () => {
     expect(fixture.bank.lines()).toEqual([requests]);
   });
 
-  it('makes no call for an account id of the bank that can be no segment of a path', async () => {
+  test('makes no call for an account id of the bank that can be no segment of a path', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(requests, naming({ account_id: '../../customers' }));
     const result = await fixture.ask(NamedAccounts);

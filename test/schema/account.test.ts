@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord } from '../support/full-records.ts';
@@ -92,7 +92,7 @@ const leastAccount = {
 const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
 
 describe('account', () => {
-  it('answers every field from its own place', async () => {
+  test('answers every field from its own place', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(views, { body: { accounts: [accountRecord] } });
     const result = await fixture.ask(WholeAccountQuery, { accountId: 'ACC' });
@@ -101,7 +101,7 @@ describe('account', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it("is the entry with the path's id among several", async () => {
+  test("is the entry with the path's id among several", async () => {
     await using fixture = await startBankqlFixture();
     const accounts = [{ balance: {} }, { balance: {}, id: 'acc' }, accountRecord, { balance: {}, id: 'ACC' }];
     fixture.bank.on(views, { body: { accounts } });
@@ -109,7 +109,7 @@ describe('account', () => {
     expect(result).toEqual({ data: { bank: { account: wholeAccount } } });
   });
 
-  it.each([
+  test.each([
     ['none', {}],
     ['null', { id: null }],
     ['an empty one', { id: '' }],
@@ -120,7 +120,7 @@ describe('account', () => {
     expect(result).toEqual({ data: { bank: { account: leastAccount } } });
   });
 
-  it.each([
+  test.each([
     [
       'several entries have other ids',
       [
@@ -140,7 +140,7 @@ describe('account', () => {
     ]);
   });
 
-  it('is seen through the view that is named, and so is what hangs on it', async () => {
+  test('is seen through the view that is named, and so is what hangs on it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('GET /v1/api/banks/BANK/accounts/ACC/my%20view/views', {
       body: { accounts: [accountRecord] },
@@ -153,7 +153,7 @@ describe('account', () => {
 describe('accounts', () => {
   const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
 
-  it('answers all entries, each by its own id or by that of the path', async () => {
+  test('answers all entries, each by its own id or by that of the path', async () => {
     await using fixture = await startBankqlFixture();
     const accounts = [accountRecord, { balance: {}, id: 'B' }, { balance: {} }];
     fixture.bank.on(views, { body: { accounts } });
@@ -163,7 +163,7 @@ describe('accounts', () => {
     expect(fixture.bank.lines()).toEqual([views]);
   });
 
-  it('asks for the scope that is named, through the view that is named', async () => {
+  test('asks for the scope that is named, through the view that is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on(permissions, { body: { accounts: [] } })
@@ -177,7 +177,7 @@ describe('accounts', () => {
     ]);
   });
 
-  it('asks for the scope `views` where none is named', async () => {
+  test('asks for the scope `views` where none is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(views, { body: { accounts: [] } });
     expect(await fixture.ask(AccountsOfDefaultScope)).toEqual({
@@ -190,7 +190,7 @@ describe('accounts', () => {
 describe('putAccount', () => {
   const line = 'PUT /v1/api/banks/BANK/accounts/ACC';
 
-  it('sends every field in its own place, then reads the account through the view', async () => {
+  test('sends every field in its own place, then reads the account through the view', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on(line, { body: { balance: {}, label: 'what the PUT answered' } })
@@ -234,7 +234,7 @@ describe('putAccount', () => {
     expect(fixture.bank.lines()).toEqual([line, 'GET /v1/api/banks/BANK/accounts/ACC/auditor/views']);
   });
 
-  it.each([
+  test.each([
     ['left out', { balance: {} }],
     [
       'null',
@@ -258,7 +258,7 @@ describe('putAccount', () => {
     expect(onlyCall(fixture.bank).body).toBe('{"balance":{}}');
   });
 
-  it('reads nothing where the ids are all that is selected of the account', async () => {
+  test('reads nothing where the ids are all that is selected of the account', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('PUT /v1/api/banks/B2/accounts/ACC', { body: {} });
     const result = await fixture.ask(PutAccountOnly, {
@@ -274,7 +274,7 @@ describe('putAccount', () => {
     });
   });
 
-  it('keeps its Track-ID where the account cannot be read afterwards', async () => {
+  test('keeps its Track-ID where the account cannot be read afterwards', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} });
     const result = await fixture.ask(PutWholeAccount, {

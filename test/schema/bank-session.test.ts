@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { RecordedCall, Reply } from '../support/recording-bank.ts';
@@ -72,7 +72,7 @@ const account = 'GET /v1/api/banks/BANK/accounts/A/owner/views';
 const customer = 'GET /v1/api/banks/BANK/customers/C';
 
 describe('a mutation document', () => {
-  it('runs its fields one after another, and reads anew after each write', async () => {
+  test('runs its fields one after another, and reads anew after each write', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(versions());
     const result = await fixture.ask(ReadsBetweenWrites);
@@ -103,7 +103,7 @@ describe('a mutation document', () => {
     ]);
   });
 
-  it('gives every write a Track-ID of its own', async () => {
+  test('gives every write a Track-ID of its own', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(versions());
     await fixture.ask(ReadsBetweenWrites);
@@ -112,7 +112,7 @@ describe('a mutation document', () => {
     expect(trackIds).toHaveLength(3);
   });
 
-  it('reads anew after a write that failed too, and goes on', async () => {
+  test('reads anew after a write that failed too, and goes on', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .otherwise(versions())
@@ -134,7 +134,7 @@ describe('a mutation document', () => {
     ]);
   });
 
-  it('reads anew after a payment, in its payload and behind it', async () => {
+  test('reads anew after a payment, in its payload and behind it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(versions());
     const paid = await fixture.ask(PaymentAfterRead);
@@ -155,7 +155,7 @@ describe('a mutation document', () => {
     });
   });
 
-  it('reads anew after a payment whose outcome is unknown', async () => {
+  test('reads anew after a payment whose outcome is unknown', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .otherwise(versions())
@@ -172,7 +172,7 @@ describe('a mutation document', () => {
     expect(failuresOf(result)).toEqual(['ask OUTCOME_UNKNOWN']);
   });
 
-  it('never sends a write again, and says that its outcome is unknown', async () => {
+  test('never sends a write again, and says that its outcome is unknown', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(() => 'reset');
     const result = await fixture.ask(FailedWriteBetweenReads);
@@ -190,7 +190,7 @@ describe('a mutation document', () => {
 });
 
 describe('two requests', () => {
-  it('share nothing: each reads for itself', async () => {
+  test('share nothing: each reads for itself', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(versions());
     const query = '{ bank { account(accountId: "A") { label } } }';
@@ -205,7 +205,7 @@ describe('two requests', () => {
 describe('the defaults', () => {
   const query = '{ bank { bankId account(accountId: "A") { viewId label } } }';
 
-  it('stand for the bank and the view that are left out', async () => {
+  test('stand for the bank and the view that are left out', async () => {
     await using fixture = await startBankqlFixture({ defaults: { bankId: 'MINE', viewId: 'seen' } });
     fixture.bank.otherwise(versions());
     const result = await fixture.ask(query);
@@ -215,7 +215,7 @@ describe('the defaults', () => {
     expect(fixture.bank.lines()).toEqual(['GET /v1/api/banks/MINE/accounts/A/seen/views']);
   });
 
-  it('may hold no bank: then an operation has to name one', async () => {
+  test('may hold no bank: then an operation has to name one', async () => {
     await using fixture = await startBankqlFixture({ defaults: { bankId: null, viewId: 'owner' } });
     fixture.bank.otherwise(versions());
     const refused = await fixture.ask(query);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { branchRecord } from '../support/full-records.ts';
@@ -71,7 +71,7 @@ const leastBranch = {
 const list = 'GET /v1/api/banks/BANK/branches';
 
 describe('getBranches', () => {
-  it('answers every field from its own place, and null for what is left out', async () => {
+  test('answers every field from its own place, and null for what is left out', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
     const result = await fixture.ask(WholeBranches, {});
@@ -82,7 +82,7 @@ describe('getBranches', () => {
     expect(fixture.bank.lines()).toEqual([list]);
   });
 
-  it('answers one branch, found by its id in the list', async () => {
+  test('answers one branch, found by its id in the list', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { branches: [{ acceptsDeposits: false, id: 'another' }, branchRecord] } });
     const result = await fixture.ask(WholeBranchQuery, { branchId: 'branch-id' });
@@ -90,7 +90,7 @@ describe('getBranches', () => {
     expect(fixture.bank.lines()).toEqual([list]);
   });
 
-  it('takes the first of two branches with one id', async () => {
+  test('takes the first of two branches with one id', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, {
       body: { branches: [branchRecord, { acceptsDeposits: false, id: 'branch-id', name: 'second' }] },
@@ -99,7 +99,7 @@ describe('getBranches', () => {
     expect(result.data?.bank?.branch?.name).toBe('branch-name');
   });
 
-  it('says NOT_FOUND for a branch that the list does not hold', async () => {
+  test('says NOT_FOUND for a branch that the list does not hold', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { branches: [branchRecord, { acceptsDeposits: false }] } });
     const result = await fixture.ask(WholeBranchQuery, { branchId: 'nowhere' });
@@ -111,7 +111,7 @@ describe('getBranches', () => {
 });
 
 describe('postBranches', () => {
-  it.each([
+  test.each([
     ['with a name', { id: 'Q', name: 'N' }, '{"id":"Q","name":"N"}'],
     ['without a name', { id: 'Q' }, '{"id":"Q"}'],
     ['with a name that is null', { id: 'Q', name: null }, '{"id":"Q"}'],
@@ -124,7 +124,7 @@ describe('postBranches', () => {
     expect(onlyCall(fixture.bank).body).toBe(body);
   });
 
-  it('is not asked where the filter is null', async () => {
+  test('is not asked where the filter is null', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { branches: [] } });
     const result = await fixture.ask(WholeBranches, { filter: null });
@@ -145,7 +145,7 @@ describe('putBranch', () => {
     country: 'y',
   };
 
-  it('sends every field in its own place, and answers the branch as the bank did', async () => {
+  test('sends every field in its own place, and answers the branch as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: branchRecord });
     const result = await fixture.ask(PutWholeBranch, {
@@ -180,7 +180,7 @@ describe('putBranch', () => {
     expect(fixture.bank.lines()).toEqual([line]);
   });
 
-  it.each([
+  test.each([
     ['left out', { acceptsDeposits: true, address: { city: 'c' }, location: { latitude: 1 } }],
     [
       'null',
@@ -219,7 +219,7 @@ describe('putBranch', () => {
     });
   });
 
-  it('sends the one required field alone', async () => {
+  test('sends the one required field alone', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: { acceptsDeposits: true } });
     await fixture.ask(PutWholeBranch, {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 describe('an entry of a list that is no object', () => {
@@ -39,7 +39,7 @@ describe('an entry of a list that is no object', () => {
   ] as const;
   const whole = { acceptsDeposits: true, balance: {}, bank: 'b', code: 'c' };
 
-  it.each(lists)('is null among %s, at its place', async (_, key, query, at) => {
+  test.each(lists)('is null among %s, at its place', async (_, key, query, at) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { [key]: [whole, null, 'text', whole, 7, [], whole] } });
     const result = await fixture.ask(query);
@@ -60,7 +60,7 @@ describe('an entry of a list that is no object', () => {
     expect(failuresOf(result)).toEqual([1, 2, 4, 5].map((index) => `${at}.nodes.${index} BANK_BAD_RESPONSE`));
   });
 
-  it('does not hide the entry that is looked for', async () => {
+  test('does not hide the entry that is looked for', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({
       body: { branches: [null, 'text', { acceptsDeposits: true, id: 'B', name: 'n' }] },
@@ -69,7 +69,7 @@ describe('an entry of a list that is no object', () => {
     expect(result).toEqual({ data: { bank: { branch: { name: 'n' } } } });
   });
 
-  it('is reported for edges as it is for nodes', async () => {
+  test('is reported for edges as it is for nodes', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { branches: [null, whole] } });
     const result = await fixture.ask('{ bank { branches { edges { cursor node { acceptsDeposits } } } } }');
@@ -84,7 +84,7 @@ describe('an account whose id breaks the contract', () => {
   const views = 'GET /v1/api/banks/BANK/accounts/ACC/owner/views';
   const other = { balance: {}, id: 7, label: "another account's" };
 
-  it('is not taken for the one that was asked for', async () => {
+  test('is not taken for the one that was asked for', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(views, { body: { accounts: [other] } });
     const result = await fixture.ask('{ bank { account(accountId: "ACC") { label } } }');
@@ -94,7 +94,7 @@ describe('an account whose id breaks the contract', () => {
     ]);
   });
 
-  it("does not get the path's id in a list", async () => {
+  test("does not get the path's id in a list", async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(views, { body: { accounts: [{ balance: {}, id: 'ACC', label: 'l' }, other] } });
     const result = await fixture.ask(

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import {
   accountRecord,
@@ -265,7 +265,7 @@ function withNulls(data: unknown, places: readonly string[]): unknown {
 describe.each(types)('$name', ({ record, reply, query, at, values }) => {
   const cases = values.map(([place, value, ...nulls]) => [place, value, nulls] as const);
 
-  it.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
+  test.each(cases)('with %s = %j is null there, says so, and stands', async (place, value, nulls) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: reply(record) });
     const whole = await fixture.ask(query);

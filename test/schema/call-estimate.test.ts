@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { getOperationAST, getVariableValues, parse } from 'graphql';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expandPath } from '../../src/bank/path-template.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { fragmentsOf } from '../../src/executor/selection.ts';
@@ -47,7 +47,7 @@ const read = 'getAccountsScope BANK A owner views';
 const id = (name: string, ...key: unknown[]) => encodeGlobalId(name, JSON.stringify(key));
 
 describe('a plan', () => {
-  it.each<[string, string, string[]]>([
+  test.each<[string, string, string[]]>([
     [
       'nothing for what no bank is asked',
       '{ __typename bank { id bankId } payment(idempotencyKey: "k") { state } }',
@@ -158,7 +158,7 @@ describe('a plan', () => {
     expect(linesOf(document).sort()).toEqual([...lines].sort());
   });
 
-  it('follows a node by its type', () => {
+  test('follows a node by its type', () => {
     const document =
       'query($id: ID!) { node(id: $id) { id ... on Account { label } ... on Customer { customerId } } }';
     expect(linesOf(document, { id: id('Account', 'BANK', 'A', 'owner') })).toEqual([read]);
@@ -173,7 +173,7 @@ describe('a plan', () => {
     expect(linesOf(requests, { id: id('Payment', 'track', 'sealed') })).toEqual([]);
   });
 
-  it('counts each distinct one of nodes, and a forged one as nothing', () => {
+  test('counts each distinct one of nodes, and a forged one as nothing', () => {
     const ids = ['C1', 'C2', 'C1'].map((customerId) => id('Customer', 'BANK', customerId));
     expect(
       linesOf('query($ids: [ID!]!) { nodes(ids: $ids) { ... on Customer { email } } }', {
@@ -182,7 +182,7 @@ describe('a plan', () => {
     ).toEqual(['getCustomer BANK C1', 'getCustomer BANK C2']);
   });
 
-  it('goes through fragments, @skip and @include with their variables', () => {
+  test('goes through fragments, @skip and @include with their variables', () => {
     const document = `query($yes: Boolean!) { bank { ...F messages @skip(if: $yes) { totalCount } } }
       fragment F on Bank { ... on Bank @include(if: $yes) { ...G } ... on Node { id } }
       fragment G on Bank { customer(customerId: "C") { email ...H } }
@@ -191,7 +191,7 @@ describe('a plan', () => {
     expect(linesOf(document, { yes: false })).toEqual(['getMessagesOwner BANK']);
   });
 
-  it('holds each write, in its order, and what is read anew behind it', () => {
+  test('holds each write, in its order, and what is read anew behind it', () => {
     const put = (name: string) =>
       `${name}: putAccount(input: { accountId: "A", account: { balance: {} } }) { account { label accountId } }`;
     expect(linesOf(`mutation { ${put('a')} ${put('b')} }`)).toEqual([
@@ -202,20 +202,20 @@ describe('a plan', () => {
     ]);
   });
 
-  it('counts anew behind each write what one fragment selects of both payloads', () => {
+  test('counts anew behind each write what one fragment selects of both payloads', () => {
     const put = 'putAccount(input: { accountId: "A", account: { balance: {} } }) { ...F }';
     const document = `mutation { a: ${put} b: ${put} }
       fragment F on PutAccountPayload { account { label } }`;
     expect(linesOf(document)).toEqual(['putAccountID BANK A', read, 'putAccountID BANK A', read]);
   });
 
-  it('holds a write alone where its payload is its answer', () => {
+  test('holds a write alone where its payload is its answer', () => {
     const document = `mutation { putCustomer(input: { customerId: "C", customer: {} }) {
       trackId customer { email bankIds banks { messages { totalCount } } } } }`;
     expect(linesOf(document)).toEqual(['putCustomerID BANK C']);
   });
 
-  it('holds a payment, and the accounts that it names', () => {
+  test('holds a payment, and the accounts that it names', () => {
     const document = (key: string) => `mutation { makeTransaction(input: {
       accountId: "A", to: { accountId: "B" }, value: { amount: 1 }, idempotencyKey: "${key}"
     }) { from { account { label } } to { accountId account(viewId: "public") { label } } } }`;
@@ -227,7 +227,7 @@ describe('a plan', () => {
     expect(linesOf(document(''))).toEqual([]);
   });
 
-  it('counts each distinct node once, and looks no further than it is told', () => {
+  test('counts each distinct node once, and looks no further than it is told', () => {
     const document = (links: number) =>
       `query($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { label ${Array.from(
         { length: links },
@@ -254,7 +254,7 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
     directives: 1e6,
     fields: 1e6,
   };
-  it.each([
+  test.each([
     ['are the same where nothing hangs on a record', true],
     ['are no fewer calls than planned where something does', false],
   ])('%s', async (_, determined) => {

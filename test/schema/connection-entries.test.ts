@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { connectionOf } from '../../src/schema/connection.ts';
 
-it('the entries of a page are made one by one, when they are asked for', () => {
+test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];
   const whole = { first: null, after: null, last: null, before: null };
   const { nodes, edges } = connectionOf(['a', 'b', 'c'], whole, (record, index) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -40,7 +40,7 @@ function reference(count: number, { first, last, after, before }: Page) {
 }
 
 describe('a connection', () => {
-  it('answers pages as the Relay specification cuts them', async () => {
+  test('answers pages as the Relay specification cuts them', async () => {
     const count = 12;
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(count));
@@ -84,7 +84,7 @@ describe('a connection', () => {
     );
   });
 
-  it('gives all 150 entries without `first`, and 120 where it is asked for 120', async () => {
+  test('gives all 150 entries without `first`, and 120 where it is asked for 120', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(150));
     const whole = await fixture.ask(BranchPage, {});
@@ -100,14 +100,14 @@ describe('a connection', () => {
     expect(more.data?.bank?.branches?.nodes).toHaveLength(150);
   });
 
-  it('is whole where its arguments are null', async () => {
+  test('is whole where its arguments are null', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(30));
     const result = await fixture.ask(BranchPage, { first: null, last: null, after: null, before: null });
     expect(result.data?.bank?.branches?.nodes).toHaveLength(30);
   });
 
-  it('leads through the whole list, page by page, forwards and backwards', async () => {
+  test('leads through the whole list, page by page, forwards and backwards', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(11));
     const forwards: (string | null | undefined)[] = [];
@@ -138,7 +138,7 @@ describe('a connection', () => {
     }
   });
 
-  it('of an empty list is empty, and says so', async () => {
+  test('of an empty list is empty, and says so', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(0));
     const result = await fixture.ask(BranchPage, { first: 10 });
@@ -150,7 +150,7 @@ describe('a connection', () => {
     });
   });
 
-  it('takes a cursor behind the end of a list that has become shorter', async () => {
+  test('takes a cursor behind the end of a list that has become shorter', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(list(5));
     const cursor = (await fixture.ask(BranchPage, { last: 1 })).data?.bank?.branches?.pageInfo.endCursor;
@@ -166,7 +166,7 @@ describe('a connection', () => {
     expect(before.data?.bank?.branches?.nodes).toHaveLength(2);
   });
 
-  it('counts entries that break the contract, and keeps their places', async () => {
+  test('counts entries that break the contract, and keeps their places', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { branches: [null, ...list(3).body.branches] } });
     const first = await fixture.ask(BranchPage, { first: 1 });

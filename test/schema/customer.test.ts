@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { customerRecord } from '../support/full-records.ts';
@@ -74,7 +74,7 @@ const emptyCustomer = {
 const nullCustomer = Object.fromEntries(Object.keys(customerRecord).map((name) => [name, null]));
 
 describe('getCustomer', () => {
-  it('answers every field from its own place', async () => {
+  test('answers every field from its own place', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('GET /v1/api/banks/BANK/customers/CUST', { body: customerRecord });
     const result = await fixture.ask(WholeCustomerQuery, { customerId: 'CUST' });
@@ -83,7 +83,7 @@ describe('getCustomer', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     ['null', nullCustomer],
   ])('answers null without an error for fields that are %s', async (_, body) => {
@@ -93,7 +93,7 @@ describe('getCustomer', () => {
     expect(result).toEqual({ data: { bank: { customer: emptyCustomer } } });
   });
 
-  it('asks the bank that is named, each id as one segment of the path', async () => {
+  test('asks the bank that is named, each id as one segment of the path', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: customerRecord });
     const result = await fixture.ask(WholeCustomerQuery, { bankId: 'OTHER BANK', customerId: 'Ελένη & co' });
@@ -107,7 +107,7 @@ describe('getCustomer', () => {
 describe('putCustomer', () => {
   const line = 'PUT /v1/api/banks/BANK/customers/CUST';
 
-  it('sends every field in its own place, and answers the customer as the bank did', async () => {
+  test('sends every field in its own place, and answers the customer as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: customerRecord });
     const result = await fixture.ask(PutWholeCustomer, {
@@ -144,7 +144,7 @@ describe('putCustomer', () => {
     expect(fixture.bank.lines()).toEqual([line]);
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     [
       'null',
@@ -170,7 +170,7 @@ describe('putCustomer', () => {
     expect(result.data?.putCustomer?.customer).toEqual(emptyCustomer);
   });
 
-  it('sends a null inside a list as an absent field too', async () => {
+  test('sends a null inside a list as an absent field too', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} });
     await fixture.ask(PutWholeCustomer, {
@@ -179,7 +179,7 @@ describe('putCustomer', () => {
     expect(onlyCall(fixture.bank).body).toBe('{"date_values":[{"key":"k"}],"string_values":[]}');
   });
 
-  it('puts to the bank that is named', async () => {
+  test('puts to the bank that is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const result = await fixture.ask(PutWholeCustomer, {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { failuresOf, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const seed = 20_261_120;
@@ -25,7 +25,7 @@ const amountsIn = (data: unknown) =>
   );
 
 describe('an amount of the bank', () => {
-  it('is answered with its digits, whatever they are: 240 of them', async () => {
+  test('is answered with its digits, whatever they are: 240 of them', async () => {
     expect(new Set(decimals).size).toBeGreaterThan(216);
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(listOf(decimals));
@@ -34,7 +34,7 @@ describe('an amount of the bank', () => {
     expect(amountsIn(result.data)).toEqual(decimals);
   });
 
-  it.each([
+  test.each([
     ['1e3', '1000'],
     ['1E+3', '1000'],
     ['1.5e3', '1500'],
@@ -62,7 +62,7 @@ describe('an amount of the bank', () => {
     expect(amountsIn(result.data)).toEqual([answered]);
   });
 
-  it('with an exponent is expanded exactly: 300 of them', async () => {
+  test('with an exponent is expanded exactly: 300 of them', async () => {
     /** A decimal's value as an integer and the number of its decimal places. */
     const value = (text: string) => {
       const [, whole = '', fraction = '', exponent = '0'] =
@@ -86,7 +86,7 @@ describe('an amount of the bank', () => {
     expect(answered.map(scaled)).toEqual(written.map(scaled));
   });
 
-  it('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
+  test('that no amount can be is null with BANK_BAD_RESPONSE, and leaves the others', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(listOf(['1', '1e99999', '"1,00"', '"NaN"', 'true', '[1]', '{}', '2']));
     const result = await fixture.ask(amountsQuery);
@@ -106,7 +106,7 @@ describe('an amount of a caller', () => {
     ['a number in the text', (amount: string) => amount],
   ] as const;
 
-  it.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
+  test.each(forms)('arrives with its digits, as %s: 240 of them', async (_, write) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const batch = 20;
@@ -138,7 +138,7 @@ describe('an amount of a caller', () => {
   const putBalance = (amount: string, declared = '') =>
     `mutation M${declared} { putAccount(input: { accountId: "A", account: { balance: { amount: ${amount} } } }) { trackId } }`;
 
-  it.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
+  test.each(['9007199254740993.250', '-0', '0.10', '00'.slice(1), `1${'0'.repeat(400)}`])(
     'also as a default, or inside an input of the variables: %s',
     async (amount) => {
       await using fixture = await startBankqlFixture();
@@ -197,7 +197,7 @@ describe('an amount of a caller', () => {
     '9'.repeat(1001),
   ];
 
-  it.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
+  test.each(texts)('is refused as the text %j, in variables and in the query', async (text) => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const variable = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: text });
@@ -211,7 +211,7 @@ describe('an amount of a caller', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['1', 1],
     ['1.5', 1.5],
     ['0', 0],
@@ -228,7 +228,7 @@ describe('an amount of a caller', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it('is refused as a JSON number inside an input of the variables', async () => {
+  test('is refused as a JSON number inside an input of the variables', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const result = await fixture.ask(
@@ -239,13 +239,13 @@ describe('an amount of a caller', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it('is refused as a JSON number with words that say what to do', async () => {
+  test('is refused as a JSON number with words that say what to do', async () => {
     await using fixture = await startBankqlFixture();
     const result = await fixture.ask(putBalance('$a', '($a: Decimal)'), { a: 12.5 });
     expect(result.errors?.[0]?.message).toContain('has to be a string');
   });
 
-  it.each(['1e3', '1.5E-3', 'true', 'EUR', '["1"]', '{ amount: 1 }', '"1e3"'])(
+  test.each(['1e3', '1.5E-3', 'true', 'EUR', '["1"]', '{ amount: 1 }', '"1e3"'])(
     'is refused as the literal %s',
     async (literal) => {
       await using fixture = await startBankqlFixture();
@@ -258,7 +258,7 @@ describe('an amount of a caller', () => {
     },
   );
 
-  it('is refused as null, and as nothing, where it is required', async () => {
+  test('is refused as null, and as nothing, where it is required', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const pay = (value: string, declared = '') =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type GraphQLResolveInfo, isObjectType } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { schema } from '../../src/schema/schema.ts';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
@@ -60,7 +60,7 @@ async function answeredIds() {
 }
 
 describe('a global id that bankql has not made is refused without a call', () => {
-  it('where it is no such text at all', async () => {
+  test('where it is no such text at all', async () => {
     await expectRefused([
       '',
       ' ',
@@ -77,7 +77,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     ]);
   });
 
-  it('where its type is none, or no node', async () => {
+  test('where its type is none, or no node', async () => {
     const types = [
       '',
       'Nothing',
@@ -96,7 +96,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     await expectRefused(types.map((type) => encode(`${type}:["BANK","A","owner"]`)));
   });
 
-  it('where its key is of another shape', async () => {
+  test('where its key is of another shape', async () => {
     const keys = [
       'Bank:[]',
       'Bank:["B","C"]',
@@ -140,7 +140,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     await expectRefused(keys.map(encode));
   });
 
-  it('where an id in it can be no segment of a path', async () => {
+  test('where an id in it can be no segment of a path', async () => {
     const bad = ['..', '.', '', 'a/b', '%2e%2e', 'a?b', ' a', 'ａ'];
     const keys = bad.flatMap((id) => [
       `Bank:${JSON.stringify([id])}`,
@@ -160,7 +160,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     await expectRefused(keys.map(encode));
   });
 
-  it('where it is written in another way', async () => {
+  test('where it is written in another way', async () => {
     const [id = ''] = (await answeredIds()).slice(4);
     const text = Buffer.from(id, 'base64url').toString('utf8');
     expect(text).toBe('Account:["BANK","Ä","V"]');
@@ -189,7 +189,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     ]);
   });
 
-  it('where the query in it is written in another order: one entry would have two ids', async () => {
+  test('where the query in it is written in another order: one entry would have two ids', async () => {
     await expectRefused([
       encode('Branch:["B",null,0,{"name":"N","id":"Q"}]'),
       encode('Product:["B",null,0,{"name":"N","id":"Q"}]'),
@@ -197,7 +197,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
     ]);
   });
 
-  it('where it is cut, or one letter of it is another', async () => {
+  test('where it is cut, or one letter of it is another', async () => {
     const ids = await answeredIds();
     expect(ids).toHaveLength(7);
     await expectRefused(
@@ -226,7 +226,7 @@ describe('a global id that bankql has not made is refused without a call', () =>
   });
 });
 
-it('is refused by `node` as by `nodes`, with the same words', async () => {
+test('is refused by `node` as by `nodes`, with the same words', async () => {
   await using fixture = await startBankqlFixture();
   const result = await fixture.ask('{ node(id: "forged") { id } nodes(ids: ["forged"]) { id } }');
   expect(result.data).toEqual({ node: null, nodes: [null] });
@@ -235,7 +235,7 @@ it('is refused by `node` as by `nodes`, with the same words', async () => {
   expect(failuresOf(result)).toEqual(['node BAD_USER_INPUT', 'nodes.0 BAD_USER_INPUT']);
 });
 
-it.each([
+test.each([
   ['Bank', { bankId: 'B' }, 'Bank:["B"]'],
   ['Account', { bankId: 'B', accountId: 'A', viewId: 'V' }, 'Account:["B","A","V"]'],
   ['Branch', { bankId: 'B', branchId: null, index: 1, query: null }, 'Branch:["B",null,1,null]'],

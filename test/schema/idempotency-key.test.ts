@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -36,7 +36,7 @@ describe('an idempotency key', () => {
     challengeType: 'c',
   };
 
-  it('is sent once: the same payment again is the stored answer', async () => {
+  test('is sent once: the same payment again is the stored answer', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { id: 'TX', status: 'S' } });
     const first = await fixture.ask(PayWithKey, { input });
@@ -46,7 +46,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
+  test('knows a payment by what goes over the wire: defaults that are written out are the same', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const least = { accountId: 'ACC', to: {}, value: { amount: '1' }, idempotencyKey: 'key' };
@@ -61,7 +61,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('reads the balances of a replayed payment anew', async () => {
+  test('reads the balances of a replayed payment anew', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('1') } }] } });
     await fixture.ask(PayWithKeyAndRead, { input });
@@ -74,7 +74,7 @@ describe('an idempotency key', () => {
     expect(posts(fixture.bank.calls)).toBe(1);
   });
 
-  it.each([
+  test.each([
     ['bankId', { bankId: 'B2' }],
     ['accountId', { accountId: 'OTHER' }],
     ['from.bankId', { from: { ...input.from, bankId: 'x' } }],
@@ -121,7 +121,7 @@ describe('an idempotency key', () => {
     idempotencyKey: 'key',
   };
 
-  it.each([
+  test.each([
     ['bankId', { bankId: 'B2' }],
     ['accountId', { accountId: 'OTHER' }],
     ['viewId', { viewId: 'W' }],
@@ -145,7 +145,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('is one for both kinds of payment', async () => {
+  test('is one for both kinds of payment', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
     await fixture.ask(AskForTransaction, { input: request });
@@ -155,7 +155,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('is refused with another subscription key', async () => {
+  test('is refused with another subscription key', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayWithKey, { input });
@@ -166,7 +166,7 @@ describe('an idempotency key', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it.each([
+  test.each([
     ['Auth-ID', 'another'],
     ['Auth-ID', 'THE-CALLER'],
     ['Auth-Provider-Name', 'another'],

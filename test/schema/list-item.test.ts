@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { RecordedCall } from '../support/recording-bank.ts';
 
@@ -108,7 +108,7 @@ const nodeQuery = (type: string, field: string) =>
   `query Q($id: ID!) { node(id: $id) { id ... on ${type} { name: ${field} } } }`;
 
 describe.each(lists)('an entry of %s', (_, document, type, field, line, body) => {
-  it('without an id is led to by its global id, through the query that gave it', async () => {
+  test('without an id is led to by its global id, through the query that gave it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(unnamed);
     const found = await fixture.ask(document);
@@ -127,7 +127,7 @@ describe.each(lists)('an entry of %s', (_, document, type, field, line, body) =>
     }
   });
 
-  it('without an id is NOT_FOUND where the list has become shorter', async () => {
+  test('without an id is NOT_FOUND where the list has become shorter', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(unnamed);
     const last = entriesOf((await fixture.ask(document)).data).at(-1);
@@ -141,7 +141,7 @@ describe.each(lists)('an entry of %s', (_, document, type, field, line, body) =>
     expect(failuresOf(result)).toEqual(['node NOT_FOUND']);
   });
 
-  it('is BANK_BAD_RESPONSE where the list now holds no object at its place', async () => {
+  test('is BANK_BAD_RESPONSE where the list now holds no object at its place', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(unnamed);
     const [first] = entriesOf((await fixture.ask(document)).data);
@@ -153,7 +153,7 @@ describe.each(lists)('an entry of %s', (_, document, type, field, line, body) =>
   });
 });
 
-it('entries of all these lists have ids of their own', async () => {
+test('entries of all these lists have ids of their own', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise(unnamed);
   const ids = new Set<string>();
@@ -164,7 +164,7 @@ it('entries of all these lists have ids of their own', async () => {
   expect(ids.size).toBe(lists.length * 3);
 });
 
-it('an entry with an id has one global id, whichever query gave it', async () => {
+test('an entry with an id has one global id, whichever query gave it', async () => {
   await using fixture = await startBankqlFixture();
   fixture.bank.otherwise(unnamed);
   const ids: string[] = [];

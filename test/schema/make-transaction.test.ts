@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { exact, failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -34,7 +34,7 @@ const named = (bankId: string | null, accountId: string, bank = 'BANK') => ({
 });
 
 describe('makeTransaction', () => {
-  it('sends every field in its own place, and answers what the bank said', async () => {
+  test('sends every field in its own place, and answers what the bank said', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: { id: 'TX', status: 'STATUS' } });
     const result = await fixture.ask(Pay, {
@@ -73,7 +73,7 @@ describe('makeTransaction', () => {
     expect(JSON.stringify(call)).not.toContain('the-idempotency-key');
   });
 
-  it.each([
+  test.each([
     ['left out', {}, {}],
     ['null', { bankId: null, from: null, description: null, challengeType: null }, { currency: null }],
     ['null within', { from: { bankId: null, accountId: null }, to: { bankId: null } }, {}],
@@ -100,7 +100,7 @@ describe('makeTransaction', () => {
     },
   );
 
-  it('fills what `from` leaves out, at the bank that is named', async () => {
+  test('fills what `from` leaves out, at the bank that is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(Pay, {
@@ -115,7 +115,7 @@ describe('makeTransaction', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['an empty body', ''],
     ['an empty object', '{}'],
     ['members of other types', '{"id":7,"status":["x"]}'],
@@ -131,7 +131,7 @@ describe('makeTransaction', () => {
     });
   });
 
-  it('reads balances after the transfer, anew and each once', async () => {
+  test('reads balances after the transfer, anew and each once', async () => {
     await using fixture = await startBankqlFixture();
     let paid = false;
     fixture.bank.otherwise(({ method }) => {
@@ -157,7 +157,7 @@ describe('makeTransaction', () => {
     ]);
   });
 
-  it('is answered also where the balances cannot be read', async () => {
+  test('is answered also where the balances cannot be read', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} }).otherwise({ status: 403 });
     const result = await fixture.ask(PayAndRead, { input: { ...least, to: { accountId: 'TO' } } });

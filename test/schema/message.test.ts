@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { messageRecord } from '../support/full-records.ts';
@@ -25,7 +25,7 @@ const emptyMessage = { message: null, fromDepartment: null, fromPerson: null, da
 const input = { customerId: 'CUST', message: 'm', fromDepartment: 'd', fromPerson: 'p' };
 
 describe('getMessagesOwner', () => {
-  it('answers every field from its own place, and null for what is left out', async () => {
+  test('answers every field from its own place, and null for what is left out', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('GET /v1/api/banks/BANK/customer/messages', { body: { messages: [messageRecord, {}] } });
     const result = await fixture.ask(WholeMessages);
@@ -38,7 +38,7 @@ describe('getMessagesOwner', () => {
 });
 
 describe('putCustomerMessage', () => {
-  it('sends the three fields, and answers the message as the bank did', async () => {
+  test('sends the three fields, and answers the message as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
     const result = await fixture.ask(PutWholeMessage, { input });
@@ -50,7 +50,7 @@ describe('putCustomerMessage', () => {
     expect(fixture.bank.lines()).toEqual(['PUT /v1/api/banks/BANK/customer/CUST/messages']);
   });
 
-  it('goes to the bank that is named', async () => {
+  test('goes to the bank that is named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('PUT /v1/api/banks/B2/customer/CUST/messages', { body: {} });
     const result = await fixture.ask(PutWholeMessage, { input: { ...input, bankId: 'B2' } });
@@ -58,7 +58,7 @@ describe('putCustomerMessage', () => {
     expect(result.data?.putCustomerMessage?.message).toEqual(emptyMessage);
   });
 
-  it('sends a text of any script, and of any characters, as it is', async () => {
+  test('sends a text of any script, and of any characters, as it is', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('PUT /v1/api/banks/BANK/customer/CUST/messages', { body: messageRecord });
     const message = 'Γειά "σου"\n\\ \u0000 日本 مرحبا 👋🏽 {"amount": 1e3}';

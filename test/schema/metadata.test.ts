@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { metadataRecord } from '../support/full-records.ts';
@@ -17,7 +17,7 @@ const wholeEntry = {
 };
 
 describe('postMetadata', () => {
-  it('answers every field from its own place, and null for what is left out', async () => {
+  test('answers every field from its own place, and null for what is left out', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('POST /v1/api/metadata', { body: { metadata: [metadataRecord, { code: 'C' }] } });
     const result = await fixture.ask(WholeMetadata, { id: 'ID / with \\ anything ?' });
@@ -27,7 +27,7 @@ describe('postMetadata', () => {
     expect(onlyCall(fixture.bank).body).toBe('{"id":"ID / with \\\\ anything ?"}');
   });
 
-  it('is asked once for one id, and once for each other', async () => {
+  test('is asked once for one id, and once for each other', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on('POST /v1/api/metadata', ({ body }) => ({
       body: { metadata: [{ code: `code of ${body}` }] },

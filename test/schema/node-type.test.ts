@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { type BankqlFixture, exact, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -22,7 +22,7 @@ async function linesOf(document: string) {
 }
 
 describe('calls', () => {
-  it('ten aliased accounts with two distinct owners between them cost 10 + 2', async () => {
+  test('ten aliased accounts with two distinct owners between them cost 10 + 2', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(({ path, ...call }) => {
       const index = Number(/\/accounts\/A(\d)\//.exec(path)?.[1]);
@@ -60,7 +60,7 @@ describe('calls', () => {
     ).toEqual(['GET /v1/api/banks/BANK/customers/O1', 'GET /v1/api/banks/BANK/customers/O2']);
   });
 
-  it.each([
+  test.each([
     ['of the account: counterparties', of('otherAccounts { nodes { kind } }'), [path.otherAccounts]],
     ['of the account: requests', of('transactionRequests { nodes { status } }'), [path.requests]],
     ['of the account: a transaction', of('transaction(transactionId: "T") { uuid }'), [path.transaction]],
@@ -116,7 +116,7 @@ describe('calls', () => {
     expect(await linesOf(document)).toEqual(lines);
   });
 
-  it.each([
+  test.each([
     [
       'aliases',
       '{ bank { a: account(accountId: "A") { label } b: account(accountId: "A", viewId: "owner") { iban } } }',
@@ -187,7 +187,7 @@ describe('calls', () => {
     expect(await linesOf(document)).toHaveLength(count);
   });
 
-  it("five transactions' counterparties cost one getOtherAccounts", async () => {
+  test("five transactions' counterparties cost one getOtherAccounts", async () => {
     const five = [1, 2, 3, 4, 5].map(
       (n) => `t${n}: transaction(transactionId: "T${n}") { otherAccount { kind } }`,
     );
@@ -196,7 +196,7 @@ describe('calls', () => {
     expect(lines).toHaveLength(6);
   });
 
-  it('a record asked for by its global id and by a field is read once', async () => {
+  test('a record asked for by its global id and by a field is read once', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const found = await fixture.ask(GlobalIdOfAccount);
@@ -246,14 +246,14 @@ describe('independent records leave at once', () => {
   const four =
     'label otherAccounts { totalCount } transactionRequests { totalCount } transaction(transactionId: "T") { uuid }';
 
-  it('an account, its counterparties, its requests and one of its transactions', async () => {
+  test('an account, its counterparties, its requests and one of its transactions', async () => {
     await using fixture = await startBankqlFixture();
     const lines = await arriving(fixture, of(four), 4);
     expect(lines).toEqual([path.otherAccounts, path.requests, path.transaction, path.account].sort());
     expect(fixture.bank.calls).toHaveLength(4);
   });
 
-  it('also through fragments and aliases, and not what is skipped', async () => {
+  test('also through fragments and aliases, and not what is skipped', async () => {
     await using fixture = await startBankqlFixture();
     const document = `${of('...F x: transaction(transactionId: "T") @skip(if: true) { uuid }')}
       fragment F on Account { l: label ... { o: otherAccounts { nodes { kind } } } }`;
@@ -261,14 +261,14 @@ describe('independent records leave at once', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  it('also from a transaction to its account, and on from there', async () => {
+  test('also from a transaction to its account, and on from there', async () => {
     await using fixture = await startBankqlFixture();
     const document = of(`transaction(transactionId: "T") { uuid account { ${four} } }`);
     await arriving(fixture, document, 4);
     expect(fixture.bank.calls).toHaveLength(4);
   });
 
-  it('twenty branches of one query, root fields and nodes', async () => {
+  test('twenty branches of one query, root fields and nodes', async () => {
     await using fixture = await startBankqlFixture();
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}: customer(customerId: "C${n}") { email }`);
     await arriving(
@@ -280,7 +280,7 @@ describe('independent records leave at once', () => {
 });
 
 describe('what is asked for ahead', () => {
-  it('fails once, at its own field, where it fails', async () => {
+  test('fails once, at its own field, where it fails', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(path.otherAccounts, { status: 403 }).otherwise(anyAnswer);
     const result = await fixture.ask(

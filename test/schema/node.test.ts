@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { type BankqlFixture, failuresOf, onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -99,7 +99,7 @@ const reach = (data: unknown, path: readonly (string | number)[]): Record<string
   Object(path.reduce<unknown>((part, name) => Reflect.get(Object(part), name), data));
 
 describe.each(types)('%s through %s', (type, document, path, field, line) => {
-  it('reads the same record again by its global id, with the one call that it takes', async () => {
+  test('reads the same record again by its global id, with the one call that it takes', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const found = await fixture.ask(document);
@@ -134,7 +134,7 @@ async function idsOf(fixture: BankqlFixture) {
 }
 
 describe('global ids', () => {
-  it('are unique over all types, also where the REST ids are the same', async () => {
+  test('are unique over all types, also where the REST ids are the same', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(`{
@@ -155,7 +155,7 @@ describe('global ids', () => {
     expect(new Set(ids).size).toBe(7);
   });
 
-  it('tell apart ids that would be the same when they are joined', async () => {
+  test('tell apart ids that would be the same when they are joined', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const names = [
@@ -184,7 +184,7 @@ describe('global ids', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it('of an account, and of what hangs on it, hold the view', async () => {
+  test('of an account, and of what hangs on it, hold the view', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const selection =
@@ -211,7 +211,7 @@ describe('global ids', () => {
     expect(onlyCall(fixture.bank).path).toBe('/v1/api/banks/BANK/accounts/A/two/views');
   });
 
-  it('of a payload are those of the query', async () => {
+  test('of a payload are those of the query', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const written = await fixture.ask(`mutation {
@@ -238,7 +238,7 @@ describe('global ids', () => {
 });
 
 describe('nodes', () => {
-  it('keeps the order, and fails item by item', async () => {
+  test('keeps the order, and fails item by item', async () => {
     await using fixture = await startBankqlFixture();
     const ids = await idsOf(fixture);
     fixture.bank
@@ -265,12 +265,12 @@ describe('nodes', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  it('of no ids are none', async () => {
+  test('of no ids are none', async () => {
     await using fixture = await startBankqlFixture();
     expect(await fixture.ask(NodesInOrder, { ids: [] })).toEqual({ data: { nodes: [] } });
   });
 
-  it('read no record for a fragment on another type', async () => {
+  test('read no record for a fragment on another type', async () => {
     await using fixture = await startBankqlFixture();
     const ids = await idsOf(fixture);
     const result = await fixture.ask(NodesInOrder, { ids: [ids.Branch ?? '', ids.Transaction ?? ''] });
@@ -278,7 +278,7 @@ describe('nodes', () => {
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it('fail with the error of their record, at their place', async () => {
+  test('fail with the error of their record, at their place', async () => {
     await using fixture = await startBankqlFixture();
     const ids = await idsOf(fixture);
     fixture.bank.otherwise({ body: { branches: [], metadata: [], otherAccounts: [], accounts: [] } });

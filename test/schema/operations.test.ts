@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
@@ -132,13 +132,13 @@ const table = [
 const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const key = { 'Ocp-Apim-Subscription-Key': credentials['Ocp-Apim-Subscription-Key'] };
 
-it('has a field for each of the 20 operations', () => {
+test('has a field for each of the 20 operations', () => {
   expect(table.map(([id]) => id)).toEqual(Object.keys(operations));
   expect(table).toHaveLength(20);
 });
 
 describe.each(table)('%s', (_id, document, line, tracked, auth) => {
-  it('is one call, with the headers that the specification gives it', async () => {
+  test('is one call, with the headers that the specification gives it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(document);
@@ -153,7 +153,7 @@ describe.each(table)('%s', (_id, document, line, tracked, auth) => {
     expect(body === '').toBe(line.startsWith('GET'));
   });
 
-  it('needs the auth headers only where it is marked A', async () => {
+  test('needs the auth headers only where it is marked A', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(document, {}, key);
@@ -164,7 +164,7 @@ describe.each(table)('%s', (_id, document, line, tracked, auth) => {
     expect(fixture.bank.calls[0]?.headers['auth-id']).toBeUndefined();
   });
 
-  it('is not called without a subscription key', async () => {
+  test('is not called without a subscription key', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(document, {}, { 'Auth-Provider-Name': 'p', 'Auth-ID': 'i' });

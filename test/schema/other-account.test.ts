@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord, otherAccountRecord } from '../support/full-records.ts';
@@ -70,7 +70,7 @@ const leastOtherAccount = {
 const list = 'GET /v1/api/banks/BANK/accounts/ACC/owner/other_accounts';
 
 describe('getOtherAccounts', () => {
-  it('answers every field from its own place, and null for what is left out', async () => {
+  test('answers every field from its own place, and null for what is left out', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }] } });
     const result = await fixture.ask(WholeOtherAccounts, {});
@@ -80,7 +80,7 @@ describe('getOtherAccounts', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it('answers one counterparty, found by its id in the list', async () => {
+  test('answers one counterparty, found by its id in the list', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
     const found = await fixture.ask(WholeOtherAccountQuery, { otherAccountId: 'other-id' });
@@ -88,7 +88,7 @@ describe('getOtherAccounts', () => {
     expect(fixture.bank.lines()).toEqual([list]);
   });
 
-  it('says NOT_FOUND for a counterparty that the list does not hold', async () => {
+  test('says NOT_FOUND for a counterparty that the list does not hold', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(list, { body: { otherAccounts: [{ bank: 'B' }, otherAccountRecord] } });
     const result = await fixture.ask(WholeOtherAccountQuery, { otherAccountId: 'nobody' });
@@ -103,7 +103,7 @@ describe('getOtherAccounts', () => {
     });
   });
 
-  it('leads back to its account, which is read once for all of them', async () => {
+  test('leads back to its account, which is read once for all of them', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on(list, { body: { otherAccounts: [otherAccountRecord, { bank: 'B' }, { bank: 'C' }] } })
@@ -116,7 +116,7 @@ describe('getOtherAccounts', () => {
 });
 
 describe('postOtherAccounts', () => {
-  it.each([
+  test.each([
     ['with an id', { iban: 'I', id: 'Q' }, '{"IBAN":"I","id":"Q"}'],
     ['without an id', { iban: 'I' }, '{"IBAN":"I"}'],
     ['with an id that is null', { iban: 'I', id: null }, '{"IBAN":"I"}'],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -50,7 +50,7 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string, nu
 ];
 
 describe('one of several records that the bank answers with', () => {
-  it.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
+  test.each(failures)('%s is null, says why, and leaves the others', async (_, reply, code, status) => {
     await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/B/owner/views', () => reply);
     const result = await fixture.ask(ThreeAccounts);
@@ -72,7 +72,7 @@ describe('one of several records that the bank answers with', () => {
     expect(fixture.bank.calls).toHaveLength(3);
   });
 
-  it('has a Track-ID in its error exactly where its call had one', async () => {
+  test('has a Track-ID in its error exactly where its call had one', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ status: 403 });
     const result = await fixture.ask('{ metadata(id: "M") { totalCount } bank { messages { totalCount } } }');
@@ -87,7 +87,7 @@ describe('one of several records that the bank answers with', () => {
 });
 
 describe('a list of links', () => {
-  it('is null at the one owner that cannot be read', async () => {
+  test('is null at the one owner that cannot be read', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .otherwise(anyAnswer)
@@ -101,7 +101,7 @@ describe('a list of links', () => {
     expect(failuresOf(result)).toEqual(['bank.account.owners.1 FORBIDDEN']);
   });
 
-  it('is null at the one owner whose id is none', async () => {
+  test('is null at the one owner whose id is none', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: ['O1', 7, '..', '', null, 'O2'] }] },
@@ -124,7 +124,7 @@ describe('a list of links', () => {
     expect(fixture.bank.calls).toHaveLength(3);
   });
 
-  it('is null as a whole where it is no list', async () => {
+  test('is null as a whole where it is no list', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer).on('GET /v1/api/banks/BANK/accounts/A/owner/views', {
       body: { accounts: [{ balance: {}, owners: 7, label: 'l' }] },
@@ -136,7 +136,7 @@ describe('a list of links', () => {
 });
 
 describe('without the auth headers', () => {
-  it('fields that need them are null and make no call; the others stand', async () => {
+  test('fields that need them are null and make no call; the others stand', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(PublicAndPrivate, undefined, { 'Ocp-Apim-Subscription-Key': 'key' });
@@ -157,7 +157,7 @@ describe('without the auth headers', () => {
     ]);
   });
 
-  it('the error names the headers that are missing, and the operation', async () => {
+  test('the error names the headers that are missing, and the operation', async () => {
     await using fixture = await startBankqlFixture();
     const result = await fixture.ask('{ bank { customer(customerId: "C") { email } } }', undefined, {
       'Ocp-Apim-Subscription-Key': 'key',
@@ -174,7 +174,7 @@ describe('without the auth headers', () => {
 });
 
 describe('a failing list', () => {
-  it('is one error for every field that asked for it', async () => {
+  test('is one error for every field that asked for it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .otherwise(anyAnswer)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { graphql } from '../generated/index.ts';
@@ -47,7 +47,7 @@ async function setUp(store: PaymentStore = createMemoryStore({ retentionMs: 86_4
 }
 
 describe('payments', () => {
-  it("are the caller's own, newest first, with the keys that the app may have lost", async () => {
+  test("are the caller's own, newest first, with the keys that the app may have lost", async () => {
     await using each = await setUp();
     const { facade: fixture, pay, keys } = each;
     for (const key of ['first', 'second "key"', 'third']) await pay(key);
@@ -68,7 +68,7 @@ describe('payments', () => {
     expect(fixture.bank.calls).toHaveLength(calls);
   });
 
-  it('are none where none was made', async () => {
+  test('are none where none was made', async () => {
     await using each = await setUp();
     expect((await each.facade.ask(PaymentPage)).data?.payments).toEqual({
       edges: [],
@@ -77,7 +77,7 @@ describe('payments', () => {
     });
   });
 
-  it('may be those in some states alone', async () => {
+  test('may be those in some states alone', async () => {
     await using each = await setUp();
     const { facade: fixture, pay, keys } = each;
     await pay('done');
@@ -91,7 +91,7 @@ describe('payments', () => {
     expect(await keys({ states: null })).toEqual(['rejected', 'unknown', 'done']);
   });
 
-  it('come in pages that leave none out', async () => {
+  test('come in pages that leave none out', async () => {
     await using each = await setUp();
     const { facade: fixture, pay, keys } = each;
     for (let n = 1; n <= 5; n++) await pay(`key-${n}`);
@@ -109,7 +109,7 @@ describe('payments', () => {
     expect(await keys({ first: 100 })).toHaveLength(5);
   });
 
-  it.each([
+  test.each([
     { 'Auth-ID': 'another' },
     { 'Auth-Provider-Name': 'another' },
     { 'Ocp-Apim-Subscription-Key': 'another' },
@@ -125,14 +125,14 @@ describe('payments', () => {
     expect(await keys({ first: 1 })).toEqual(['key-19']);
   });
 
-  it.each([0, -1, 101])('are refused by the number of %i', async (first) => {
+  test.each([0, -1, 101])('are refused by the number of %i', async (first) => {
     await using each = await setUp();
     const result = await each.facade.ask(PaymentPage, { first });
     expect(result.data).toEqual({ payments: null });
     expect(failuresOf(result)).toEqual(['payments BAD_USER_INPUT']);
   });
 
-  it.each(['nonsense', Buffer.from('at:980').toString('base64url')])(
+  test.each(['nonsense', Buffer.from('at:980').toString('base64url')])(
     'are refused behind the cursor %s, which is none or too far from the newest',
     async (after) => {
       await using each = await setUp();
@@ -140,13 +140,13 @@ describe('payments', () => {
     },
   );
 
-  it('need their caller', async () => {
+  test('need their caller', async () => {
     await using each = await setUp();
     const result = await each.facade.ask(PaymentPage, {}, { 'Ocp-Apim-Subscription-Key': 'key' });
     expect(failuresOf(result)).toEqual(['payments MISSING_CREDENTIALS']);
   });
 
-  it('say that their outcomes are unknown where the store is away', async () => {
+  test('say that their outcomes are unknown where the store is away', async () => {
     await using each = await setUp();
     await each.pay('key');
     await each.store.close();
@@ -158,7 +158,7 @@ describe('payments', () => {
     expect(errors?.[0]?.message).toMatch(/outcomes are unknown/);
   });
 
-  it('from before keys were kept have an empty one', async () => {
+  test('from before keys were kept have an empty one', async () => {
     const store = createMemoryStore({ retentionMs: 86_400_000 });
     await using each = await setUp({
       ...store,

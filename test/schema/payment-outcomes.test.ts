@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -79,7 +79,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
   const ask = document as typeof PayOnce;
   const variables = { input } as { input: typeof transfer };
 
-  it.each(rejections)(
+  test.each(rejections)(
     'that the bank answers with %i is rejected as %s, and stays so',
     async (status, code) => {
       await using fixture = await startBankqlFixture();
@@ -106,7 +106,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     },
   );
 
-  it('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
+  test('that the bank answers with 401 leaves no record: its key is free for credentials that are accepted', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ status: 401, body: { message: secret } });
     for (const calls of [1, 2]) {
@@ -128,7 +128,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     ]);
   });
 
-  it.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
+  test.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
     await using fixture = await startBankqlFixture({ bankOptions: { paymentTimeoutMs: 250 } });
     fixture.bank.otherwise(() => reply);
     const first = await fixture.ask(ask, variables);
@@ -160,7 +160,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     expect(endedIn(fixture.bankql)).toMatchObject([{ state: 'UNKNOWN', code: 'OUTCOME_UNKNOWN', trackId }]);
   });
 
-  it('that was never sent may be tried again with its key, and then is made once', async () => {
+  test('that was never sent may be tried again with its key, and then is made once', async () => {
     await using bank = await startRecordingBank();
     await using gate = await closedTcpGate(bank.url);
     await using bankql = createTestBankql({ bankUrl: gate.url });
@@ -184,7 +184,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     expect(endedIn(bankql).map(({ state }) => state)).toEqual(['NOT_SENT', 'NOT_SENT', 'DONE']);
   });
 
-  it('needs its caller, and leaves no record without', async () => {
+  test('needs its caller, and leaves no record without', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
@@ -199,7 +199,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
 });
 
 describe('putTransactionRequest', () => {
-  it.each([
+  test.each([
     ['an empty body', '', null],
     ['an object without its list', '{}', null],
     ['an object in place of its list', '{"transaction-requests":{}}', null],

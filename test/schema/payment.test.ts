@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { endedIn, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
@@ -64,13 +64,13 @@ function held() {
 }
 
 describe('payment', () => {
-  it('is null for a key that was never used, and costs no call', async () => {
+  test('is null for a key that was never used, and costs no call', async () => {
     await using fixture = await startBankqlFixture();
     expect(await fixture.ask(WholePayment, { key: 'unused' })).toEqual({ data: { payment: null } });
     expect(fixture.bank.calls).toEqual([]);
   });
 
-  it('is PENDING while the bank has not answered, then DONE; the key is in progress meanwhile', async () => {
+  test('is PENDING while the bank has not answered, then DONE; the key is in progress meanwhile', async () => {
     const time = clock('2026-01-02T03:04:05.678Z');
     await using fixture = await startBankqlFixture({ now: time.now });
     const { released, release } = held();
@@ -123,7 +123,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('is UNKNOWN once its lease has ended, and DONE when the answer comes after all', async () => {
+  test('is UNKNOWN once its lease has ended, and DONE when the answer comes after all', async () => {
     const time = clock('2026-01-02T03:04:05.678Z');
     await using fixture = await startBankqlFixture({ now: time.now });
     const { released, release } = held();
@@ -145,7 +145,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('of a transaction request says so, with no money where none was named', async () => {
+  test('of a transaction request says so, with no money where none was named', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
     const request = { accountId: 'ACC', bankId: 'B2', transactionRequestType: 'T', to: {} };
@@ -165,7 +165,7 @@ describe('payment', () => {
     expect(fixture.bank.calls).toHaveLength(2);
   });
 
-  it('belongs to its caller: nobody else sees it', async () => {
+  test('belongs to its caller: nobody else sees it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });
@@ -177,7 +177,7 @@ describe('payment', () => {
     expect((await fixture.ask(WholePayment, key)).data?.payment?.state).toBe('DONE');
   });
 
-  it('holds for whoever asks twice at once: one is sent', async () => {
+  test('holds for whoever asks twice at once: one is sent', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     const results = await Promise.all(
@@ -194,7 +194,7 @@ describe('payment', () => {
 });
 
 describe('the audit log', () => {
-  it('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
+  test('has one line for the end of a payment, however often it is asked for, and no credential, key or text of it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { id: 'TX', note: 'the-answer' } });
     await fixture.ask(PayForPayment, { input });
@@ -226,7 +226,7 @@ describe('the audit log', () => {
       expect(log).not.toContain(secret);
   });
 
-  it('groups the payments of one caller, and tells callers apart', async () => {
+  test('groups the payments of one caller, and tells callers apart', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     await fixture.ask(PayForPayment, { input });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -14,7 +14,7 @@ async function linesOf(document: string, variables: Record<string, unknown> = {}
 }
 
 describe('an account of which only ids are selected costs nothing', () => {
-  it.each([
+  test.each([
     ['plainly', of('id bankId accountId viewId')],
     ['by its type name', of('__typename')],
     ['through aliases', of('a: accountId b: accountId global: id')],
@@ -47,7 +47,7 @@ describe('an account of which only ids are selected costs nothing', () => {
 });
 
 describe('an account of which its record is selected costs one call', () => {
-  it.each([
+  test.each([
     ['plainly', of('label')],
     ['through an alias that is named like an id', of('accountId: label')],
     ['through several fields and aliases', of('label l: label iban balance { amount }')],
@@ -104,7 +104,7 @@ describe('@skip and @include with variables', () => {
     ),
   );
 
-  it.each(cases)('%s: %s, %s, %j: %i call(s)', async (_, directive, declared, variables, calls, at) => {
+  test.each(cases)('%s: %s, %s, %j: %i call(s)', async (_, directive, declared, variables, calls, at) => {
     const { lines, data } = await linesOf(document(declared, at(directive)), variables);
     expect(lines).toHaveLength(calls);
     expect(data.includes('A as owner')).toBe(calls === 1);
@@ -112,7 +112,7 @@ describe('@skip and @include with variables', () => {
 });
 
 describe('an argument with variables', () => {
-  it('is what it would be without looking ahead', async () => {
+  test('is what it would be without looking ahead', async () => {
     const { lines } = await linesOf(
       `query Q($id: ID!, $tx: ID = "T9", $filter: OtherAccountFilter, $n: Int) {
         bank {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { productRecord } from '../support/full-records.ts';
@@ -63,7 +63,7 @@ const emptyProduct = {
 describe('getProduct', () => {
   const line = 'GET /v1/api/banks/BANK/products/product-id';
 
-  it('answers every field from its own place', async () => {
+  test('answers every field from its own place', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: productRecord });
     const result = await fixture.ask(WholeProductQuery, { productId: 'product-id' });
@@ -72,7 +72,7 @@ describe('getProduct', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it('answers null for what is left out; the id is the one that was asked for', async () => {
+  test('answers null for what is left out; the id is the one that was asked for', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} });
     const result = await fixture.ask(WholeProductQuery, { productId: 'product-id' });
@@ -83,7 +83,7 @@ describe('getProduct', () => {
 describe('postProducts', () => {
   const line = 'POST /v1/api/banks/BANK/products';
 
-  it.each([
+  test.each([
     ['with a name', { id: 'Q', name: 'N' }, '{"id":"Q","name":"N"}'],
     ['without a name', { id: 'Q' }, '{"id":"Q"}'],
     ['with a name that is null', { id: 'Q', name: null }, '{"id":"Q"}'],
@@ -101,7 +101,7 @@ describe('postProducts', () => {
 describe('putProduct', () => {
   const line = 'PUT /v1/api/banks/BANK/products';
 
-  it('sends every field in its own place, and answers the product as the bank did', async () => {
+  test('sends every field in its own place, and answers the product as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: productRecord });
     const result = await fixture.ask(PutWholeProduct, {
@@ -135,7 +135,7 @@ describe('putProduct', () => {
     expect(fixture.bank.lines()).toEqual([line]);
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     [
       'null',
@@ -162,7 +162,7 @@ describe('putProduct', () => {
     });
   });
 
-  it('answers the id that was put where the bank answers none', async () => {
+  test('answers the id that was put where the bank answers none', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: {} });
     const result = await fixture.ask(PutWholeProduct, { input: { product: { id: 'mine' } } });

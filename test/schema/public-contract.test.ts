@@ -10,7 +10,7 @@ import {
   isObjectType,
   isSpecifiedScalarType,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { printedSchema } from '../../src/schema/print.ts';
 import { schema } from '../../src/schema/schema.ts';
@@ -37,15 +37,15 @@ const ownTypes = Object.values(schema.getTypeMap()).filter(
 );
 
 describe('the schema', () => {
-  it('holds the public contract: nothing of it is removed or changed', () => {
+  test('holds the public contract: nothing of it is removed or changed', () => {
     expect(findSchemaChanges(contract, schema).filter(({ type }) => !harmless.has(type))).toEqual([]);
   });
 
-  it('is what schema.graphql holds', () => {
+  test('is what schema.graphql holds', () => {
     expect(read('../../schema.graphql')).toBe(printedSchema());
   });
 
-  it('describes every type, field, argument, input field and enum value', () => {
+  test('describes every type, field, argument, input field and enum value', () => {
     const silent: string[] = [];
     const hear = (name: string, { description }: { readonly description?: string | null | undefined }) => {
       if (!description?.trim()) silent.push(name);
@@ -125,19 +125,19 @@ const fieldOf = (path: string): GraphQLField<unknown, unknown> | undefined => {
 };
 
 describe('the description of a field that reaches an operation', () => {
-  it.each(Object.entries(reaching))('%s names %j', (path, names) => {
+  test.each(Object.entries(reaching))('%s names %j', (path, names) => {
     const said = /REST: (.*)/.exec(fieldOf(path)?.description ?? '')?.[1] ?? '';
     for (const name of names) expect(said).toContain(name);
   });
 
-  it('is there for each of the 20 operations', () => {
+  test('is there for each of the 20 operations', () => {
     const named = Object.values(reaching).flat();
     const ids = Object.keys(operations).filter((id) => id !== 'putCustomerMessage');
     expect(ids).toHaveLength(19);
     expect(ids.filter((id) => !named.includes(id))).toEqual([]);
   });
 
-  it('names no operation in a field that reaches none', () => {
+  test('names no operation in a field that reaches none', () => {
     const wrong: string[] = [];
     for (const type of ownTypes.filter(isObjectType))
       for (const field of Object.values(type.getFields())) {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { anyAnswer } from '../support/any-bank.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
@@ -127,7 +127,7 @@ const places: readonly (readonly [string, string, string])[] = [
 ];
 
 describe.each(places)('%s', (_name, document, path) => {
-  it('refuses what can be no segment of a path, without a call and without repeating it', async () => {
+  test('refuses what can be no segment of a path, without a call and without repeating it', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     for (const id of badIds) {
@@ -181,7 +181,7 @@ describe('a page', () => {
     'after: "at:1"',
   ];
 
-  it.each(connections)(
+  test.each(connections)(
     'of %s refuses negative counts and cursors that are none, without a call',
     async (_, document, path) => {
       await using fixture = await startBankqlFixture();
@@ -194,7 +194,7 @@ describe('a page', () => {
     },
   );
 
-  it('is refused without a call also where its parent is read', async () => {
+  test('is refused without a call also where its parent is read', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const result = await fixture.ask(
@@ -219,7 +219,7 @@ describe('a payment', () => {
     ],
   ] as const;
 
-  it.each(mutations)(
+  test.each(mutations)(
     'by %s refuses amounts that are not more than zero, without a call',
     async (field, document) => {
       await using fixture = await startBankqlFixture();
@@ -237,7 +237,7 @@ describe('a payment', () => {
     },
   );
 
-  it.each(['', 'a\nb', 'é', 'x'.repeat(256), '\u007f'])(
+  test.each(['', 'a\nb', 'é', 'x'.repeat(256), '\u007f'])(
     'refuses the idempotency key %j, without a call',
     async (key) => {
       await using fixture = await startBankqlFixture();
@@ -256,7 +256,7 @@ describe('a payment', () => {
     },
   );
 
-  it('takes a key of 255 printable characters', async () => {
+  test('takes a key of 255 printable characters', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise(anyAnswer);
     const key = ` ~"\\${'x'.repeat(251)}`;

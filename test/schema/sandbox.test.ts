@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/resilience/call-report.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
@@ -117,14 +117,14 @@ const examples = exampleOperations.map(
 );
 
 describe('the example operations', () => {
-  it.each(examples)('%s runs as it is, as alice, without an error', async (_, document) => {
+  test.each(examples)('%s runs as it is, as alice, without an error', async (_, document) => {
     await using bankql = await startSandboxed();
     const result = await bankql.ask(document, undefined, alice);
     expect(result.errors).toBeUndefined();
     expect(result.data).not.toBeNull();
   });
 
-  it('run one after another, the payment of which is then found', async () => {
+  test('run one after another, the payment of which is then found', async () => {
     await using bankql = await startSandboxed();
     const answers = new Map<string, unknown>();
     for (const [name, document] of examples)
@@ -140,7 +140,7 @@ describe('the example operations', () => {
     });
   });
 
-  it.each(examples)(
+  test.each(examples)(
     '%s costs as many REST calls as its comment says, where it says so',
     async (_, document) => {
       const said = /(\w+) REST calls?/.exec(document)?.[1];
@@ -151,7 +151,7 @@ describe('the example operations', () => {
     },
   );
 
-  it('that comes first says what it costs', () => {
+  test('that comes first says what it costs', () => {
     expect(exampleOperations[0]).toMatch(/\w+ REST calls/);
   });
 });
@@ -168,23 +168,26 @@ const SandboxViewer = graphql(`
 `);
 
 describe('viewer', () => {
-  it.each(callers)('is whole for %s, with the templates that the sandbox is started with', async (caller) => {
-    await using bankql = await startSandboxed();
-    const { data, errors } = await bankql.ask(SandboxViewer, {}, as(caller));
-    expect(errors).toBeUndefined();
-    expect(data?.viewer).toMatchObject({
-      customer: { customerId: caller, legalName: expect.any(String) },
-      account: { balance: { amount: expect.any(String) } },
-    });
-    expect(bankql.calls).toHaveLength(4);
-  });
+  test.each(callers)(
+    'is whole for %s, with the templates that the sandbox is started with',
+    async (caller) => {
+      await using bankql = await startSandboxed();
+      const { data, errors } = await bankql.ask(SandboxViewer, {}, as(caller));
+      expect(errors).toBeUndefined();
+      expect(data?.viewer).toMatchObject({
+        customer: { customerId: caller, legalName: expect.any(String) },
+        account: { balance: { amount: expect.any(String) } },
+      });
+      expect(bankql.calls).toHaveLength(4);
+    },
+  );
 });
 
 describe('bankql in front of the sandbox bank', () => {
   const balanceOf = async (bankql: Sandboxed, accountId: string, headers: Readonly<Record<string, string>>) =>
     (await bankql.ask(SandboxBalance, { accountId }, headers)).data?.bank?.account?.balance?.amount;
 
-  it('moves money, once, and both sides see it', async () => {
+  test('moves money, once, and both sides see it', async () => {
     await using bankql = await startSandboxed();
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
     expect(await balanceOf(bankql, 'bob-current', bob)).toBe('3170.40');
@@ -226,7 +229,7 @@ describe('bankql in front of the sandbox bank', () => {
     });
   });
 
-  it('moves no money that is not there, and says so', async () => {
+  test('moves no money that is not there, and says so', async () => {
     await using bankql = await startSandboxed();
     const input = {
       accountId: 'alice-current',
@@ -239,7 +242,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.80');
   });
 
-  it('pays a counterparty at another bank, and what another bank refuses is refused', async () => {
+  test('pays a counterparty at another bank, and what another bank refuses is refused', async () => {
     await using bankql = await startSandboxed();
     const input = {
       accountId: 'alice-current',
@@ -271,7 +274,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('3655.80');
   });
 
-  it('keeps what was posted when a comment is put', async () => {
+  test('keeps what was posted when a comment is put', async () => {
     await using bankql = await startSandboxed();
     const ids = { accountId: 'alice-current', transactionId: 'tx-0217' };
     const before = await bankql.ask(SandboxTransaction, ids, alice);
@@ -289,7 +292,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await bankql.ask(SandboxTransaction, ids, alice)).toEqual(before);
   });
 
-  it.each(['alice', 'bob', 'carol', 'yuki', 'omar'])('shows %s a whole life', async (login) => {
+  test.each(['alice', 'bob', 'carol', 'yuki', 'omar'])('shows %s a whole life', async (login) => {
     await using bankql = await startSandboxed();
     const { data, errors } = await bankql.ask(
       SandboxLife,
@@ -303,7 +306,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(transactions.length > 0).toBe(login !== 'yuki');
   });
 
-  it('keeps the digits of an amount that a double does not', async () => {
+  test('keeps the digits of an amount that a double does not', async () => {
     await using bankql = await startSandboxed();
     expect(await balanceOf(bankql, 'alice-trust', alice)).toBe('9007199254740993.25');
     const input = {
@@ -317,7 +320,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4305.81');
   });
 
-  it('makes a transaction request, and reads the transaction that it led to', async () => {
+  test('makes a transaction request, and reads the transaction that it led to', async () => {
     await using bankql = await startSandboxed();
     const input = {
       accountId: 'bob-current',
@@ -338,7 +341,7 @@ describe('bankql in front of the sandbox bank', () => {
     expect(await balanceOf(bankql, 'alice-current', alice)).toBe('4313.05');
   });
 
-  it("keeps one customer's data from another", async () => {
+  test("keeps one customer's data from another", async () => {
     await using bankql = await startSandboxed();
     const query =
       '{ bank { account(accountId: "alice-current") { label transactionRequests { totalCount } otherAccounts { totalCount } } } }';

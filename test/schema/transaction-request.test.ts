@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transactionRequestRecord } from '../support/full-records.ts';
@@ -72,7 +72,7 @@ const emptyRequest = Object.fromEntries(Object.keys(wholeRequest).map((name) => 
 describe('getTransactionsRequest', () => {
   const line = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/transaction-requests';
 
-  it('answers every field from its own place, and null for what is left out', async () => {
+  test('answers every field from its own place, and null for what is left out', async () => {
     await using fixture = await startBankqlFixture();
     const nulls = Object.fromEntries(Object.keys(transactionRequestRecord).map((name) => [name, null]));
     fixture.bank.on(line, {
@@ -87,7 +87,7 @@ describe('getTransactionsRequest', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it.each([
+  test.each([
     ['TX-1,TX-2', ['TX-1', 'TX-2']],
     [' TX-1 ,\n\tTX-2,, ', ['TX-1', 'TX-2']],
     ['TX-1 TX-2\u00a0TX-1', ['TX-1', 'TX-2', 'TX-1']],
@@ -111,7 +111,7 @@ describe('getTransactionsRequest', () => {
     expect(fixture.bank.calls).toHaveLength(1 + new Set(expected).size);
   });
 
-  it('fails for the one transaction that cannot be read', async () => {
+  test('fails for the one transaction that cannot be read', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on('GET /v1/api/banks/BANK/accounts/ACC/owner/transaction-requests', {
@@ -140,7 +140,7 @@ describe('putTransactionRequest', () => {
     idempotencyKey: 'key',
   };
 
-  it('sends every field in its own place, and answers the requests as the bank did', async () => {
+  test('sends every field in its own place, and answers the requests as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: { 'transaction-requests': [transactionRequestRecord, {}] } });
     const result = await fixture.ask(PutWholeTransactionRequest, {
@@ -171,7 +171,7 @@ describe('putTransactionRequest', () => {
     expect(fixture.bank.lines()).toEqual([line]);
   });
 
-  it.each([
+  test.each([
     ['left out', { to: {}, value: {} }],
     [
       'null',
@@ -191,7 +191,7 @@ describe('putTransactionRequest', () => {
     expect(sentJson(onlyCall(fixture.bank))).toEqual({ to: {}, value: {} });
   });
 
-  it('sends the required field alone, to the bank that is named, through the default view', async () => {
+  test('sends the required field alone, to the bank that is named, through the default view', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
     await fixture.ask(PutWholeTransactionRequest, {
@@ -203,7 +203,7 @@ describe('putTransactionRequest', () => {
     expect(onlyCall(fixture.bank).body).toBe('{"to":{}}');
   });
 
-  it('fails at the one answered request that breaks the contract', async () => {
+  test('fails at the one answered request that breaks the contract', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, {
       body: { 'transaction-requests': [5, transactionRequestRecord, { status: 7 }] },

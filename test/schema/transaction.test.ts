@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { accountRecord, otherAccountRecord, transactionRecord } from '../support/full-records.ts';
@@ -94,7 +94,7 @@ const emptyTransaction = {
 describe('getTransaction', () => {
   const line = 'GET /v1/api/banks/BANK/accounts/ACC/auditor/transactions/TX/transaction';
 
-  it('answers every field from its own place', async () => {
+  test('answers every field from its own place', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: transactionRecord });
     const result = await fixture.ask(WholeTransactionQuery);
@@ -103,7 +103,7 @@ describe('getTransaction', () => {
     expect(onlyCall(fixture.bank).body).toBe('');
   });
 
-  it.each([
+  test.each([
     ['left out', {}],
     ['null', Object.fromEntries(Object.keys(transactionRecord).map((name) => [name, null]))],
   ])('answers null without an error, links too, for fields that are %s', async (_, body) => {
@@ -114,7 +114,7 @@ describe('getTransaction', () => {
     expect(fixture.bank.calls).toHaveLength(1);
   });
 
-  it('answers null for the members of empty details and metadata', async () => {
+  test('answers null for the members of empty details and metadata', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: { details: {}, metadata: {}, this_account: '', other_account: '' } });
     const result = await fixture.ask(WholeTransactionQuery);
@@ -128,7 +128,7 @@ describe('getTransaction', () => {
     });
   });
 
-  it('leads to its account, this account and the other account, each read once', async () => {
+  test('leads to its account, this account and the other account, each read once', async () => {
     await using fixture = await startBankqlFixture();
     const base = 'GET /v1/api/banks/BANK/accounts';
     fixture.bank
@@ -160,7 +160,7 @@ describe('putTransactionMetadata', () => {
   const line = 'PUT /v1/api/banks/BANK/accounts/ACC/auditor/transactions/TX/metadata/TYPE';
   const input = { accountId: 'ACC', viewId: 'auditor', transactionId: 'TX', metadataType: 'TYPE' };
 
-  it('sends every field in its own place, and answers the transaction as the bank did', async () => {
+  test('sends every field in its own place, and answers the transaction as the bank did', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.on(line, { body: transactionRecord });
     const result = await fixture.ask(PutWholeTransaction, { input: { ...input, transaction: fullInput } });
@@ -177,7 +177,7 @@ describe('putTransactionMetadata', () => {
   const nulls = <T extends object>(value: T) =>
     Object.fromEntries(Object.keys(value).map((name) => [name, null])) as { [Name in keyof T]: null };
 
-  it.each([
+  test.each([
     ['left out', { details: { approvedByIpAddress: 'ip' }, metadata: { comments: 'c' } }],
     [
       'null',
@@ -198,7 +198,7 @@ describe('putTransactionMetadata', () => {
     expect(result.data?.putTransactionMetadata?.transaction).toEqual(emptyTransaction);
   });
 
-  it('sends an amount without a currency, and the one required field alone', async () => {
+  test('sends an amount without a currency, and the one required field alone', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank.otherwise({ body: {} });
     for (const details of [

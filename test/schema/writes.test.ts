@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 import type { Reply } from '../support/recording-bank.ts';
@@ -52,7 +52,7 @@ const failures: readonly (readonly [string, Reply | 'reset' | 'hang', string])[]
 ];
 
 describe('a write', () => {
-  it.each(failures)(
+  test.each(failures)(
     'that ends in %s is null, says why with its Track-ID, and is sent once',
     async (_, reply, code) => {
       await using fixture = await startBankqlFixture({ bankOptions: { timeoutMs: 250 } });
@@ -78,7 +78,7 @@ describe('a write', () => {
     },
   );
 
-  it('keeps its Track-ID, and what is sound of its answer, where a value of it is broken', async () => {
+  test('keeps its Track-ID, and what is sound of its answer, where a value of it is broken', async () => {
     await using fixture = await startBankqlFixture();
     fixture.bank
       .on('PUT /v1/api/banks/BANK/customers/C', { body: { legal_name: 7, email: 'e' } })

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { logOptions } from '../../src/telemetry/log.ts';
 
-it('shows no part of a secret that an error’s message was cut in', () => {
+test('shows no part of a secret that an error’s message was cut in', () => {
   const secret = 'secret-'.padEnd(255, 'x');
   const lines: string[] = [];
   const logger = pino(logOptions('info', [secret]), { write: (line: string) => void lines.push(line) });

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createTestClient } from '../../support/bank-client.ts';
 import { answer, type FaultyBank, later, reply, startFaultyBank } from '../../support/faulty-bank.ts';
 import { canaries, sampleCalls } from '../../support/sample-calls.ts';
@@ -44,7 +44,7 @@ const read = async (client: Parameters<typeof getCustomer.run>[0], authId: strin
 };
 
 describe('a second answer that comes late, on a connection that was kept', () => {
-  it('is taken for the next caller’s, unless connections are one identity’s', async () => {
+  test('is taken for the next caller’s, unless connections are one identity’s', async () => {
     for (const connectionPerCaller of [false, true]) {
       await using bank = await startFaultyBank();
       answersTwice(bank);
@@ -55,7 +55,7 @@ describe('a second answer that comes late, on a connection that was kept', () =>
     }
   });
 
-  it('is the same caller’s own, and nobody else’s, however many callers take turns', async () => {
+  test('is the same caller’s own, and nobody else’s, however many callers take turns', async () => {
     await using bank = await startFaultyBank();
     answersTwice(bank);
     await using client = createTestClient(bank.url, { connections: 2, connectionPerCaller: true });
@@ -70,7 +70,7 @@ describe('a second answer that comes late, on a connection that was kept', () =>
 describe('where connections are one identity’s', () => {
   const options = { connections: 3, connectionWaitMs: 5000, timeoutMs: 5000, connectionPerCaller: true };
 
-  it('each bears the requests of one, and there are never more than the limit', async () => {
+  test('each bears the requests of one, and there are never more than the limit', async () => {
     await using bank = await startFaultyBank();
     const onConnections = identities(bank, 2);
     await using client = createTestClient(bank.url, options);
@@ -89,7 +89,7 @@ describe('where connections are one identity’s', () => {
     await expect.poll(bank.open).toBeLessThanOrEqual(options.connections);
   });
 
-  it('a caller’s own is used again, also where another’s was used since', async () => {
+  test('a caller’s own is used again, also where another’s was used since', async () => {
     await using bank = await startFaultyBank();
     identities(bank, 0);
     await using client = createTestClient(bank.url, options);
@@ -97,7 +97,7 @@ describe('where connections are one identity’s', () => {
     expect([bank.requests.length, bank.connections()]).toEqual([6, 2]);
   });
 
-  it('callers differ by any of their credentials', async () => {
+  test('callers differ by any of their credentials', async () => {
     await using bank = await startFaultyBank();
     identities(bank, 0);
     await using client = createTestClient(bank.url, { ...options, connections: 1 });
@@ -115,7 +115,7 @@ describe('where connections are one identity’s', () => {
     expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
   });
 
-  it('what bears a key alone is another identity than what bears a caller too', async () => {
+  test('what bears a key alone is another identity than what bears a caller too', async () => {
     await using bank = await startFaultyBank();
     const onConnections = identities(bank, 0);
     await using client = createTestClient(bank.url, { ...options, connections: 2 });
@@ -127,7 +127,7 @@ describe('where connections are one identity’s', () => {
     expect(onConnections()).toEqual([['nobody', 'nobody'], ['alice']]);
   });
 
-  it('a client that is closed opens none for another identity', async () => {
+  test('a client that is closed opens none for another identity', async () => {
     await using bank = await startFaultyBank();
     identities(bank, 0);
     const client = createTestClient(bank.url, { ...options, connections: 1 });
@@ -138,7 +138,7 @@ describe('where connections are one identity’s', () => {
     expect([bank.requests.length, bank.connections(), bank.open()]).toEqual([1, 1, 0]);
   });
 
-  it('a write has a connection of its own, as always', async () => {
+  test('a write has a connection of its own, as always', async () => {
     await using bank = await startFaultyBank(reply(200, putCustomerID.reply));
     await using client = createTestClient(bank.url, { ...options, connections: 1 });
     for (const name of ['alice', 'alice', 'bob']) await putCustomerID.run(client, as(name));

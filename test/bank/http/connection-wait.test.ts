@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
 import { operations } from '../../../src/contract/operations.ts';
 import { createTestClient, failedCall } from '../../support/bank-client.ts';
@@ -37,7 +37,7 @@ describe.each([
   ['a write behind a payment', payment, change],
   ['a payment behind a write', change, payment],
 ] as const)('%s that finds no place among the connections', (_, first, second) => {
-  it('is OVERLOADED after the wait, was not sent, and is not sent later', async () => {
+  test('is OVERLOADED after the wait, was not sent, and is not sent later', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, one);
     const held = holding(bank);
@@ -70,7 +70,7 @@ describe.each([
 });
 
 describe('a place among the connections', () => {
-  it.each([
+  test.each([
     ['a write and a payment', [read], [change, payment]],
     ['a read', [change], [read]],
   ] as const)('for %s is another than for the others', async (_, busy, free) => {
@@ -87,7 +87,7 @@ describe('a place among the connections', () => {
     await Promise.all(calls);
   });
 
-  it('is given caller by caller: who asks for much waits for himself', async () => {
+  test('is given caller by caller: who asks for much waits for himself', async () => {
     await using bank = await startFaultyBank(later(5, reply(200, read.reply)));
     await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 5000 });
     const noisy = { ...canaries, authId: 'noisy' };
@@ -100,7 +100,7 @@ describe('a place among the connections', () => {
     expect(order.slice(0, 5)).toEqual(['noisy', 'noisy', 'quiet', 'noisy', 'quiet']);
   });
 
-  it('is not taken by one who left while he waited', async () => {
+  test('is not taken by one who left while he waited', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { ...one, connectionWaitMs: 5000 });
     const held = holding(bank);
@@ -122,7 +122,7 @@ describe('a place among the connections', () => {
     expect(bank.requests.map((request) => /customers\/(\w+)/.exec(request)?.[1])).toEqual(['busy', 'next']);
   });
 
-  it.each<readonly [string, Act]>([
+  test.each<readonly [string, Act]>([
     ['a reset', reset],
     ['a timeout', hang],
     ['a refusal', reply(404, '{}')],

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
 import { operations } from '../../../src/contract/operations.ts';
 import type { BankqlError } from '../../../src/errors.ts';
@@ -13,7 +13,7 @@ const read = sampleCalls.getBranches;
 const change = sampleCalls.putCustomerID;
 
 describe('where it is proved that nothing was sent', () => {
-  it.each([
+  test.each([
     ['a read', read],
     ['a write', change],
     ['a payment', sampleCalls.postMakeTransaction],
@@ -34,7 +34,7 @@ describe('where it is proved that nothing was sent', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('a write whose time runs out while it waits for a connection is never sent', async () => {
+  test('a write whose time runs out while it waits for a connection is never sent', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { ...limits, connections: 1, paymentTimeoutMs: 5000 });
     const held: Socket[] = [];
@@ -59,7 +59,7 @@ describe('where it is proved that nothing was sent', () => {
 });
 
 describe('a connection that is reset before a byte was read', () => {
-  it.each([
+  test.each([
     ['read', read, ['BANK_UNAVAILABLE']],
     // Where the reset comes before the first byte was written, it is proved that nothing was sent.
     ['write', change, ['OUTCOME_UNKNOWN', 'BANK_UNAVAILABLE']],
@@ -81,7 +81,7 @@ describe('a caller who leaves', () => {
   const { getBranches } = operations;
   const readInput = { ids: { BANK_ID: 'SNDBCY2N' }, credentials: canaries };
 
-  it('ends a read at once, and frees its connection', async () => {
+  test('ends a read at once, and frees its connection', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const caller = new AbortController();
@@ -95,7 +95,7 @@ describe('a caller who leaves', () => {
     expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
   });
 
-  it('before a read began has no call made', async () => {
+  test('before a read began has no call made', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     const call = client.read(getBranches, readInput, {
@@ -109,7 +109,7 @@ describe('a caller who leaves', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('before a read began has no call made, where a connection is open and idle either', async () => {
+  test('before a read began has no call made, where a connection is open and idle either', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     await read.run(client);
@@ -124,7 +124,7 @@ describe('a caller who leaves', () => {
     expect(bank.connections()).toBe(1);
   });
 
-  it('leaves nothing behind on a signal that outlives the call', async () => {
+  test('leaves nothing behind on a signal that outlives the call', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     await using client = createTestClient(bank.url, limits);
     const { signal } = new AbortController();
@@ -136,7 +136,7 @@ describe('a caller who leaves', () => {
 });
 
 describe('a client that is closed', () => {
-  it('sends nothing any more', async () => {
+  test('sends nothing any more', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     const client = createTestClient(bank.url, limits);
     await client.close();
@@ -145,7 +145,7 @@ describe('a client that is closed', () => {
     expect(bank.connections()).toBe(0);
   });
 
-  it('ends what is under way: a read is unavailable, the outcome of a write is unknown', async () => {
+  test('ends what is under way: a read is unavailable, the outcome of a write is unknown', async () => {
     await using bank = await startFaultyBank();
     const client = createTestClient(bank.url, { timeoutMs: 10_000 });
     const failures = Promise.all([failedCall(read, client), failedCall(change, client)]);
@@ -157,7 +157,7 @@ describe('a client that is closed', () => {
 });
 
 describe('a credential that nobody checked', () => {
-  it.each(['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b'])('%j does not reach the bank', async (authId) => {
+  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b'])('%j does not reach the bank', async (authId) => {
     await using bank = await startFaultyBank(reply(200, sampleCalls.getCustomer.reply));
     await using client = createTestClient(bank.url, limits);
     const call = sampleCalls.getCustomer.run(client, { ...canaries, authId });
@@ -168,7 +168,7 @@ describe('a credential that nobody checked', () => {
 });
 
 describe('connections', () => {
-  it('a write takes one of its own and closes it; reads keep theirs', async () => {
+  test('a write takes one of its own and closes it; reads keep theirs', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, limits);
     const run = async (sample: SampleCall) => {
@@ -189,7 +189,7 @@ describe('connections', () => {
     await expect.poll(bank.open).toBe(1);
   });
 
-  it('are as many as the limit at most, and those who wait are served in turn', async () => {
+  test('are as many as the limit at most, and those who wait are served in turn', async () => {
     await using bank = await startFaultyBank((socket) => {
       setTimeout(() => socket.write(answer(200, read.reply)), 10);
     });
@@ -205,7 +205,7 @@ describe('connections', () => {
     expect(bank.connections()).toBe(3);
   });
 
-  it('are freed by answers that say no', async () => {
+  test('are freed by answers that say no', async () => {
     await using bank = await startFaultyBank(reply(404, JSON.stringify({ message: 'x'.repeat(30_000) })));
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     for (let turn = 0; turn < 5; turn++)
@@ -215,7 +215,7 @@ describe('connections', () => {
     expect(bank.connections()).toBe(1);
   });
 
-  it('that the bank closed while they were idle are not used again', async () => {
+  test('that the bank closed while they were idle are not used again', async () => {
     await using bank = await startFaultyBank((socket) => {
       socket.write(answer(200, read.reply));
       setTimeout(() => socket.end(), 10);
@@ -232,7 +232,7 @@ describe('connections', () => {
 describe('bytes after an answer', () => {
   const evil = answer(200, '{"branches":[{"acceptsDeposits":true,"name":"of another request"}]}');
 
-  it.each([
+  test.each([
     ['in the same packet', 0],
     ['a little later', 30],
   ])('%s are nobody’s answer', async (_, delayMs) => {
@@ -252,7 +252,7 @@ describe('bytes after an answer', () => {
   const turnsLater = (turns: number, act: () => void): void =>
     void setImmediate(() => (turns > 1 ? turnsLater(turns - 1, act) : act()));
 
-  it.each([0, 1, 2])(
+  test.each([0, 1, 2])(
     'are nobody’s answer, where another call waits for this very connection: %i turns later',
     async (turns) => {
       await using bank = await startFaultyBank((socket) => {
@@ -276,7 +276,7 @@ describe('a connection that is handed on', () => {
   const readAs = (client: Parameters<typeof read.run>[0], nth: number) =>
     read.run(client, { ...canaries, subscriptionKey: `key-${nth}` });
 
-  it('and that the bank closes with its answer is made anew for the next call, which is sent once', async () => {
+  test('and that the bank closes with its answer is made anew for the next call, which is sent once', async () => {
     const closing = Buffer.from(
       answer(200, read.reply).toString().replace('\r\n', '\r\nConnection: close\r\n'),
     );
@@ -287,7 +287,7 @@ describe('a connection that is handed on', () => {
     expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
   });
 
-  it('after a failure of any kind is as good as new', async () => {
+  test('after a failure of any kind is as good as new', async () => {
     const acts = [reset, hang, reply(500, '{}'), reply(200, 'x'.repeat(70_000))];
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, {
@@ -315,7 +315,7 @@ describe('a connection that is handed on', () => {
     expect(bank.requests).toHaveLength(2 * acts.length);
   });
 
-  it('is not one that is still being made: nobody has it before it is there, or is known not to come', async () => {
+  test('is not one that is still being made: nobody has it before it is there, or is known not to come', async () => {
     // A TLS handshake that is not answered.
     await using bank = await startFaultyBank();
     bank.behave((socket) => void socket.resume(), 'connection');

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createTestClient, failedCall } from '../../support/bank-client.ts';
 import { bad, broken, type Fault, faults, head, hidden, late } from '../../support/faults.ts';
 import {
@@ -59,12 +59,12 @@ const trackIdAt = ({ requests }: FaultyBank) =>
   /\r\ntrack-id: ([0-9a-f-]{36})\r\n/i.exec(requests[0] ?? '')?.[1];
 
 describe.each(faults)('a bank that $what', (fault) => {
-  it(`fails a read with ${fault.codes[0]}, once`, () => expectFault(fault, read));
-  it(`fails a write with ${fault.codes[1]}, once`, () => expectFault(fault, change));
+  test(`fails a read with ${fault.codes[0]}, once`, () => expectFault(fault, read));
+  test(`fails a write with ${fault.codes[1]}, once`, () => expectFault(fault, change));
 });
 
 describe('a list that is none', () => {
-  it.each([
+  test.each([
     ['without its key', `{"Branches":[],"message":"${hidden}"}`],
     ['that is null', '{"branches":null}'],
     ['that is an object', `{"branches":{"0":"${hidden}"}}`],
@@ -73,7 +73,7 @@ describe('a list that is none', () => {
     expectFault({ what, act: reply(200, body), codes: bad, status: 200 }, read),
   );
 
-  it('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
+  test('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
     await using bank = await startFaultyBank(reply(200, '{"message":"no"}'));
     await using client = createTestClient(bank.url, limits);
     for (const sample of [readOfCustomer, read]) {
@@ -85,7 +85,7 @@ describe('a list that is none', () => {
 });
 
 describe('an answer that is odd and good', () => {
-  it.each([
+  test.each([
     'application/json; charset=utf-8',
     'application/problem+json',
     'Application/JSON',
@@ -98,7 +98,7 @@ describe('an answer that is odd and good', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it.each([
+  test.each([
     ['with content encoding "identity"', reply(200, read.reply, { 'Content-Encoding': 'identity' })],
     [
       'after early hints',
@@ -123,7 +123,7 @@ describe('an answer that is odd and good', () => {
 
 describe('an answer that is not read, because it is encoded or too long, counts by its status', () => {
   const page = 'x'.repeat(limits.maxBodyBytes + 1);
-  it.each([
+  test.each([
     ['503 in gzip', reply(503, gzipSync('{}'), { 'Content-Encoding': 'gzip' }), 503, broken],
     ['503 with a long page', reply(503, page, { 'Content-Type': 'text/html' }), 503, broken],
     [
@@ -142,7 +142,7 @@ describe('an answer that is not read, because it is encoded or too long, counts 
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])(
+  test.each([301, 302, 303, 307, 308])(
     '%i is not followed, neither by a read nor by a write',
     async (status) => {
       await using elsewhere = await startFaultyBank(reply(200, read.reply));
@@ -154,7 +154,7 @@ describe('a redirect', () => {
     },
   );
 
-  it('to the same bank is not followed either', async () => {
+  test('to the same bank is not followed either', async () => {
     const act = reply(307, '{}', { Location: '/v1/api/banks/SNDBCY2N/branches' });
     await expectFault({ what: 'redirects', act, codes: bad, status: 307 }, read);
     await expectFault({ what: 'redirects', act, codes: bad, status: 307 }, change);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { InterimResponses } from '../../../src/bank/http/interim-responses.ts';
 import { createTestClient } from '../../support/bank-client.ts';
 import { type Act, answer, later, startFaultyBank, write } from '../../support/faulty-bank.ts';
@@ -34,7 +34,7 @@ const inBytes =
 describe.each(samples)('interim responses before the answer to %s', (_, sample) => {
   const final = answer(200, sample.reply);
 
-  it.each<readonly [string, string]>([
+  test.each<readonly [string, string]>([
     ['100', continueHead],
     ['100 without a reason', 'HTTP/1.1 100\r\n\r\n'],
     ['100 with headers', 'HTTP/1.1 100 Continue\r\nDate: x\r\nX-Via: HTTP/1.1 100 proxy\r\n\r\n'],
@@ -65,7 +65,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
     expect(bank.requests).toHaveLength(acts.length);
   });
 
-  it('are passed over wherever their bytes are split', async () => {
+  test('are passed over wherever their bytes are split', async () => {
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { ...limits, connections: 64 });
     const whole = Buffer.concat([Buffer.from(continueHead), final]);
@@ -81,7 +81,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
     expect(bank.requests).toHaveLength(end);
   });
 
-  it('end the call where there are more than a thousand', async () => {
+  test('end the call where there are more than a thousand', async () => {
     await using bank = await startFaultyBank(write(hints.repeat(1001), final));
     await using client = createTestClient(bank.url, limits);
     const failure: unknown = await sample.run(client).catch((error: unknown) => error);
@@ -96,7 +96,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
     await expect.poll(bank.open).toBe(0);
   });
 
-  it.each([
+  test.each([
     ['101 with an upgrade', 'HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
     ['101 with a protocol alone', 'HTTP/1.1 101 X\r\nUpgrade: x\r\n\r\n'],
     ['100 in HTTP/1.0', 'HTTP/1.0 100 Continue\r\n\r\n'],
@@ -123,7 +123,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
 describe('the next answer on a kept connection', () => {
   const read = sampleCalls.getBranches;
 
-  it('has interim responses of its own', async () => {
+  test('has interim responses of its own', async () => {
     await using bank = await startFaultyBank(write(continueHead, hints, answer(200, read.reply)));
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     for (let turn = 0; turn < 3; turn++) {
@@ -133,7 +133,7 @@ describe('the next answer on a kept connection', () => {
     expect([bank.requests.length, bank.connections()]).toEqual([3, 1]);
   });
 
-  it('is not one whose interim response came when nobody had asked', async () => {
+  test('is not one whose interim response came when nobody had asked', async () => {
     await using bank = await startFaultyBank(write(answer(200, read.reply)));
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     bank.behave((socket) => {
@@ -163,7 +163,7 @@ describe('of the bytes of an answer', () => {
     return copy;
   }
 
-  it('only the status of a 100 and a 101 is changed, wherever they are split', () => {
+  test('only the status of a 100 and a 101 is changed, wherever they are split', () => {
     const head = fc.constantFrom(
       continueHead,
       processing,
@@ -189,10 +189,13 @@ describe('of the bytes of an answer', () => {
     );
   });
 
-  it.each(['HTTP/1.1 200 100\r\n\r\nHTTP/1.1 100', 'HTTP/1.0 100 X\r\n\r\n', 'SSH-1 100', 'HTTP/1.1 10', ''])(
-    'none is changed in %j',
-    (text) => {
-      expect(rewritten(Buffer.from(text)).toString()).toBe(text);
-    },
-  );
+  test.each([
+    'HTTP/1.1 200 100\r\n\r\nHTTP/1.1 100',
+    'HTTP/1.0 100 X\r\n\r\n',
+    'SSH-1 100',
+    'HTTP/1.1 10',
+    '',
+  ])('none is changed in %j', (text) => {
+    expect(rewritten(Buffer.from(text)).toString()).toBe(text);
+  });
 });

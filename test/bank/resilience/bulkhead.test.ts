@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FairPool } from '../../../src/bank/http/fair-pool.ts';
 import { createTestClient } from '../../support/bank-client.ts';
 import { answer, byLine, hang, later, lineOf, reply, startFaultyBank } from '../../support/faulty-bank.ts';
@@ -72,7 +72,7 @@ async function beside(slowAct: 'answers late' | 'hangs', operationShare: number,
 }
 
 describe('an operation that is slower than others wait for a connection', () => {
-  it.each([
+  test.each([
     ['answers late', 'from the start', 0],
     ['answers late', 'after it was quick', 300],
     ['hangs', 'from the start', 0],
@@ -86,7 +86,7 @@ describe('an operation that is slower than others wait for a connection', () => 
     expect(mostOpen).toBeLessThanOrEqual(mostOfOne);
   });
 
-  it('is not refused itself where all others take as long', async () => {
+  test('is not refused itself where all others take as long', async () => {
     // As slow as 300 ms would be beside a BANK_SLOW_CALL_MS of 1,200: neither quick nor slow by itself.
     await using bank = await startFaultyBank();
     await using client = createTestClient(bank.url, { ...limits, slowCallMs: 1200 });
@@ -104,13 +104,13 @@ describe('an operation that is slower than others wait for a connection', () => 
     expect(Object.keys(ofQuick)).toEqual(['good']);
   });
 
-  it('has others refused where it may have all connections', async () => {
+  test('has others refused where it may have all connections', async () => {
     const { ofQuick, mostOpen } = await beside('answers late', 1, 0);
     expect(ofQuick.OVERLOADED).toBeGreaterThan(0);
     expect(mostOpen).toBe(limits.connections);
   });
 
-  it('has no other write and no payment refused', async () => {
+  test('has no other write and no payment refused', async () => {
     await using bank = await startFaultyBank(hang);
     await using client = createTestClient(bank.url, limits);
     const change = sampleCalls.putCustomerID;
@@ -163,13 +163,13 @@ describe('a connection that comes free', () => {
     vi.useRealTimers();
   });
 
-  it('is one of all but the reserve, where an operation is quick and nobody else waits', () => {
+  test('is one of all but the reserve, where an operation is quick and nobody else waits', () => {
     const { inside, askTimes } = poolOf(64);
     askTimes(64, 'x');
     expect(inside).toHaveLength(56);
   });
 
-  it('is one of all but a quarter, where the operation has held one for too long', () => {
+  test('is one of all but a quarter, where the operation has held one for too long', () => {
     const { inside, ask, askTimes } = poolOf(64);
     ask('y');
     ask('x');
@@ -180,7 +180,7 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(64);
   });
 
-  it('goes to others first that wait, until the operation that has held one for too long is at its share', () => {
+  test('goes to others first that wait, until the operation that has held one for too long is at its share', () => {
     const { inside, ask, askTimes, leave } = poolOf(64);
     ask('y');
     ask('x');
@@ -191,7 +191,7 @@ describe('a connection that comes free', () => {
     expect(inside.slice(64)).toEqual(Array.from({ length: 16 }, () => 'z a'));
   });
 
-  it('is one of all but the reserve, where all operations take as long', () => {
+  test('is one of all but the reserve, where all operations take as long', () => {
     const { inside, ask, askTimes, leave } = poolOf(64);
     for (const operation of ['x', 'y', 'z']) ask(operation);
     vi.advanceTimersByTime(5 * quickMs);
@@ -203,7 +203,7 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(3 + 57);
   });
 
-  it('is one of all but a quarter, where the operation takes four times as long as most others', () => {
+  test('is one of all but a quarter, where the operation takes four times as long as most others', () => {
     const { inside, ask, askTimes, leave } = poolOf(64);
     for (const operation of ['x', 'y', 'z', 'late']) ask(operation);
     vi.advanceTimersByTime(quickMs);
@@ -214,7 +214,7 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(4 + 48);
   });
 
-  it('is one of all but a quarter, where the operation is slow whatever others take', () => {
+  test('is one of all but a quarter, where the operation is slow whatever others take', () => {
     const { inside, ask, askTimes, leave } = poolOf(64);
     for (const operation of ['x', 'y']) ask(operation);
     vi.advanceTimersByTime(slowMs + 1);
@@ -223,7 +223,7 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(2 + 48);
   });
 
-  it('is one of all but the reserve, however slow the operation is, where no other was called lately', () => {
+  test('is one of all but the reserve, however slow the operation is, where no other was called lately', () => {
     const { inside, ask, askTimes, leave } = poolOf(64);
     ask('y');
     leave('y');
@@ -240,7 +240,7 @@ describe('a connection that comes free', () => {
     expect(inside.at(-1)).toBe('y a');
   });
 
-  it('is one of all but a quarter, where the operation’s last call took too long, until one does not', () => {
+  test('is one of all but a quarter, where the operation’s last call took too long, until one does not', () => {
     const { inside, ask, askTimes, leave } = poolOf(8);
     ask('y');
     leave('y');
@@ -253,7 +253,7 @@ describe('a connection that comes free', () => {
     expect(inside).toHaveLength(2 + 1 + 7);
   });
 
-  it('goes to an operation below its share first, whoever’s turn it is', () => {
+  test('goes to an operation below its share first, whoever’s turn it is', () => {
     const { inside, ask, askTimes, leave } = poolOf(2);
     askTimes(2, 'x');
     ask('x', 'b');
@@ -264,7 +264,7 @@ describe('a connection that comes free', () => {
     expect(inside.slice(3)).toEqual(['x b']);
   });
 
-  it('goes to callers by turns, whatever operations they wait for', () => {
+  test('goes to callers by turns, whatever operations they wait for', () => {
     const { inside, ask, leave } = poolOf(1, 1);
     ask('x', 'noisy');
     for (const operation of ['x', 'y', 'z', 'x', 'y']) ask(operation, 'noisy');
@@ -276,7 +276,7 @@ describe('a connection that comes free', () => {
     );
   });
 
-  it('is not kept from the only one who waits by the share of a single connection', () => {
+  test('is not kept from the only one who waits by the share of a single connection', () => {
     const { inside, ask, leave } = poolOf(1, 0.01);
     ask('x');
     ask('x');
@@ -285,7 +285,7 @@ describe('a connection that comes free', () => {
     expect(inside).toEqual(['x a', 'x a']);
   });
 
-  it('waits for nobody who gave up, in any operation', () => {
+  test('waits for nobody who gave up, in any operation', () => {
     const { pool, inside, ask, leave } = poolOf(1, 1);
     ask('x');
     const waits = [ask('y'), ask('x', 'b'), ask('y', 'c')];

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { BankOptions } from '../../../src/bank/client.ts';
 import { TransportFailure } from '../../../src/bank/http/http-message.ts';
 import {
@@ -90,7 +90,7 @@ async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall
 }
 
 describe('a breaker opens, for its operation only, where the bank', () => {
-  it.each(away)('%s', async (_, act) => {
+  test.each(away)('%s', async (_, act) => {
     await using bank = await startFaultyBank(act);
     const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
     await using _client = client;
@@ -102,7 +102,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     expect(told).toEqual(['getCustomer opens']);
   });
 
-  it('refuses connections', async () => {
+  test('refuses connections', async () => {
     await using bank = await startFaultyBank();
     const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
     await using _client = client;
@@ -113,7 +113,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     expect(told).toEqual(['getCustomer opens']);
   });
 
-  it.each([
+  test.each([
     ['a read', read, 'BANK_TIMEOUT'],
     ['a write', change, 'OUTCOME_UNKNOWN'],
   ])('does not answer %s in time', async (_, sample, code) => {
@@ -130,7 +130,7 @@ describe('a breaker opens where the bank answers slowly', () => {
   const slowCallMs = 150;
   const slowly = (sample: SampleCall) => later(slowCallMs + 20, reply(200, sample.reply));
 
-  it.each([
+  test.each([
     ['a read', read],
     ['a write', change],
   ])('(%s), and says so', async (_, sample) => {
@@ -144,7 +144,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     expect(await ask(other, client)).toEqual(['good']);
   });
 
-  it('and stays open where the one that tries is slow, until one is not', async () => {
+  test('and stays open where the one that tries is slow, until one is not', async () => {
     await using bank = await startFaultyBank(slowly(read));
     const { client, told, reasons } = clientOf(bank, { slowCallMs });
     await using _client = client;
@@ -161,7 +161,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     expect(reasons).toEqual(['slow', 'slow', null]);
   });
 
-  it('also where it slowly refuses', async () => {
+  test('also where it slowly refuses', async () => {
     await using bank = await startFaultyBank(later(slowCallMs + 20, reply(404, '{}')));
     const { client, reasons } = clientOf(bank, { slowCallMs });
     await using _client = client;
@@ -169,7 +169,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     expect(reasons).toEqual(['slow']);
   });
 
-  it('but not where calls waited for a connection', async () => {
+  test('but not where calls waited for a connection', async () => {
     await using bank = await startFaultyBank(later(20, reply(200, read.reply)));
     const { client, told } = clientOf(bank, { slowCallMs, connections: 2 });
     await using _client = client;
@@ -179,7 +179,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     expect(told).toEqual([]);
   });
 
-  it('to payments only where it takes as great a part of their own, longer deadline', async () => {
+  test('to payments only where it takes as great a part of their own, longer deadline', async () => {
     await using bank = await startFaultyBank(later(2 * slowCallMs, reply(200, '')));
     for (const [paymentTimeoutMs, reasons] of [
       [5000, []],
@@ -194,7 +194,7 @@ describe('a breaker opens where the bank answers slowly', () => {
 });
 
 describe('a breaker stays closed', () => {
-  it.each([
+  test.each([
     ...[400, 401, 403, 404, 409, 422, 429, 500, 501].map(
       (status) => [`answers with ${status}`, reply(status, '{}')] as const,
     ),
@@ -210,7 +210,7 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual([]);
   });
 
-  it('where there were fewer calls than it takes to judge by', async () => {
+  test('where there were fewer calls than it takes to judge by', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -218,7 +218,7 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual([]);
   });
 
-  it('where less than half of the calls failed', async () => {
+  test('where less than half of the calls failed', async () => {
     await using bank = await startFaultyBank(reply(200, read.reply));
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -230,7 +230,7 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual(['getCustomer opens']);
   });
 
-  it('where clients leave before the bank answers', async () => {
+  test('where clients leave before the bank answers', async () => {
     await using bank = await startFaultyBank(hang);
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -250,7 +250,7 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual([]);
   });
 
-  it.each([true, false])(
+  test.each([true, false])(
     'where the bank is not late, but callers had little time (alone: %s)',
     async (unshared) => {
       await using bank = await startFaultyBank(later(150, reply(200, read.reply)));
@@ -269,7 +269,7 @@ describe('a breaker stays closed', () => {
     },
   );
 
-  it('where the threshold is 0: there is none', async () => {
+  test('where the threshold is 0: there is none', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client, told } = clientOf(bank, { breakerThreshold: 0 });
     await using _client = client;
@@ -279,7 +279,7 @@ describe('a breaker stays closed', () => {
     expect(told).toEqual([]);
   });
 
-  it('at a threshold of 1 while any call is answered', async () => {
+  test('at a threshold of 1 while any call is answered', async () => {
     await using bank = await startFaultyBank(inTurn(reply(200, read.reply), reply(503, '{}')));
     const { client, told } = clientOf(bank, { breakerThreshold: 1 });
     await using _client = client;
@@ -290,7 +290,7 @@ describe('a breaker stays closed', () => {
 });
 
 describe('an open breaker', () => {
-  it('lets one call at a time try, however many ask; its success lets all through', async () => {
+  test('lets one call at a time try, however many ask; its success lets all through', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -315,7 +315,7 @@ describe('an open breaker', () => {
     expect(new Set(await ask(read, client, 10))).toEqual(new Set(['good']));
   });
 
-  it('opens again where the one that tries fails, and recovers later', async () => {
+  test('opens again where the one that tries fails, and recovers later', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -337,7 +337,7 @@ describe('an open breaker', () => {
     expect(told.at(-1)).toBe('getCustomer closes');
   });
 
-  it('closes where the one that tries is refused by the bank, and opens again where its caller leaves', async () => {
+  test('closes where the one that tries is refused by the bank, and opens again where its caller leaves', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client, told } = clientOf(bank);
     await using _client = client;
@@ -362,7 +362,7 @@ describe('an open breaker', () => {
     expect(told.at(-1)).toBe('getCustomer closes');
   });
 
-  it('of a second attempt does not hide what the first met, and costs no further call', async () => {
+  test('of a second attempt does not hide what the first met, and costs no further call', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     const { client } = clientOf(bank, { retryShare: 0.1, breakerOpenMs: 10_000 });
     await using _client = client;
@@ -374,7 +374,7 @@ describe('an open breaker', () => {
 });
 
 describe('behind an open breaker nothing is sent, and nothing is in doubt', () => {
-  it.each([
+  test.each([
     ['a write', change],
     ['a payment', sampleCalls.postMakeTransaction],
   ])('of %s', async (_, sample) => {
@@ -394,7 +394,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
     expect(bank.connections()).toBe(before);
   });
 
-  it('a payment’s key stays free: the same one is sent when the bank is back, once', async () => {
+  test('a payment’s key stays free: the same one is sent when the bank is back, once', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using bankql = createTestBankql({
       bankUrl: bank.url,
@@ -466,7 +466,7 @@ describe('what a breaker judges by', () => {
     return { told, reasons, begin, fail, isPaused: () => tested.tryAcquire() === null };
   }
 
-  it('is the last ten seconds', () => {
+  test('is the last ten seconds', () => {
     const { told, fail } = breaker();
     fail(10);
     vi.advanceTimersByTime(5000);
@@ -476,7 +476,7 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([true]);
   });
 
-  it('is not what was long ago', () => {
+  test('is not what was long ago', () => {
     const { told, fail } = breaker();
     fail(least - 1);
     vi.advanceTimersByTime(60_000);
@@ -484,7 +484,7 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([]);
   });
 
-  it('is forgotten as it grows old, second by second', () => {
+  test('is forgotten as it grows old, second by second', () => {
     const { told, begin, fail } = breaker();
     for (let second = 0; second < 40; second++) {
       begin()(answered);
@@ -500,7 +500,7 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([true]);
   });
 
-  it('is what failed and what was slow together, and why it opens is what there was more of', () => {
+  test('is what failed and what was slow together, and why it opens is what there was more of', () => {
     for (const [failures, slow, reason] of [
       [6, 4, 'failed'],
       [4, 6, 'slow'],
@@ -517,7 +517,7 @@ describe('what a breaker judges by', () => {
     }
   });
 
-  it('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {
+  test('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {
     const { told, begin, fail, isPaused } = breaker();
     const slow = Array.from({ length: 2 * least }, begin);
     const late = (reply: typeof answered | typeof away) => slow.pop()?.(reply);
@@ -539,7 +539,7 @@ describe('what a breaker judges by', () => {
     expect([isPaused(), told]).toEqual([false, [true, false]]);
   });
 
-  it('is nothing of before, once a trial succeeded', () => {
+  test('is nothing of before, once a trial succeeded', () => {
     const { told, begin, fail } = breaker();
     fail(least);
     vi.advanceTimersByTime(openMs);
@@ -550,7 +550,7 @@ describe('what a breaker judges by', () => {
     expect(told).toEqual([true, false, true]);
   });
 
-  it.each([
+  test.each([
     ['fails', away],
     ['is given up', new TransportFailure('cancelled', true, 'the caller left')],
     ['finds no place', new TransportFailure('overloaded', false, 'no place')],

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../../src/bank/resilience/call-report.ts';
 import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
 import { operations } from '../../../src/contract/operations.ts';
@@ -44,7 +44,7 @@ const moments: readonly (readonly [string, Act])[] = [
 ];
 
 describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
-  it.each(moments)('%s: the second answer is the answer', async (_, act) => {
+  test.each(moments)('%s: the second answer is the answer', async (_, act) => {
     await using bank = await startFaultyBank(inTurn(act, reply(200, sample.reply)));
     const reports: CallReport[] = [];
     await using client = createTestClient(bank.url, {
@@ -64,7 +64,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
     expect(reports[1]?.status).toBe(200);
   });
 
-  it('refuses the connection', async () => {
+  test('refuses the connection', async () => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
     const reports: CallReport[] = [];
     await using client = createTestClient(bank.url, {
@@ -80,7 +80,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('fails twice: the second failure is the failure, and there is no third attempt', async () => {
+  test('fails twice: the second failure is the failure, and there is no third attempt', async () => {
     await using bank = await startFaultyBank(inTurn(reset, reply(503, '{}')));
     await using client = createTestClient(bank.url, retrying);
     const { error } = await failedCall(sample, client);
@@ -103,14 +103,14 @@ const words: readonly (readonly [string, Act])[] = [
 ];
 
 describe.each(reads)('%s is made once, where the bank', (_, sample) => {
-  it.each(words)('%s', async (_, act) => {
+  test.each(words)('%s', async (_, act) => {
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, retrying);
     await failedCall(sample, client);
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('does not answer in time', async () => {
+  test('does not answer in time', async () => {
     await using bank = await startFaultyBank(hang);
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
@@ -120,7 +120,7 @@ describe.each(reads)('%s is made once, where the bank', (_, sample) => {
 });
 
 describe.each(noReads)('%s is never made again', (_, sample) => {
-  it.concurrent.each(moments)('where the bank %s', async (_, act) => {
+  test.concurrent.each(moments)('where the bank %s', async (_, act) => {
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, retrying);
     await sample.run(client).catch(() => {});
@@ -129,7 +129,7 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
     expect(bank.connections()).toBe(1);
   });
 
-  it('where the bank refuses the connection', async () => {
+  test('where the bank refuses the connection', async () => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
     await using client = createTestClient(bank.url, retrying);
     await bank.close();
@@ -143,7 +143,7 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
 describe('a second attempt', () => {
   const sample = sampleCalls.getCustomer;
 
-  it('is not made when the time is nearly over', async () => {
+  test('is not made when the time is nearly over', async () => {
     const timeoutMs = 400;
     await using bank = await startFaultyBank(later(timeoutMs - 15, reply(503, '{}')));
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs });
@@ -154,7 +154,7 @@ describe('a second attempt', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('is not made when its time ran out while it waited', async () => {
+  test('is not made when its time ran out while it waited', async () => {
     const timeoutMs = 300;
     await using bank = await startFaultyBank(reply(503, '{}'));
     const onCall = () =>
@@ -168,7 +168,7 @@ describe('a second attempt', () => {
     expect(bank.requests).toHaveLength(1);
   });
 
-  it('shares the time of the first', async () => {
+  test('shares the time of the first', async () => {
     const timeoutMs = 500;
     await using bank = await startFaultyBank(inTurn(later(200, reply(503, '{}')), hang));
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs });
@@ -180,7 +180,7 @@ describe('a second attempt', () => {
     await expect.poll(bank.open).toBe(0);
   });
 
-  it('is not made for a caller who left meanwhile', async () => {
+  test('is not made for a caller who left meanwhile', async () => {
     const caller = new AbortController();
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using client = createTestClient(bank.url, { ...retrying, onCall: () => caller.abort() });
@@ -209,7 +209,7 @@ describe('the budget of second attempts', () => {
       ),
     );
 
-  it.each([
+  test.each([
     ['answers with 503', reply(503, '{}')],
     ['resets', reset],
   ])('for a bank that %s is ten at once and a tenth of the calls', async (_, act) => {
@@ -224,7 +224,7 @@ describe('the budget of second attempts', () => {
     expect(extra).toBeGreaterThanOrEqual(10 + 15);
   });
 
-  it('is not saved up while all is well', async () => {
+  test('is not saved up while all is well', async () => {
     await using bank = await startFaultyBank(reply(200, sample.reply));
     await using client = createTestClient(bank.url, { ...retrying, connectionWaitMs: 5000, timeoutMs: 5000 });
     await many(client, 300);
@@ -234,7 +234,7 @@ describe('the budget of second attempts', () => {
     expect(bank.requests.length).toBeLessThanOrEqual(60 + 10 + 6);
   });
 
-  it('is none where the share is 0', async () => {
+  test('is none where the share is 0', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using client = createTestClient(bank.url, { ...retrying, retryShare: 0 });
     await many(client, 20);

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -83,7 +83,7 @@ const settle = (...args: string[]) => run('settle', ...args);
 const complete = ['--as', 'done', '--by', 'Ada', '--reason', 'seen in the ledger'];
 
 describe('list', () => {
-  it('shows the payments of unknown outcome as a table, oldest first', async () => {
+  test('shows the payments of unknown outcome as a table, oldest first', async () => {
     const { code, output, errors } = await run('list');
     expect([code, errors]).toEqual([0, '']);
     const lines = output.trimEnd().split('\n');
@@ -116,25 +116,25 @@ describe('list', () => {
     ]);
   });
 
-  it.each(['pending', 'done', 'rejected'] as const)('shows the others: %s', async (state) => {
+  test.each(['pending', 'done', 'rejected'] as const)('shows the others: %s', async (state) => {
     const { code, output } = await run('list', '--state', state);
     expect(code).toBe(0);
     expect(output.split('\n')[1]).toMatch(ids[state].slice(0, 12));
     expect(output.trimEnd().split('\n')).toHaveLength(2);
   });
 
-  it('gives whole records as JSON', async () => {
+  test('gives whole records as JSON', async () => {
     const { output } = await run('list', '--json', '--state', 'done');
     expect(JSON.parse(output)).toEqual([stored({ id: ids.done, ...done })]);
   });
 
-  it('says when there is none', async () => {
+  test('says when there is none', async () => {
     for (const id of [ids.unknown, ids.other]) await settle(id, ...complete);
     expect(await run('list')).toEqual({ code: 0, output: 'No payment is UNKNOWN.\n', errors: '' });
     expect(JSON.parse((await run('list', '--json')).output)).toEqual([]);
   });
 
-  it('hands a terminal no commands that a client has written', async () => {
+  test('hands a terminal no commands that a client has written', async () => {
     const toAccountId = '\u001b]0;x\u0007\u009b2J\u202e\n';
     const evil = pending({ id: 'evil', toAccountId, createdAt: now, leaseUntil: now + lease });
     await inStore((store) => store.begin(evil, now));
@@ -147,7 +147,7 @@ describe('list', () => {
     expect(JSON.parse(output)).toContainEqual(expect.objectContaining({ toAccountId }));
   });
 
-  it('shows more of ids that begin the same way', async () => {
+  test('shows more of ids that begin the same way', async () => {
     const id = `aaaaaa${'1'.repeat(10)}${'9'.repeat(48)}`;
     await inStore((store) => store.begin(pending({ id }), start));
     const { output } = await run('list');
@@ -156,7 +156,7 @@ describe('list', () => {
 });
 
 describe('settle', () => {
-  it('writes down what the bank did, who says so and why, and prints the record', async () => {
+  test('writes down what the bank did, who says so and why, and prints the record', async () => {
     const { code, output, errors } = await settle(ids.unknown.slice(0, 8), ...complete);
     expect([code, errors]).toEqual([0, '']);
     const settledBy = 'Ada: seen in the ledger (2026-01-16T02:00:00.000Z)';
@@ -167,12 +167,12 @@ describe('settle', () => {
     expect(await find(ids.unknown)).toMatchObject({ state: 'DONE', settledBy, updatedAt: now });
   });
 
-  it('settles as rejected', async () => {
+  test('settles as rejected', async () => {
     expect((await settle(ids.other, '--as', 'rejected', ...complete.slice(2))).code).toBe(0);
     expect(await find(ids.other)).toMatchObject({ state: 'REJECTED' });
   });
 
-  it.each<[string, string[], RegExp]>([
+  test.each<[string, string[], RegExp]>([
     ['an ambiguous id', ['aaaaaa', ...complete], /2 UNKNOWN payments begin with aaaaaa: give more/],
     ['an id that nothing has', ['abcdef', ...complete], /No payment begins with abcdef/],
     ['a payment that is DONE', ['dddddd', ...complete], /dddddd3+ is DONE: only an UNKNOWN/],
@@ -196,7 +196,7 @@ describe('settle', () => {
     expect(await all()).toEqual(before);
   });
 
-  it('is done once', async () => {
+  test('is done once', async () => {
     await settle(ids.unknown, ...complete);
     const { code, errors } = await settle(ids.unknown, '--as', 'rejected', ...complete.slice(2));
     expect(code).toBe(1);
@@ -206,7 +206,7 @@ describe('settle', () => {
 });
 
 describe('refused, with what to do instead', () => {
-  it.each([
+  test.each([
     [[], /^usage: /],
     [['pay'], /^usage: /],
     [['list', '--state', 'gone'], /--state is unknown, pending, done or rejected, not gone/],
@@ -217,7 +217,7 @@ describe('refused, with what to do instead', () => {
     expect(errors).toMatch(reason);
   });
 
-  it('payments that are known to their own process alone', async () => {
+  test('payments that are known to their own process alone', async () => {
     url = 'memory:';
     expect(await run('list')).toMatchObject({
       code: 1,
@@ -225,13 +225,13 @@ describe('refused, with what to do instead', () => {
     });
   });
 
-  it('a file that is not there, which is not made', async () => {
+  test('a file that is not there, which is not made', async () => {
     url = `sqlite:${join(folder, 'none', 'state.db')}`;
     expect(await run('list')).toMatchObject({ code: 1, errors: expect.stringContaining('ENOENT') });
     expect(await run('list')).toMatchObject({ code: 1, errors: expect.stringContaining('ENOENT') });
   });
 
-  it('a URL, without its password', async () => {
+  test('a URL, without its password', async () => {
     url = 'redis://ops:s3cret@:99999/x';
     const { code, errors } = await run('list');
     expect(code).toBe(1);
@@ -240,7 +240,7 @@ describe('refused, with what to do instead', () => {
 });
 
 describe('as a process', () => {
-  it('reads STATE_URL, and ends by itself', async () => {
+  test('reads STATE_URL, and ends by itself', async () => {
     const { code, output } = await runProcess({ STATE_URL: url }, ['payments', 'list']);
     expect(output).toContain('aaaaaa111111');
     expect(code).toBe(0);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
@@ -89,7 +89,7 @@ const idsOf = async (...args: string[]) => {
 };
 
 describe('find', () => {
-  it.each<[string, string[], string[]]>([
+  test.each<[string, string[], string[]]>([
     ['key and caller', ['--key', 'key-1', '--caller', `${provider}/alice`], [keyOf('key-1')]],
     ['key and caller as JSON', ['--key', 'key-1', '--caller', JSON.stringify(alice)], [keyOf('key-1')]],
     ['caller, whose hash it computes', ['--caller', `${provider}/alice`], [keyOf('key-1')]],
@@ -108,7 +108,7 @@ describe('find', () => {
     expect(await idsOf('find', ...args)).toEqual(ids);
   });
 
-  it('shows the state where there are several, and says when there are more', async () => {
+  test('shows the state where there are several, and says when there are more', async () => {
     const { code, output, errors } = await run(['find', '--account', 'a-3', '--limit', '2']);
     expect(code).toBe(0);
     expect(output.split('\n')[0]).toMatch(/^id +state +created /);
@@ -116,14 +116,14 @@ describe('find', () => {
     expect(errors).toBe('There are more than these 2: narrow the search, or give --limit.\n');
   });
 
-  it('that finds nothing says so', async () => {
+  test('that finds nothing says so', async () => {
     expect(await run(['find', '--account', 'nobody'])).toMatchObject({
       code: 0,
       output: 'No payment is found.\n',
     });
   });
 
-  it.each<[string, string[], RegExp]>([
+  test.each<[string, string[], RegExp]>([
     ['nothing to look for', ['find'], /find needs to be told what/],
     ['a key without its caller', ['find', '--key', 'k'], /--key is looked up together with its caller/],
     ['half a caller', ['find', '--caller', 'alice'], /--caller is provider\/id/],
@@ -142,7 +142,7 @@ describe('find', () => {
 });
 
 describe('show', () => {
-  it('tells the whole story, and hands a terminal no commands of the bank', async () => {
+  test('tells the whole story, and hands a terminal no commands of the bank', async () => {
     const { code, output, errors } = await run(['show', '111111']);
     expect([code, errors]).toEqual([0, '']);
     expect(output).toContain('requestId: request-1\n');
@@ -155,7 +155,7 @@ describe('show', () => {
     );
   });
 
-  it('tells of a lease that ended, and of a settlement', async () => {
+  test('tells of a lease that ended, and of a settlement', async () => {
     await store.begin(pending({ id: id(7) }), start);
     await store.find(id(7), now - hour);
     await store.settle(id(7), 'DONE', 'Ada: booked', now);
@@ -167,7 +167,7 @@ describe('show', () => {
     ]);
   });
 
-  it.each<[string[], RegExp]>([
+  test.each<[string[], RegExp]>([
     [['show'], /show takes one id/],
     [['show', '12345'], /show takes one id/],
     [['show', id(1), id(2)], /show takes one id/],
@@ -185,7 +185,7 @@ describe('settle, many at once', () => {
   };
   const untouched = { 1: 'REJECTED', 2: 'UNKNOWN', 3: 'UNKNOWN', 4: 'UNKNOWN', 5: 'PENDING' };
 
-  it('shows what is found, asks once, settles, and leaves an audit line for each', async () => {
+  test('shows what is found, asks once, settles, and leaves an audit line for each', async () => {
     const { code, output, errors, asked } = await run(['settle', '--account', 'a-3', ...verdict], 'yes');
     expect([code, errors]).toEqual([0, '']);
     expect(asked).toEqual(['Settle these 2 payments as REJECTED? [yes/no] ']);
@@ -209,7 +209,7 @@ describe('settle, many at once', () => {
     expect(await store.find(id(2), now)).toMatchObject({ settledBy });
   });
 
-  it('needs no terminal where --yes says it', async () => {
+  test('needs no terminal where --yes says it', async () => {
     expect((await run(['settle', '--state', 'unknown', '--yes', ...verdict])).code).toBe(0);
     expect(await states()).toMatchObject({
       1: 'REJECTED',
@@ -220,7 +220,7 @@ describe('settle, many at once', () => {
     });
   });
 
-  it.each<[string, string[], string | undefined, RegExp]>([
+  test.each<[string, string[], string | undefined, RegExp]>([
     [
       'nobody can be asked',
       ['--account', 'a-3'],
@@ -268,7 +268,7 @@ describe('settle --from-log', () => {
   };
   const find = (n: number) => store.find(id(n), now);
 
-  it('writes the ends that a log holds, and only once', async () => {
+  test('writes the ends that a log holds, and only once', async () => {
     const file = log('bankql serves GraphQL', end({ event: undefined, id: id(2) }), end(), '{"level":30}');
     const first = await run(['settle', '--from-log', file], 'y');
     expect(first).toMatchObject({ code: 0, errors: '', asked: ['Write this end? [yes/no] '] });
@@ -280,18 +280,18 @@ describe('settle --from-log', () => {
     expect(second.errors).toContain('had ended already');
   });
 
-  it('makes a key free again where nothing was sent', async () => {
+  test('makes a key free again where nothing was sent', async () => {
     expect((await run(['settle', '--from-log', log(end({ state: 'RELEASED' })), '--yes'])).code).toBe(0);
     expect(await find(5)).toBeNull();
   });
 
-  it('leaves what an operator has settled as it is', async () => {
+  test('leaves what an operator has settled as it is', async () => {
     await run(['settle', id(2), '--as', 'rejected', '--by', 'Ada', '--reason', 'x']);
     await run(['settle', '--from-log', log(end({ id: id(2) })), '--yes']);
     expect(await find(2)).toMatchObject({ state: 'REJECTED' });
   });
 
-  it('names a damaged line, and writes the others', async () => {
+  test('names a damaged line, and writes the others', async () => {
     const file = log(end({ trackId: 7 }), end());
     const { code, errors } = await run(['settle', '--from-log', file, '--yes']);
     expect(code).toBe(1);
@@ -299,7 +299,7 @@ describe('settle --from-log', () => {
     expect(await find(5)).toMatchObject({ state: 'DONE' });
   });
 
-  it.each<[string, () => string[], RegExp]>([
+  test.each<[string, () => string[], RegExp]>([
     ['a log without any', () => [log('{}')], /holds no unwritten end/],
     ['a file that is not there', () => [join(folder, 'none.log')], /cannot be read: ENOENT/],
     ['a search beside it', () => [log(end()), '--account', 'a-1'], /--from-log stands alone/],
@@ -312,7 +312,7 @@ describe('settle --from-log', () => {
 });
 
 describe('help', () => {
-  it('is printed for all and for each command, with an example', async () => {
+  test('is printed for all and for each command, with an example', async () => {
     const all = await run(['--help']);
     expect(all).toMatchObject({ code: 0, errors: '' });
     const commands = [...all.output.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name = '']) => name);
@@ -325,7 +325,7 @@ describe('help', () => {
     }
   });
 
-  it('of a command that is not known is what there is', async () => {
+  test('of a command that is not known is what there is', async () => {
     const { code, errors } = await run(['settel', id(2)]);
     expect(code).toBe(1);
     expect(errors).toContain('There is no command "settel".');
@@ -333,7 +333,7 @@ describe('help', () => {
   });
 });
 
-it('a reader that has seen enough is no error', async () => {
+test('a reader that has seen enough is no error', async () => {
   const path = join(folder, 'many.db');
   const many = await createSqliteStore({ path, retentionMs, timeoutMs: 5_000 });
   for (let n = 0; n < 200; n++) {
@@ -350,7 +350,7 @@ it('a reader that has seen enough is no error', async () => {
   expect([stdout, stderr]).toEqual(['[', 'exit code 0\n']);
 });
 
-it('accept-loss, backup and restore say what is theirs', async () => {
+test('accept-loss, backup and restore say what is theirs', async () => {
   const by = ['--by', 'Ada'];
   expect(await run(['accept-loss', ...by, '--reason', 'x', '--yes'])).toMatchObject({
     code: 1,

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
 import { describeState } from '../../../src/commands/store-summary.ts';
 import type { PaymentStore } from '../../../src/payments/store.ts';
@@ -48,7 +48,7 @@ async function run(args: readonly string[], answer?: string) {
 }
 
 describe('backup and restore', () => {
-  it('save the records, and name what began after the backup', async () => {
+  test('save the records, and name what began after the backup', async () => {
     await begin('a');
     const file = join(folder, `${stores}.backup`);
     expect(await run(['backup', file])).toEqual({
@@ -73,7 +73,7 @@ describe('backup and restore', () => {
     expect(await inStore(async ({ loss }) => loss)).toBeNull();
   });
 
-  it('refuse what they cannot do, and say why', async () => {
+  test('refuse what they cannot do, and say why', async () => {
     await begin('a');
     const file = join(folder, `${stores}.backup`);
     await run(['backup', file]);
@@ -87,7 +87,7 @@ describe('backup and restore', () => {
   });
 });
 
-it('accept-loss shows what is lost, asks, and lets payments go on', async () => {
+test('accept-loss shows what is lost, asks, and lets payments go on', async () => {
   for (const id of ['a', 'b']) await begin(id);
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
   const loss = await inStore(async (store) => store.loss);
@@ -104,7 +104,7 @@ it('accept-loss shows what is lost, asks, and lets payments go on', async () => 
   expect(await begin('c')).toBeNull();
 });
 
-it.each([
+test.each([
   [{ records: 0, pending: 0, unknown: 0, newestAt: null }, 'Payment records: none.'],
   [
     { records: 12, pending: 0, unknown: 0, newestAt: now - 7_200_000 },

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   checkWitness,
   createMarkWriter,
@@ -33,20 +33,20 @@ const mark = (change: Partial<HighWaterMark> = {}): HighWaterMark => ({
 });
 
 describe('describeLoss', () => {
-  it.each([
+  test.each([
     ['the same', mark()],
     ['more', mark({ began: 300, newestAt: monday + 2 * day })],
   ])('finds nothing missing from a store that holds %s', (_, held) => {
     expect(describeLoss(held, mark(), 'the mark')).toBeNull();
   });
 
-  it('finds nothing missing where nothing was ever begun', () => {
+  test('finds nothing missing where nothing was ever begun', () => {
     expect(
       describeLoss(mark({ storeId: 'other' }), mark({ began: 0, newestAt: null }), 'the mark'),
     ).toBeNull();
   });
 
-  it.each([
+  test.each([
     [
       'fewer',
       mark({ began: 190, newestAt: monday }),
@@ -74,7 +74,7 @@ describe('describeLoss', () => {
 });
 
 describe('a mark in a file', () => {
-  it('is what was written last, for its owner alone, with nothing left beside it', async () => {
+  test('is what was written last, for its owner alone, with nothing left beside it', async () => {
     const file = join(folder, 'last.mark');
     const failures: (string | null)[] = [];
     const writer = createMarkWriter(file, (reason) => failures.push(reason));
@@ -86,7 +86,7 @@ describe('a mark in a file', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is never lowered, but follows the store to another identity', async () => {
+  test('is never lowered, but follows the store to another identity', async () => {
     const file = join(folder, 'follows.mark');
     const writer = createMarkWriter(file, () => {});
     await writer.write(mark({ began: 9 }));
@@ -96,7 +96,7 @@ describe('a mark in a file', () => {
     expect(readMark(file)).toEqual(mark({ storeId: 'second', began: 1 }));
   });
 
-  it('is not lowered by a process that comes late', async () => {
+  test('is not lowered by a process that comes late', async () => {
     const file = join(folder, 'shared.mark');
     const [early, late] = [createMarkWriter(file, () => {}), createMarkWriter(file, () => {})];
     await early.write(mark({ began: 9 }));
@@ -109,7 +109,7 @@ describe('a mark in a file', () => {
     expect(readMark(file)).toEqual(mark({ began: 11 }));
   });
 
-  it('whose folder goes away is told about once, and once when it can be written again', async () => {
+  test('whose folder goes away is told about once, and once when it can be written again', async () => {
     const gone = join(folder, 'gone');
     const file = join(gone, 'x.mark');
     const told: (string | null)[] = [];
@@ -123,7 +123,7 @@ describe('a mark in a file', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(mark({ began: 3 }));
   });
 
-  it.each(['', '{', '{}', '{"storeId":"a","began":-1,"newestAt":null}'])(
+  test.each(['', '{', '{}', '{"storeId":"a","began":-1,"newestAt":null}'])(
     'is refused where it is %j',
     (text) => {
       const file = join(folder, 'broken.mark');
@@ -133,7 +133,7 @@ describe('a mark in a file', () => {
   );
 });
 
-it('a witness needs a folder that may be written', async () => {
+test('a witness needs a folder that may be written', async () => {
   const file = join(folder, 'missing', 'witness');
   await expect(checkWitness(file)).rejects.toThrow(`STATE_WITNESS is ${file}: it has to name a file`);
   await expect(checkWitness(join(folder, 'witness'))).resolves.toBeUndefined();

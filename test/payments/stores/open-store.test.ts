@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
 import { parseRedisUrl, shownAddress } from '../../../src/payments/stores/redis/address.ts';
 import { freePort, hasRedis, startRedis } from '../../support/redis.ts';
@@ -10,13 +10,13 @@ import { pending, retentionMs, start } from './store-conformance.ts';
 const folder = mkdtempSync(join(tmpdir(), 'bankql-open-store-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('opens memory:', async () => {
+test('opens memory:', async () => {
   const store = await openStore('memory:', { retentionMs });
   expect(await store.begin(pending(), start)).toBeNull();
   await store.close();
 });
 
-it.each([
+test.each([
   ['absolute', join(folder, 'a', 'state.db')],
   ['relative', relative('.', join(folder, 'b', 'state.db'))],
 ])('opens a file with a path that is %s', async (_, path) => {
@@ -26,7 +26,7 @@ it.each([
   await store.close();
 });
 
-it.each([
+test.each([
   '',
   'memory',
   'memory:x',
@@ -46,7 +46,7 @@ it.each([
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/memory:.+sqlite:PATH/);
 });
 
-it.each([
+test.each([
   ['redis://ops:s3c/r@t@cache:6379', 'redis://***@cache:6379'],
   ['redis:ops:s3cr@cache', 'redis:***@cache'],
   ['redis://cache?password=s3cr', 'redis://cache?***'],
@@ -59,7 +59,7 @@ it.each([
   );
 });
 
-it('names a Redis that it cannot reach, without who asks', async () => {
+test('names a Redis that it cannot reach, without who asks', async () => {
   const port = await freePort();
   const refused = openStore(`redis://ops:s3cr@127.0.0.1:${port}/2`, { retentionMs });
   await expect(refused).rejects.toThrow(`The payment store redis://127.0.0.1:${port}/2 cannot be reached: `);
@@ -68,7 +68,7 @@ it('names a Redis that it cannot reach, without who asks', async () => {
   );
 });
 
-it.skipIf(!hasRedis)('opens a Redis', async () => {
+test.skipIf(!hasRedis)('opens a Redis', async () => {
   await using redis = await startRedis();
   const store = await openStore(`${redis.url}/3`, { retentionMs });
   expect(await store.begin(pending(), start)).toBeNull();
@@ -77,7 +77,7 @@ it.skipIf(!hasRedis)('opens a Redis', async () => {
   expect(await redis.command('INFO', 'keyspace')).toMatch(/db3:keys=6/);
 });
 
-it.each([
+test.each([
   ['redis://cache', { host: 'cache', port: 6379, tls: false, database: 0 }],
   ['rediss://cache:1/12', { host: 'cache', port: 1, tls: true, database: 12 }],
   ['redis://[::1]:7/', { host: '::1', port: 7 }],
@@ -87,7 +87,7 @@ it.each([
   expect(parseRedisUrl(url)).toMatchObject(parts);
 });
 
-it('shows an address as it is written', () => {
+test('shows an address as it is written', () => {
   const shown = (url: string) => shownAddress(parseRedisUrl(url) ?? expect.fail(url));
   expect(shown('rediss://me:p@[::1]:7/1')).toBe('rediss://[::1]:7/1');
   expect(shown('redis://cache')).toBe('redis://cache:6379/0');

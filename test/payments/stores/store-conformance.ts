@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type PaymentOutcome,
   type PaymentRecord,
@@ -93,13 +93,13 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     const afterLease = start + lease;
 
     describe('begin', () => {
-      it('stores a record once, and answers with the one that was there', async () => {
+      test('stores a record once, and answers with the one that was there', async () => {
         expect(await begin()).toBeNull();
         expect(await begin({ trackId: 'attempt-2', amount: '99' })).toEqual(stored());
         expect(await find()).toEqual(stored());
       });
 
-      it('stores one of 200 records that come at once', async () => {
+      test('stores one of 200 records that come at once', async () => {
         const answers = await Promise.all(
           Array.from({ length: 200 }, (_, n) => begin({ trackId: `at-${n}` })),
         );
@@ -108,21 +108,21 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(answers.filter((answer) => answer !== null)).toEqual(Array(199).fill(winner));
       });
 
-      it('keeps records with other ids apart', async () => {
+      test('keeps records with other ids apart', async () => {
         expect(await begin()).toBeNull();
         expect(await begin({ id: 'b' })).toBeNull();
         expect(await begin({ id: 'A'.repeat(64) })).toBeNull();
         expect(await store.search({ states: ['PENDING'] }, start)).toHaveLength(3);
       });
 
-      it('does not change with the object that it was given', async () => {
+      test('does not change with the object that it was given', async () => {
         const record = { ...pending() };
         await store.begin(record, start);
         record.amount = '1000000';
         expect(await find()).toEqual(stored());
       });
 
-      it.each([
+      test.each([
         [
           'text in many scripts',
           { accountId: '日本-Ωμέγα-🏦-עברית', message: 'e\u0301 ≠ é, \t"\'; DROP TABLE' },
@@ -145,7 +145,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         message: expect.stringMatching(/may have been sent/),
       };
 
-      it('makes a PENDING record UNKNOWN, once and for good', async () => {
+      test('makes a PENDING record UNKNOWN, once and for good', async () => {
         await begin();
         expect(await find(afterLease - 1)).toEqual(stored());
         const first = await find(afterLease);
@@ -155,18 +155,18 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await begin({ trackId: 'attempt-2' }, start)).toEqual(first);
       });
 
-      it('is seen by begin', async () => {
+      test('is seen by begin', async () => {
         await begin();
         expect(await begin({ trackId: 'attempt-2' }, afterLease)).toEqual(lost);
       });
 
-      it('is seen by list', async () => {
+      test('is seen by list', async () => {
         await begin();
         expect(await store.search({ states: ['PENDING'] }, afterLease)).toEqual([]);
         expect(await store.search({ states: ['UNKNOWN'] }, afterLease)).toEqual([lost]);
       });
 
-      it('is seen by settle', async () => {
+      test('is seen by settle', async () => {
         await begin();
         expect(await store.settle(id, 'DONE', 'ops', afterLease - 1)).toBe(false);
         expect(await store.settle(id, 'DONE', 'ops', afterLease)).toBe(true);
@@ -174,27 +174,27 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     });
 
     describe('finish', () => {
-      it.each([done, rejected, unknown])('writes $state', async (outcome) => {
+      test.each([done, rejected, unknown])('writes $state', async (outcome) => {
         await begin();
         expect(await finish(outcome)).toBe(true);
         expect(await find()).toEqual(stored({ ...outcome, updatedAt: start + 100 }));
       });
 
-      it('is for the attempt that began the payment', async () => {
+      test('is for the attempt that began the payment', async () => {
         await begin();
         expect(await store.finish(id, 'attempt-2', done, start)).toBe(false);
         expect(await store.finish('b', trackId, done, start)).toBe(false);
         expect(await find()).toEqual(stored());
       });
 
-      it('writes once', async () => {
+      test('writes once', async () => {
         await begin();
         await finish(unknown);
         expect(await finish(done, start + 200)).toBe(false);
         expect(await find()).toMatchObject({ ...unknown, updatedAt: start + 100 });
       });
 
-      it.each([done, rejected, unknown])('writes $state after the lease ended, once', async (outcome) => {
+      test.each([done, rejected, unknown])('writes $state after the lease ended, once', async (outcome) => {
         await begin();
         await find(afterLease);
         expect(await finish(outcome, afterLease + 1)).toBe(true);
@@ -202,7 +202,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await finish(done, afterLease + 3)).toBe(false);
       });
 
-      it('does not overrule an operator', async () => {
+      test('does not overrule an operator', async () => {
         await begin();
         await store.settle(id, 'REJECTED', 'ops', afterLease);
         expect(await finish(done, afterLease + 1)).toBe(false);
@@ -211,7 +211,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     });
 
     describe('release', () => {
-      it('forgets a PENDING record of this attempt', async () => {
+      test('forgets a PENDING record of this attempt', async () => {
         await begin();
         expect(await store.release(id, 'attempt-2')).toBe(false);
         expect(await store.release('b', trackId)).toBe(false);
@@ -221,14 +221,14 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await begin({ trackId: 'attempt-2' })).toBeNull();
       });
 
-      it.each([done, rejected, unknown])('leaves a $state record', async (outcome) => {
+      test.each([done, rejected, unknown])('leaves a $state record', async (outcome) => {
         await begin();
         await finish(outcome);
         expect(await store.release(id, trackId)).toBe(false);
         expect(await find()).toMatchObject(outcome);
       });
 
-      it('leaves a record whose lease ended', async () => {
+      test('leaves a record whose lease ended', async () => {
         await begin();
         await find(afterLease);
         expect(await store.release(id, trackId)).toBe(false);
@@ -237,7 +237,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       describe('after its lease', () => {
         const release = (attempt = trackId) => store.release(id, attempt, { afterLease: true });
 
-        it('forgets a record of this attempt, PENDING or UNKNOWN', async () => {
+        test('forgets a record of this attempt, PENDING or UNKNOWN', async () => {
           for (const look of [() => find(), () => find(afterLease)]) {
             await begin();
             await look();
@@ -249,14 +249,14 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
           }
         });
 
-        it.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
+        test.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
           await begin();
           await finish(outcome);
           expect(await release()).toBe(false);
           expect(await find()).toMatchObject(outcome);
         });
 
-        it('leaves what an operator settled', async () => {
+        test('leaves what an operator settled', async () => {
           await begin();
           await store.settle(id, 'DONE', 'ops', afterLease);
           expect(await release()).toBe(false);
@@ -268,7 +268,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     describe('retention', () => {
       const changed = start + 100;
 
-      it.each([done, rejected])('forgets a $state record when it is over, not before', async (outcome) => {
+      test.each([done, rejected])('forgets a $state record when it is over, not before', async (outcome) => {
         await begin();
         await finish(outcome);
         expect(await find(changed + retentionMs)).not.toBeNull();
@@ -278,13 +278,13 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await begin({ trackId: 'attempt-2' }, changed + retentionMs + 1)).toBeNull();
       });
 
-      it('forgets what find asks for', async () => {
+      test('forgets what find asks for', async () => {
         await begin();
         await finish(done);
         expect(await find(changed + retentionMs + 1)).toBeNull();
       });
 
-      it('never forgets what may have been sent', async () => {
+      test('never forgets what may have been sent', async () => {
         await begin();
         await begin({ id: 'finished' });
         await store.finish('finished', trackId, unknown, changed);
@@ -294,7 +294,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await store.search({ states: ['UNKNOWN'] }, muchLater)).toHaveLength(2);
       });
 
-      it('counts from the last change, so that a late settlement is kept as long', async () => {
+      test('counts from the last change, so that a late settlement is kept as long', async () => {
         await begin();
         const settledAt = start + 2 * retentionMs;
         await store.settle(id, 'DONE', 'ops', settledAt);
@@ -303,7 +303,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         });
       });
 
-      it('keeps all others while it forgets', async () => {
+      test('keeps all others while it forgets', async () => {
         await begin();
         await finish(done);
         await begin({ id: 'young', createdAt: start + retentionMs }, start + retentionMs);
@@ -314,7 +314,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       });
     });
 
-    it('lists the records of a state, oldest first', async () => {
+    test('lists the records of a state, oldest first', async () => {
       for (const [key, createdAt] of [
         ['b', start + 2],
         ['d', start + 1],
@@ -334,7 +334,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     });
 
     describe('settle', () => {
-      it.each(['DONE', 'REJECTED'] as const)('makes an UNKNOWN record %s', async (state) => {
+      test.each(['DONE', 'REJECTED'] as const)('makes an UNKNOWN record %s', async (state) => {
         await begin();
         await finish(unknown);
         expect(await store.settle(id, state, 'ops: seen in the ledger', start + 200)).toBe(true);
@@ -344,7 +344,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         );
       });
 
-      it('is for UNKNOWN records, once', async () => {
+      test('is for UNKNOWN records, once', async () => {
         expect(await store.settle(id, 'DONE', 'ops', start)).toBe(false);
         await begin();
         expect(await store.settle(id, 'DONE', 'ops', start)).toBe(false);
@@ -354,7 +354,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
         expect(await find()).toMatchObject({ state: 'DONE', settledBy: 'ops', updatedAt: start + 200 });
       });
 
-      it.each([done, rejected])('leaves a $state record', async (outcome) => {
+      test.each([done, rejected])('leaves a $state record', async (outcome) => {
         await begin();
         await finish(outcome);
         expect(await store.settle(id, 'DONE', 'ops', start + 200)).toBe(false);
@@ -365,7 +365,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     describeHistory(() => store);
     describeSearch(() => store);
 
-    it('has a secret, and no loss; to accept none changes nothing', async () => {
+    test('has a secret, and no loss; to accept none changes nothing', async () => {
       expect(store.secret).toMatch(/^[0-9a-f]{64}$/);
       expect(store.loss).toBeNull();
       await begin();
@@ -375,14 +375,14 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       expect(await begin({ id: 'b' })).toBeNull();
     });
 
-    it('finds nothing in an empty store', async () => {
+    test('finds nothing in an empty store', async () => {
       expect(await find()).toBeNull();
       expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
       expect(await finish(done)).toBe(false);
       expect(await store.release(id, trackId)).toBe(false);
     });
 
-    it('refuses every call after close, and closes twice', async () => {
+    test('refuses every call after close, and closes twice', async () => {
       await store.close();
       await store.close();
       await expect(begin()).rejects.toThrow(StoreUnavailable);

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { OperationId } from '../../../src/contract/operations.ts';
 import { balanceOf, type Call, freshBank, send } from '../bank-caller.ts';
 
@@ -55,36 +55,36 @@ async function wholeProduct(): Promise<string> {
 }
 
 describe('what a caller sees', () => {
-  it('latency: the answer, later; latencies add up', async () => {
+  test('latency: the answer, later; latencies add up', async () => {
     const { call } = await badBank('*:latency=80; getCustomer:latency=60:before');
     const started = performance.now();
     expect((await customer(call)).status).toBe(200);
     expect(performance.now() - started).toBeGreaterThan(135);
   });
 
-  it('status: that status, with an error as the bank writes them', async () => {
+  test('status: that status, with an error as the bank writes them', async () => {
     const { call } = await badBank('*:status=503');
     const answer = await customer(call);
     expect(answer).toMatchObject({ status: 503, contentType: 'application/json; charset=utf-8' });
     expect(answer.json).toEqual({ code: 503, message: 'The bank has a bad day' });
   });
 
-  it('status: in place of a refusal, too', async () => {
+  test('status: in place of a refusal, too', async () => {
     const { call } = await badBank('*:status=429');
     expect((await call('getCustomer', { CUSTOMER_ID: 'nobody' })).status).toBe(429);
   });
 
-  it('reset: a connection that breaks before any answer', async () => {
+  test('reset: a connection that breaks before any answer', async () => {
     const { call } = await badBank('*:reset');
     await expect(customer(call)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('hang: no answer at all', async () => {
+  test('hang: no answer at all', async () => {
     const { url } = await badBank('*:hang');
     await expect(raw(url, 200)).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('drip: the whole answer, a byte at a time', async () => {
+  test('drip: the whole answer, a byte at a time', async () => {
     const whole = await wholeProduct();
     const { url } = await badBank('*:drip=1');
     const answer = await raw(url);
@@ -98,7 +98,7 @@ describe('what a caller sees', () => {
     expect(text.length).toBeLessThan(10);
   });
 
-  it('cut-off: half of the answer that was announced', async () => {
+  test('cut-off: half of the answer that was announced', async () => {
     const whole = await wholeProduct();
     const { url } = await badBank('*:cut-off');
     const answer = await raw(url);
@@ -109,14 +109,14 @@ describe('what a caller sees', () => {
     expect(answer.end).toMatchObject({ code: 'UND_ERR_SOCKET' });
   });
 
-  it('broken-json: a whole answer that cannot be parsed', async () => {
+  test('broken-json: a whole answer that cannot be parsed', async () => {
     const { url } = await badBank('*:broken-json');
     const answer = await raw(url);
     expect(answer).toMatchObject({ status: 200, end: 'whole', length: Buffer.byteLength(answer.text) });
     expect(() => JSON.parse(answer.text)).toThrow(SyntaxError);
   });
 
-  it('wrong-types: the same structure, and no value of the type that the contract shows', async () => {
+  test('wrong-types: the same structure, and no value of the type that the contract shows', async () => {
     const { call } = await badBank('*:wrong-types');
     expect((await account(call)).json).toMatchObject({
       accounts: [{ id: 0, balance: { currency: 0, amount: 'no number' }, views_available: [0, 0] }],
@@ -127,7 +127,7 @@ describe('what a caller sees', () => {
     });
   });
 
-  it('drift: numbers as texts with every digit, and views as objects', async () => {
+  test('drift: numbers as texts with every digit, and views as objects', async () => {
     const { call } = await badBank('*:drift');
     const ids = { ACCOUNT_ID: 'alice-trust', scope: 'views' };
     const answer = await call('getAccountsScope', ids);
@@ -140,19 +140,19 @@ describe('what a caller sees', () => {
 });
 
 describe('before the work or after it', () => {
-  it.each(['reset', 'cut-off'])('%s strikes after it: the transfer was made', async (kind) => {
+  test.each(['reset', 'cut-off'])('%s strikes after it: the transfer was made', async (kind) => {
     const { call } = await badBank(`postMakeTransaction:${kind}`);
     await expect(pay(call)).rejects.toThrow();
     expect(await balanceOf(call, 'alice-current')).toBe('4304.80');
   });
 
-  it.each(['reset', 'cut-off'])('%s:before strikes before it: no transfer was made', async (kind) => {
+  test.each(['reset', 'cut-off'])('%s:before strikes before it: no transfer was made', async (kind) => {
     const { call } = await badBank(`postMakeTransaction:${kind}:before`);
     await expect(pay(call)).rejects.toThrow();
     expect(await balanceOf(call, 'alice-current')).toBe('4305.80');
   });
 
-  it.each([
+  test.each([
     ['status=503', '4304.80'],
     ['status=503:before', '4305.80'],
   ])('%s leaves %s', async (fault, balance) => {
@@ -161,7 +161,7 @@ describe('before the work or after it', () => {
     expect(await balanceOf(call, 'alice-current')).toBe(balance);
   });
 
-  it.each([
+  test.each([
     ['hang', '4304.80'],
     ['hang:before', '4305.80'],
   ])('%s leaves %s', async (fault, balance) => {
@@ -171,7 +171,7 @@ describe('before the work or after it', () => {
     expect(await balanceOf(call, 'alice-current')).toBe(balance);
   });
 
-  it('a bank that is late before the work still does it when the caller has left', async () => {
+  test('a bank that is late before the work still does it when the caller has left', async () => {
     const { call, url } = await badBank('putBranchID:latency=150:before');
     const lost = request(`${url}/v1/api/banks/SNDBCY2N/branches/late`, {
       method: 'PUT',
@@ -190,7 +190,7 @@ describe('before the work or after it', () => {
     expect((await call('getBranches')).text).toContain('"late"');
   });
 
-  it('a latency is felt even where the call ends before the work', async () => {
+  test('a latency is felt even where the call ends before the work', async () => {
     const { call } = await badBank('*:latency=100; *:status=503:before');
     const started = performance.now();
     expect((await customer(call)).status).toBe(503);
@@ -199,20 +199,20 @@ describe('before the work or after it', () => {
 });
 
 describe('whom it strikes', () => {
-  it('one operation, and no other', async () => {
+  test('one operation, and no other', async () => {
     const { call } = await badBank('getCustomer:status=500');
     expect((await customer(call)).status).toBe(500);
     expect((await account(call)).status).toBe(200);
   });
 
-  it('the next n calls', async () => {
+  test('the next n calls', async () => {
     const { call } = await badBank('getCustomer:status=500:count=2');
     const statuses = [];
     for (let index = 0; index < 4; index += 1) statuses.push((await customer(call)).status);
     expect(statuses).toEqual([500, 500, 200, 200]);
   });
 
-  it('the same share of calls in every sandbox', async () => {
+  test('the same share of calls in every sandbox', async () => {
     const statuses = async () => {
       const { call } = await badBank('getCustomer:status=500:rate=0.3');
       const seen = [];
@@ -224,19 +224,19 @@ describe('whom it strikes', () => {
     expect(await statuses()).toEqual(once);
   });
 
-  it('operations only: a path that is none is not found, as on any day', async () => {
+  test('operations only: a path that is none is not found, as on any day', async () => {
     const { url } = await badBank('down');
     expect((await send(`${url}/v1/api/nothing`, 'GET')).status).toBe(404);
   });
 
-  it('without faults every answer is byte for byte what it is with faults elsewhere', async () => {
+  test('without faults every answer is byte for byte what it is with faults elsewhere', async () => {
     const [plain, elsewhere] = [await badBank(''), await badBank('putProduct:hang')];
     const read: OperationId[] = ['getBranches', 'getMessagesOwner'];
     for (const id of read) expect(await elsewhere.call(id)).toEqual(await plain.call(id));
   });
 });
 
-it.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:before'])(
+test.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:before'])(
   'closing ends a %s at once',
   async (fault) => {
     const { url, close } = await badBank(`*:${fault}`);
@@ -249,7 +249,7 @@ it.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:befo
   },
 );
 
-it('a bank that closes while it waits before the work leaves nothing behind', async () => {
+test('a bank that closes while it waits before the work leaves nothing behind', async () => {
   const { url, close } = await badBank('*:latency=150:before');
   const waiting = raw(url, 10_000).catch((error: unknown) => error);
   await new Promise((resolve) => setTimeout(resolve, 50));

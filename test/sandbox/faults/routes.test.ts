@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseFaults } from '../../../src/sandbox/faults/text.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { freshBank } from '../bank-caller.ts';
@@ -21,11 +21,11 @@ async function ask(method: string, body?: string, base = bank.url) {
 
 const customer = () => bank.call('getCustomer', { CUSTOMER_ID: 'alice' });
 
-it('lists nothing at first', async () => {
+test('lists nothing at first', async () => {
   expect(await ask('GET')).toEqual({ status: 200, json: [] });
 });
 
-it('puts faults, tells how often each struck, and ends them', async () => {
+test('puts faults, tells how often each struck, and ends them', async () => {
   const put = await ask(
     'PUT',
     '[{"operation":"getCustomer","kind":"status","status":503,"count":1},{"operation":"*","kind":"latency","milliseconds":1}]',
@@ -46,18 +46,18 @@ it('puts faults, tells how often each struck, and ends them', async () => {
   expect((await ask('GET')).json).toEqual([]);
 });
 
-it('puts a scenario', async () => {
+test('puts a scenario', async () => {
   const { json } = await ask('PUT', '{"scenario":"down"}');
   expect(json).toEqual(parseFaults('down').map((fault) => ({ ...fault, struck: 0 })));
   expect((await customer()).status).toBe(503);
 });
 
-it('says what the bank was started with', async () => {
+test('says what the bank was started with', async () => {
   await using flaky = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, faults: 'flaky' });
   expect((await ask('GET', undefined, flaky.url)).json).toHaveLength(parseFaults('flaky').length);
 });
 
-it('answers at once, however late the bank is', async () => {
+test('answers at once, however late the bank is', async () => {
   await using late = await startSandbox({
     port: 0,
     database: ':memory:',
@@ -70,7 +70,7 @@ it('answers at once, however late the bank is', async () => {
 });
 
 describe('a body that it cannot use', () => {
-  it.each<[string, string | undefined, string]>([
+  test.each<[string, string | undefined, string]>([
     ['none', undefined, 'The body is missing'],
     ['no JSON', '[{', 'The body is not JSON'],
     ['a text', '"flaky"', 'Give a list of faults, or {"scenario": "flaky"}'],
@@ -102,7 +102,7 @@ describe('a body that it cannot use', () => {
     expect((await ask('GET')).json).toHaveLength(1);
   });
 
-  it.each(['[1]', '[null]', '[[]]'])('%s: 400', async (body) => {
+  test.each(['[1]', '[null]', '[[]]'])('%s: 400', async (body) => {
     expect((await ask('PUT', body)).status).toBe(400);
   });
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FaultError, faultKinds } from '../../../src/sandbox/faults/fault.ts';
 import { scenarios } from '../../../src/sandbox/faults/scenarios.ts';
 import { parseFaults } from '../../../src/sandbox/faults/text.ts';
@@ -7,7 +7,7 @@ import { startSandbox } from '../../../src/sandbox/server.ts';
 
 const docs = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
 
-it('reads faults, separated by semicolons, with white space wherever it likes', () => {
+test('reads faults, separated by semicolons, with white space wherever it likes', () => {
   expect(parseFaults(' getCustomer : status = 503 : rate = 0.2 ;; *:latency=300:count=5:before ; ')).toEqual([
     { operation: 'getCustomer', kind: 'status', status: 503, rate: 0.2, strikes: 'after' },
     { operation: '*', kind: 'latency', milliseconds: 300, rate: 1, count: 5, strikes: 'before' },
@@ -16,24 +16,24 @@ it('reads faults, separated by semicolons, with white space wherever it likes', 
   expect(parseFaults(' ; ')).toEqual([]);
 });
 
-it.each(faultKinds)('knows the kind %s, and so do the docs', (kind) => {
+test.each(faultKinds)('knows the kind %s, and so do the docs', (kind) => {
   const parameter = { latency: '=5', status: '=503' }[String(kind)] ?? '';
   expect(parseFaults(`*:${kind}${parameter}`)).toMatchObject([{ kind, strikes: 'after' }]);
   expect(docs).toMatch(new RegExp(`^\\| \`${kind}[\`=]`, 'm'));
 });
 
-it('a drip has a pace unless it is given one', () => {
+test('a drip has a pace unless it is given one', () => {
   expect(parseFaults('*:drip; *:drip=5')).toMatchObject([{ milliseconds: 100 }, { milliseconds: 5 }]);
 });
 
 describe('scenarios', () => {
-  it.each(Object.entries(scenarios))('%s stands for its faults, and the docs show them', (name, text) => {
+  test.each(Object.entries(scenarios))('%s stands for its faults, and the docs show them', (name, text) => {
     expect(parseFaults(name)).toEqual(parseFaults(text));
     expect(parseFaults(name).length).toBeGreaterThan(0);
     expect(docs).toContain(`| \`${name}\` | \`${text}\` |`);
   });
 
-  it('one goes together with further faults', () => {
+  test('one goes together with further faults', () => {
     expect(parseFaults('down; getCustomer:hang')).toEqual([
       ...parseFaults('down'),
       ...parseFaults('getCustomer:hang'),
@@ -41,7 +41,7 @@ describe('scenarios', () => {
   });
 });
 
-it.each<[string, string]>([
+test.each<[string, string]>([
   [
     'chaos',
     '"chaos": it is neither a scenario (slow-day, flaky, down) nor a fault such as getCustomer:status=503:rate=0.2',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { parseSentinelUrl, shownAddress } from '../../../../src/payments/stores/redis/address.ts';
@@ -19,7 +19,7 @@ import { done, lease, pending, retentionMs } from '../store-conformance.ts';
 /** Who asks, as a URL says it. */
 const [me, nobody, broken] = ['me:p%40ss', ':p%40ss', 'me:p%'];
 
-it.each([
+test.each([
   [
     'redis+sentinel://a/pay',
     { sentinels: [{ host: 'a', port: 26379 }], primaryName: 'pay', database: 0, tls: false },
@@ -44,7 +44,7 @@ it.each([
   expect(parseSentinelUrl(url)).toMatchObject(parts);
 });
 
-it.each([
+test.each([
   'redis+sentinel://a',
   'redis+sentinel://a/',
   'redis+sentinel:///pay',
@@ -59,7 +59,7 @@ it.each([
   await expect(openStore(url, { retentionMs })).rejects.toThrow(/STATE_URL is .+redis\[s\]\+sentinel:\/\//);
 });
 
-it('does not show who asks', () => {
+test('does not show who asks', () => {
   const address = parseSentinelUrl(`rediss+sentinel://${me}@a:1,[::1]/pay/2`) ?? expect.fail();
   expect(shownAddress(address)).toBe('rediss+sentinel://a:1,[::1]:26379/pay/2');
 });
@@ -108,7 +108,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     for (const made of running.splice(0).reverse()) await made[Symbol.asyncDispose]();
   });
 
-  it('no payment is sent twice when the primary dies under payments', { timeout: 120_000 }, async () => {
+  test('no payment is sent twice when the primary dies under payments', { timeout: 120_000 }, async () => {
     const sent = new Map<string, number>();
     const stores = [await open(), await open()];
     let attempts = 0;
@@ -169,7 +169,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(fresh.loss).toBeNull();
   });
 
-  it('a failover that lost payments is noticed', { timeout: 60_000 }, async () => {
+  test('a failover that lost payments is noticed', { timeout: 60_000 }, async () => {
     // It confirms what the one that is promoted does not get.
     const follow = ['--replicaof', `127.0.0.1 ${primary.address.port}`, '--replica-priority', '0'];
     use(await startRedis([...durable, '--repl-diskless-sync-delay', '0', ...follow]));
@@ -197,7 +197,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.find('a', Date.now())).toMatchObject({ state: 'PENDING' });
   });
 
-  it('replicas have to confirm payments, unless it is accepted that they are forgotten', async () => {
+  test('replicas have to confirm payments, unless it is accepted that they are forgotten', async () => {
     const wait = { waitReplicas: 0 };
     await expect(open(wait)).rejects.toThrow(
       /cannot be used: the Sentinels may put a replica in its place .+ STATE_WAIT_REPLICAS=1 or more, or .+ STATE_ALLOW_VOLATILE=1/,
@@ -207,7 +207,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await begin(store, 'a', 'attempt-1')).toBeNull();
   });
 
-  it('the start says what is wrong with what STATE_URL names', async () => {
+  test('the start says what is wrong with what STATE_URL names', async () => {
     const refusal = (wrong: string) => open({ url: wrong }).catch((error: unknown) => String(error));
     const port = sentinel.address.port;
     expect(await refusal(`redis+sentinel://127.0.0.1:${port}/other`)).toContain(
@@ -226,7 +226,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     );
   });
 
-  it('one Sentinel that answers is enough, also where it asks for a password', async () => {
+  test('one Sentinel that answers is enough, also where it asks for a password', async () => {
     const guarded = use(await startSentinel('payments', primary, 'p@ss'));
     await primary.command('CONFIG', 'SET', 'requirepass', 'p@ss');
     for (const { address } of [sentinel, guarded]) {
@@ -243,7 +243,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
 });
 
 describe.skipIf(!hasRedis)('Sentinels that differ (skipped where no redis-server is installed)', () => {
-  it('are followed where most agree, also away from a primary that still answers', async () => {
+  test('are followed where most agree, also away from a primary that still answers', async () => {
     await using before = await startRedis();
     await using after = await startRedis();
     await using made = new AsyncDisposableStack();
@@ -286,7 +286,7 @@ describe.skipIf(!hasRedis)('Sentinels that differ (skipped where no redis-server
 });
 
 describe.skipIf(!hasRedis)('a Redis Cluster (skipped where no redis-server is installed)', () => {
-  it('is refused, whatever is accepted', { timeout: 20_000 }, async () => {
+  test('is refused, whatever is accepted', { timeout: 20_000 }, async () => {
     const bus = String(await freePort());
     await using node = await startRedis([...durable, '--cluster-enabled', 'yes', '--cluster-port', bus]);
     for (const database of ['', '/3']) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import {
   createRedisStore,
@@ -59,7 +59,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   describe('a server that is down', () => {
-    it('before a payment makes the store unavailable in time, and is used again when it is back', async () => {
+    test('before a payment makes the store unavailable in time, and is used again when it is back', async () => {
       const store = await open();
       await redis.kill();
       const calls = [
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(pending(), start)).toBeNull();
     });
 
-    it('between begin and finish has kept the record, SIGKILL or not', async () => {
+    test('between begin and finish has kept the record, SIGKILL or not', async () => {
       const store = await open();
       await store.begin(pending(), start);
       await redis.kill('SIGKILL');
@@ -87,7 +87,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.find(id, start)).toEqual(stored(done));
     });
 
-    it('while payments begin stores each of them or nothing', async () => {
+    test('while payments begin stores each of them or nothing', async () => {
       const store = await open();
       const ids = Array.from({ length: 100 }, (_, n) => `p-${n}`);
       const begins = ids.map((other) => store.begin(pending({ id: other }), start));
@@ -102,7 +102,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect([...kept].sort()).toEqual(ids.filter((_, n) => results[n]?.status === 'fulfilled').sort());
     });
 
-    it('does not hold up close', async () => {
+    test('does not hold up close', async () => {
       const store = await open();
       await redis.kill();
       const began = performance.now();
@@ -110,7 +110,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(performance.now() - began).toBeLessThan(100);
     });
 
-    it('stops the start, with its address and the remedy', async () => {
+    test('stops the start, with its address and the remedy', async () => {
       await redis.kill();
       expect(await refusal()).toMatch(
         `The payment store ${redis.url}/0 cannot be reached: connect ECONNREFUSED 127.0.0.1:${redis.address.port}. STATE_URL has to name a Redis that runs.`,
@@ -119,7 +119,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   describe('a server that answers nothing', () => {
-    it('makes the store unavailable in time, keeps nothing, and is used again when it goes on', async () => {
+    test('makes the store unavailable in time, keeps nothing, and is used again when it goes on', async () => {
       const store = await open();
       await store.begin(pending({ id: 'before' }), start);
       redis.pause();
@@ -140,7 +140,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(again, start)).toBeNull();
     });
 
-    it('for long loses its connection; what was begun is taken back over the next', async () => {
+    test('for long loses its connection; what was begun is taken back over the next', async () => {
       const store = await open({ timeoutMs: 100 });
       redis.pause();
       await failure(store.begin(pending(), start));
@@ -153,7 +153,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await redis.command('EXISTS', `{bankql}:payment:${id}`)).toBe(0);
     });
 
-    it('is found out before a payment has to wait for it', async () => {
+    test('is found out before a payment has to wait for it', async () => {
       const store = await open({ timeoutMs: 50 });
       redis.pause();
       await delay(2_000);
@@ -163,7 +163,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(pending(), start)).toBeNull();
     });
 
-    it('does not keep close waiting for longer than its calls', async () => {
+    test('does not keep close waiting for longer than its calls', async () => {
       const store = await open();
       redis.pause();
       const begun = failure(store.begin(pending(), start));
@@ -173,7 +173,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await begun;
     });
 
-    it('stops the start', async () => {
+    test('stops the start', async () => {
       redis.pause();
       expect(await refusal()).toContain('cannot be reached: no answer in 2000 ms');
     });
@@ -194,7 +194,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       ],
     ];
 
-    it.each(cases)('%s stops the start, unless that is accepted', async (_, args, reason) => {
+    test.each(cases)('%s stops the start, unless that is accepted', async (_, args, reason) => {
       await redis.kill();
       await redis.restart(args);
       const began = performance.now();
@@ -207,7 +207,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(pending(), start)).toBeNull();
     });
 
-    it('is refused when it takes the place of another', async () => {
+    test('is refused when it takes the place of another', async () => {
       const store = await open();
       await store.begin(pending(), start);
       await redis.kill();
@@ -221,7 +221,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(again, start)).toEqual(stored());
     });
 
-    it('and has, is refused until that is accepted, also after a restart, so that no payment is sent twice', async () => {
+    test('and has, is refused until that is accepted, also after a restart, so that no payment is sent twice', async () => {
       const store = await open();
       await store.begin(pending(), start);
       await redis.command('FLUSHALL');
@@ -245,7 +245,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(store.loss).toBeNull();
     });
 
-    it('and has, goes on where that was accepted', async () => {
+    test('and has, goes on where that was accepted', async () => {
       const store = await open({ allowVolatile: true });
       await store.begin(pending(), start);
       await redis.command('FLUSHALL');
@@ -254,7 +254,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.begin(again, start)).toBeNull();
     });
 
-    it('is judged by INFO where CONFIG is forbidden', async () => {
+    test('is judged by INFO where CONFIG is forbidden', async () => {
       // The commands that docs/payments.md names, and no other.
       const page = readFileSync(join(import.meta.dirname, '../../../../docs/payments.md'), 'utf8');
       const named = /A user needs ([^;]+);/.exec(page)?.[1] ?? '';
@@ -277,7 +277,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await refusal({ address })).toContain('no append-only file');
     });
 
-    it('and does not say so, is refused', async () => {
+    test('and does not say so, is refused', async () => {
       await redis.command('ACL', 'SETUSER', 'app', 'on', '>p', '~{bankql}:*', '+@all', '-info');
       const address = { ...redis.address, username: 'app', password: 'p' };
       expect(await refusal({ address })).toContain('may not run INFO');
@@ -286,7 +286,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   describe('replicas', () => {
-    it('cannot be asked by a user who may not WAIT; what was stored is taken back', async () => {
+    test('cannot be asked by a user who may not WAIT; what was stored is taken back', async () => {
       await redis.command('ACL', 'SETUSER', 'app', 'on', '>p', '~{bankql}:*', '+@all', '-wait');
       const address = { ...redis.address, username: 'app', password: 'p' };
       const store = await open({ address, waitReplicas: 1 });
@@ -295,7 +295,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await expect.poll(() => redis.command('EXISTS', `{bankql}:payment:${id}`)).toBe(0);
     });
 
-    it('have to confirm a payment; where they do not, it is taken back', async () => {
+    test('have to confirm a payment; where they do not, it is taken back', async () => {
       const store = await open({ waitReplicas: 1 });
       const { message, took } = await failure(store.begin(pending(), start));
       expect(message).toContain('0 of 1 replicas confirmed it');
@@ -320,7 +320,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       expect(await store.finish(id, trackId, done, start)).toBe(true);
     });
 
-    it('that are missing do not let calls pile up', async () => {
+    test('that are missing do not let calls pile up', async () => {
       const store = await open({ waitReplicas: 1 });
       const begins = Array.from({ length: 100 }, (_, n) =>
         failure(store.begin(pending({ id: `p-${n}` }), start)),
@@ -332,7 +332,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     });
   });
 
-  it('a primary that becomes a replica is left', async () => {
+  test('a primary that becomes a replica is left', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await redis.command('REPLICAOF', '127.0.0.1', String(await freePort()));
@@ -345,7 +345,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.begin(again, start)).toEqual(stored());
   });
 
-  it('a begin whose answer came too late is taken back', async () => {
+  test('a begin whose answer came too late is taken back', async () => {
     const store = await open();
     const begun = failure(store.begin(pending(), start));
     // From here the event loop comes to its timers before it comes to the server's answer.
@@ -356,14 +356,14 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.begin(again, start)).toBeNull();
   });
 
-  it('a connection that is cut is followed by another', async () => {
+  test('a connection that is cut is followed by another', async () => {
     const store = await open();
     await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await answers(store).toBeNull();
     expect(await store.begin(pending(), start)).toBeNull();
   });
 
-  it('passwords are used, and not shown', async () => {
+  test('passwords are used, and not shown', async () => {
     await redis.command('CONFIG', 'SET', 'requirepass', 's3cret p@ss');
     const secret = { ...redis.address, password: 's3cret p@ss' };
     expect(await (await open({ address: secret })).begin(pending(), start)).toBeNull();
@@ -373,7 +373,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(wrong).not.toContain('wr0ng');
   });
 
-  it('a store that is not made where there is none refuses an empty server', async () => {
+  test('a store that is not made where there is none refuses an empty server', async () => {
     expect(await refusal({ create: false })).toContain('it holds no payments of bankql');
     expect(await redis.command('DBSIZE')).toBe(0);
     await open();

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, RESP_TYPES } from '@redis/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { openConnection } from '../../../../src/payments/stores/redis/connection.ts';
 import {
@@ -71,7 +71,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     rmSync(folder, { recursive: true });
   });
 
-  it('a store has a secret, the same for all, and for as long as it exists', async () => {
+  test('a store has a secret, the same for all, and for as long as it exists', async () => {
     const [first, second] = [await open(), await open()];
     expect(first.secret).toMatch(/^[0-9a-f]{64}$/);
     expect(second.secret).toBe(first.secret);
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect((await open()).secret).not.toBe(first.secret);
   });
 
-  it('counts what was begun, once, and says nothing of a loss where there is none', async () => {
+  test('counts what was begun, once, and says nothing of a loss where there is none', async () => {
     const events: StoreEvent[] = [];
     const store = await open({ witness, onEvent: (event) => events.push(event) });
     await begin(store, 'a');
@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(events).toEqual([]);
   });
 
-  it.each(['{bankql}:store', '{bankql}:meta'])(
+  test.each(['{bankql}:store', '{bankql}:meta'])(
     'a store without %s is noticed at the start by its own mark',
     async (key) => {
       const before = await open();
@@ -113,7 +113,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     },
   );
 
-  it('an emptied store is noticed at the start by the witness', async () => {
+  test('an emptied store is noticed at the start by the witness', async () => {
     const before = await open({ witness });
     await begin(before, 'a');
     await begin(before, 'b');
@@ -126,7 +126,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await refusal(store)).toContain('it has lost records');
   });
 
-  it('an older copy that was put back is noticed at the start by the witness', async () => {
+  test('an older copy that was put back is noticed at the start by the witness', async () => {
     const before = await open({ witness });
     await begin(before, 'a');
     const restore = await backup();
@@ -138,7 +138,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await redis.command('HGET', '{bankql}:meta', 'began')).toBe('1');
   });
 
-  it('an older copy that was put back while bankql runs is noticed when it connects again', async () => {
+  test('an older copy that was put back while bankql runs is noticed when it connects again', async () => {
     const events: StoreEvent[] = [];
     const store = await open({ onEvent: (event) => events.push(event) });
     await begin(store, 'a');
@@ -150,7 +150,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
   });
 
-  it('what several processes miss is noted and accepted at its highest', async () => {
+  test('what several processes miss is noted and accepted at its highest', async () => {
     const store = await open();
     await begin(store, 'a');
     const name = String(await redis.command('GET', '{bankql}:store'));
@@ -167,7 +167,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     connection.drop('the test is over');
   });
 
-  it('a beginning that is gone is noticed also where another process has begun as many since, once', async () => {
+  test('a beginning that is gone is noticed also where another process has begun as many since, once', async () => {
     const events: StoreEvent[] = [];
     const store = await open({ onEvent: (event) => events.push(event) });
     await begin(store, 'a');
@@ -195,7 +195,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(store.loss).toBeNull();
   });
 
-  it('a beginning that was taken back, begun again elsewhere or forgotten in time is no loss', async () => {
+  test('a beginning that was taken back, begun again elsewhere or forgotten in time is no loss', async () => {
     const [store, other] = [await open({ clock: 'server' }), await open({ clock: 'server' })];
     const at = Date.now();
     const old = at - retentionMs - 1_000;
@@ -213,7 +213,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(store.loss).toBeNull();
   });
 
-  it('is refused by all processes, also those that saw nothing, until it is accepted; then by none', async () => {
+  test('is refused by all processes, also those that saw nothing, until it is accepted; then by none', async () => {
     const events: StoreEvent[] = [];
     const before = await open({ witness });
     await begin(before, 'a');
@@ -244,7 +244,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(events).toEqual([{ kind: 'loss', loss: expect.any(String) }, { kind: 'loss-accepted' }]);
   });
 
-  it('that was accepted is accepted for other witnesses of the same payments', async () => {
+  test('that was accepted is accepted for other witnesses of the same payments', async () => {
     const other = `${witness}-other`;
     const before = await open({ witness });
     await begin(before, 'a');
@@ -264,7 +264,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     }
   });
 
-  it('is seen by status', async () => {
+  test('is seen by status', async () => {
     const store = await open();
     await begin(store, 'a');
     await redis.command('HSET', '{bankql}:meta', 'loss', 'it is so');
@@ -275,7 +275,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(store.loss).toBeNull();
   });
 
-  it('a witness that cannot be read refuses payments, one that cannot be written does not', async () => {
+  test('a witness that cannot be read refuses payments, one that cannot be written does not', async () => {
     writeFileSync(witness, 'x');
     const store = await open({ witness });
     expect(store.loss).toMatch(/witness-\d+ cannot be read .+ not known whether records were lost/);
@@ -290,7 +290,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await expect.poll(() => events).toMatchObject([{ kind: 'mark-failed', file: nowhere }]);
   });
 
-  it('a witness that cannot be read is the loss of its own process alone, until it can be read', async () => {
+  test('a witness that cannot be read is the loss of its own process alone, until it can be read', async () => {
     const healthy = await open();
     await begin(healthy, 'a');
     writeFileSync(witness, '');
@@ -313,7 +313,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(store.loss).toBeNull();
   });
 
-  it('is nothing to a store that may forget payments', async () => {
+  test('is nothing to a store that may forget payments', async () => {
     const store = await open({ witness, allowVolatile: true });
     await begin(store, 'a');
     const { secret } = store;
@@ -324,7 +324,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect((await open({ witness, allowVolatile: true })).loss).toBeNull();
   });
 
-  it('a newer bankql, and one that may not run all commands, are said at the start', async () => {
+  test('a newer bankql, and one that may not run all commands, are said at the start', async () => {
     await open();
     await redis.command('HSET', '{bankql}:meta', 'version', '2');
     await expect(open()).rejects.toThrow(/its records are of version 2, .+ run the newer bankql/);

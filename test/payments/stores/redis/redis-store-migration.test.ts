@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentRecord, PaymentState, PaymentStore } from '../../../../src/payments/store.ts';
 import { createRedisStore } from '../../../../src/payments/stores/redis/redis-store.ts';
 import { hasRedis, startRedis, type TestRedis } from '../../../support/redis.ts';
@@ -54,7 +54,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
   afterAll(() => redis.stop());
 
-  it("records of version 1 get their callers' keyed hashes, and an index, once", async () => {
+  test("records of version 1 get their callers' keyed hashes, and an index, once", async () => {
     await writeOld('done', 'DONE', now - 4);
     await writeOld('rejected', 'REJECTED', now - 3);
     await writeOld('unknown', 'UNKNOWN', now - 2);
@@ -75,13 +75,13 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.status(Date.now())).toMatchObject({ records: 4, pending: 1, unknown: 1 });
   });
 
-  it('many of them are read in pages', async () => {
+  test('many of them are read in pages', async () => {
     await Promise.all(Array.from({ length: 450 }, (_, n) => writeOld(`p-${n}`, 'UNKNOWN', now + (n % 3))));
     const store = await open();
     expect(await store.search({ caller: keyed(store) }, Date.now())).toHaveLength(450);
   });
 
-  it('what an older bankql beside this one writes is read right at once, and found from the next start on', async () => {
+  test('what an older bankql beside this one writes is read right at once, and found from the next start on', async () => {
     const store = await open();
     await writeOld('late', 'PENDING');
     expect(await store.find('late', Date.now())).toMatchObject({ caller: keyed(store), state: 'PENDING' });
@@ -93,7 +93,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(await store.search({ caller: keyed(store) }, Date.now()))).toEqual(['late']);
   });
 
-  it('a record of version 1 ends and is settled like any other, before it is migrated', async () => {
+  test('a record of version 1 ends and is settled like any other, before it is migrated', async () => {
     const store = await open();
     await writeOld('ends', 'PENDING');
     await writeOld('settled', 'UNKNOWN');
@@ -114,7 +114,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await redis.command('KEYS', `*${caller}*`)).toEqual([]);
   });
 
-  it("the store's name stays as version 1 wrote it, so that older processes go on", async () => {
+  test("the store's name stays as version 1 wrote it, so that older processes go on", async () => {
     const store = await open();
     await store.begin(pending(), Date.now());
     expect(await redis.command('GET', '{bankql}:store')).toBe('1:0b1e6f0c-8f7e-4e3e-9f55-0d0f4e0a5f1c');

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentRecord, PaymentStore } from '../../../../src/payments/store.ts';
 import { createRedisStore } from '../../../../src/payments/stores/redis/redis-store.ts';
 import type { StoreEvent } from '../../../../src/payments/stores/store-event.ts';
@@ -43,7 +43,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   afterEach(() => store.close());
   afterAll(() => redis.stop());
 
-  it("reads a page of a caller's payments from its index", async () => {
+  test("reads a page of a caller's payments from its index", async () => {
     const all = Array.from({ length: 300 }, (_, n) => `a-${String(n).padStart(3, '0')}`);
     await Promise.all(all.map((id, n) => begin(id, n)));
     await Promise.all(all.map((id) => begin(id.replace('a', 'b'), 400, { caller: bob })));
@@ -57,7 +57,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(await store.search({ caller: alice }, start + 500))).toEqual(all);
   });
 
-  it("finds a caller's payments in every state, and only the newest page of all others", async () => {
+  test("finds a caller's payments in every state, and only the newest page of all others", async () => {
     await begin('done', 1);
     await begin('unknown', 2);
     await begin('pending', 3);
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(newest)).toEqual(['other', 'rejected']);
   });
 
-  it('finds the newest also where many ended after it began', async () => {
+  test('finds the newest also where many ended after it began', async () => {
     for (let n = 0; n < 60; n++) {
       await begin(`p-${n}`, n);
       await store.finish(`p-${n}`, trackId, done, start + 1_000 - n);
@@ -84,7 +84,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(newest)).toEqual(['p-59', 'p-58', 'p-57']);
   });
 
-  it('finds all of many that began at the same moment', async () => {
+  test('finds all of many that began at the same moment', async () => {
     const same = Array.from({ length: 450 }, (_, n) => `p-${String(n).padStart(3, '0')}`);
     await Promise.all(same.map((id) => begin(id, 0)));
     expect(ids(await store.search({ states: ['PENDING'] }, start))).toEqual(same);
@@ -94,7 +94,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(ids(await store.search({ idPrefix: 'p-44' }, start))).toEqual(same.slice(-10));
   });
 
-  it('many lists at once leave room for a payment', async () => {
+  test('many lists at once leave room for a payment', async () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => begin(`p-${n}`, n)));
     const lists = Array.from({ length: 20 }, () => store.search({ caller: alice }, start + 500));
     let over = false;
@@ -107,7 +107,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     for (const found of await ended) expect(found).toHaveLength(250);
   });
 
-  it('finds a whole id without reading any other record', async () => {
+  test('finds a whole id without reading any other record', async () => {
     const id = '0123456789abcdef'.repeat(4);
     await Promise.all(Array.from({ length: 30 }, (_, n) => begin(`p-${n}`, n)));
     await begin(id, 0);
@@ -119,7 +119,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.search({ idPrefix: id }, start + retentionMs + 1)).toEqual([]);
   });
 
-  it('ends more leases than one call ends', async () => {
+  test('ends more leases than one call ends', async () => {
     await Promise.all(Array.from({ length: 250 }, (_, n) => begin(`p-${n}`, n)));
     const later = start + 20_000_000;
     expect(await store.status(later)).toMatchObject({ records: 250, pending: 0, unknown: 250 });
@@ -127,7 +127,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.search({ states: ['UNKNOWN'] }, later)).toHaveLength(250);
   });
 
-  it("forgets of a caller's index what expired, and the index with the last of it; what is open stays", async () => {
+  test("forgets of a caller's index what expired, and the index with the last of it; what is open stays", async () => {
     await begin('done', 0);
     await begin('stays', 0);
     await store.finish('done', trackId, done, start);
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await redis.command('ZRANGE', openKey, '0', '-1')).toEqual(['stays']);
   });
 
-  it('says when more than a tenth of all is forgotten', async () => {
+  test('says when more than a tenth of all is forgotten', async () => {
     for (let n = 0; n < 30; n++) {
       await begin(`p-${n}`, n);
       if (n < 3) await store.finish(`p-${n}`, trackId, done, start + n);

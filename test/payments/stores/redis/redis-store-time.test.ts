@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentRecord, PaymentStore } from '../../../../src/payments/store.ts';
 import { createRedisStore } from '../../../../src/payments/stores/redis/redis-store.ts';
 import { hasRedis, startRedis, type TestRedis } from '../../../support/redis.ts';
@@ -44,7 +44,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
   afterAll(() => redis.stop());
 
-  it.each([
+  test.each([
     ['31 days ahead', 31 * day],
     ['31 days behind', -31 * day],
     ['an hour ahead', 60 * 60 * 1000],
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await redis.command('ZCARD', '{bankql}:payments:DONE')).toBe(1);
   });
 
-  it.each([31 * day, -31 * day])("what it writes has the server's time (%d ms off)", async (offMs) => {
+  test.each([31 * day, -31 * day])("what it writes has the server's time (%d ms off)", async (offMs) => {
     const wrong = processOf(await open(), offMs);
     const before = Date.now();
     await wrong.begin('a');
@@ -87,7 +87,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect((await right.status()).newestAt).toBe(createdAt);
   });
 
-  it('a lease ends when it is over, whoever looks', async () => {
+  test('a lease ends when it is over, whoever looks', async () => {
     const wrong = processOf(await open(), -31 * day);
     const at = Date.now();
     await right.begin('a', { leaseUntil: at + 300 });

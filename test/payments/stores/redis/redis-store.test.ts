@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import {
   createRedisStore,
@@ -44,7 +44,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
 
   describePaymentStore('the Redis store', () => open());
 
-  it('two processes that begin one payment 200 times store it once', async () => {
+  test('two processes that begin one payment 200 times store it once', async () => {
     const stores = await Promise.all([open(), open()]);
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
@@ -55,7 +55,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(new Set(answers.flatMap((answer) => answer?.trackId ?? [])).size).toBe(1);
   });
 
-  it('keeps payments across a restart of bankql', async () => {
+  test('keeps payments across a restart of bankql', async () => {
     const first = await open();
     await first.begin(pending(), start);
     await first.close();
@@ -64,7 +64,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await second.finish(id, trackId, done, start)).toBe(true);
   });
 
-  it('has its keys in one slot of a cluster', async () => {
+  test('has its keys in one slot of a cluster', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await store.begin(pending({ id: 'b' }), start);
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     for (const name of [keys].flat(2)) expect(name).toMatch(/^\{bankql\}:/);
   });
 
-  it.each([done, rejected])('lets a $state record expire after the retention', async (outcome) => {
+  test.each([done, rejected])('lets a $state record expire after the retention', async (outcome) => {
     const store = await open();
     await store.begin(pending(), start);
     expect(await redis.command('PTTL', key)).toBe(-1);
@@ -85,7 +85,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(left).toBeLessThanOrEqual(retentionMs);
   });
 
-  it('forgets an expired record by itself, and begins with its id anew', async () => {
+  test('forgets an expired record by itself, and begins with its id anew', async () => {
     const store = await open({ retentionMs: 50 });
     await store.begin(pending(), start);
     await store.finish(id, trackId, done, start);
@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await store.search({ states: ['PENDING'] }, start)).toEqual([stored({ trackId: 'attempt-2' })]);
   });
 
-  it('never lets a PENDING or UNKNOWN record expire, until it is settled', async () => {
+  test('never lets a PENDING or UNKNOWN record expire, until it is settled', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await store.find(id, start + lease);
@@ -106,21 +106,21 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     expect(await redis.command('PTTL', key)).toBeGreaterThan(0);
   });
 
-  it('lists more records than it reads at once', async () => {
+  test('lists more records than it reads at once', async () => {
     const store = await open();
     const ids = Array.from({ length: 450 }, (_, n) => `p-${String(n).padStart(3, '0')}`);
     await Promise.all(ids.map((other) => store.begin(pending({ id: other }), start)));
     expect((await store.search({ states: ['PENDING'] }, start)).map((record) => record.id)).toEqual(ids);
   });
 
-  it('runs where the server has forgotten its scripts', async () => {
+  test('runs where the server has forgotten its scripts', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await redis.command('SCRIPT', 'FLUSH');
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
   });
 
-  it('stores nothing where the server has no memory left, and still writes how payments ended', async () => {
+  test('stores nothing where the server has no memory left, and still writes how payments ended', async () => {
     const store = await open();
     await store.begin(pending(), start);
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSerialByKey } from '../../../../src/payments/stores/sqlite/serial-by-key.ts';
 
-it('runs one piece of work of a key at a time, in order, also after a failure, and other keys beside it', async () => {
+test('runs one piece of work of a key at a time, in order, also after a failure, and other keys beside it', async () => {
   const inTurn = createSerialByKey();
   const log: string[] = [];
   const work = (name: string) => async () => {

@@ -14,7 +14,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -48,7 +48,7 @@ function decisions(path: string) {
 }
 
 describe('a backup', () => {
-  it('of an open store holds what its log alone holds, in one file for its owner alone', async () => {
+  test('of an open store holds what its log alone holds, in one file for its owner alone', async () => {
     const path = freshPath();
     const store = await open(path);
     await begin(store, 'a', 'b', 'c');
@@ -68,7 +68,7 @@ describe('a backup', () => {
     expect(await copy.find('a', start)).toEqual(stored({ id: 'a' }));
   });
 
-  it('never takes the place of a file, and leaves nothing beside it', async () => {
+  test('never takes the place of a file, and leaves nothing beside it', async () => {
     const path = freshPath();
     await begin(await open(path), 'a');
     const target = join(dirname(path), 'backup.db');
@@ -80,7 +80,7 @@ describe('a backup', () => {
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith('backup'))).toEqual(['backup.db']);
   });
 
-  it.each([
+  test.each([
     ['no file', () => {}, /unable to open/],
     ['no database', (path: string) => writeFileSync(path, 'x'.repeat(5_000)), /not a database/],
     [
@@ -110,7 +110,7 @@ describe('a restore', () => {
     return { path, store, backup };
   }
 
-  it('names what began after the backup, keeps the replaced file, and fits its mark', async () => {
+  test('names what began after the backup, keeps the replaced file, and fits its mark', async () => {
     const { path, store, backup } = await setUp();
     await store.close();
     const restored = await restoreStore(backup, path, decision);
@@ -137,7 +137,7 @@ describe('a restore', () => {
     expect(await replaced.find('a', start)).toMatchObject({ state: 'DONE' });
   });
 
-  it('is refused while a bankql has the file open, which stays as it is', async () => {
+  test('is refused while a bankql has the file open, which stays as it is', async () => {
     const { path, store, backup } = await setUp();
     await expect(restoreStore(backup, path, decision)).rejects.toThrow('a bankql has it open: stop it first');
     expect(await store.find('later', start)).not.toBeNull();
@@ -145,7 +145,7 @@ describe('a restore', () => {
     expect(readdirSync(dirname(path)).filter((name) => name.includes('replaced'))).toEqual([]);
   });
 
-  it('changes nothing where it is not confirmed', async () => {
+  test('changes nothing where it is not confirmed', async () => {
     const { path, store, backup } = await setUp();
     await store.close();
     const before = readdirSync(dirname(path));
@@ -160,7 +160,7 @@ describe('a restore', () => {
     expect(await (await open(path)).find('later', start)).not.toBeNull();
   });
 
-  it.each([
+  test.each([
     ['is gone', (path: string) => rmSync(path), null],
     ['is damaged', (path: string) => writeFileSync(path, 'x'.repeat(9_000)), /not a database/],
   ])('where the file in use %s counts what is missing by the mark', async (_, damage, unreadable) => {
@@ -176,7 +176,7 @@ describe('a restore', () => {
     expect(await next.begin(pending({ id: 'b', trackId: 'again' }), start)).not.toBeNull();
   });
 
-  it('makes the witness fit as well, and counts what only it knows of', async () => {
+  test('makes the witness fit as well, and counts what only it knows of', async () => {
     const witness = join(root, `witness-${++folders}`);
     const { path, store, backup } = await setUp(witness);
     await store.close();
@@ -186,7 +186,7 @@ describe('a restore', () => {
     expect((await open(path, witness)).loss).toBeNull();
   });
 
-  it('takes the place of a store that was made anew, which names none of the lost ones', async () => {
+  test('takes the place of a store that was made anew, which names none of the lost ones', async () => {
     const { path, store, backup } = await setUp();
     await store.close();
     rmSync(path);
@@ -215,7 +215,7 @@ describe('a restore', () => {
     expect(database.prepare('SELECT id FROM payment ORDER BY id').all()).toEqual([{ id: 'a' }, { id: 'b' }]);
   }
 
-  it('is whole where the file in use is gone and its log remains, which is kept', async () => {
+  test('is whole where the file in use is gone and its log remains, which is kept', async () => {
     const { path, backup, log } = await setUpLog();
     writeFileSync(`${path}-wal`, log);
     writeFileSync(`${path}-shm`, 'left over');
@@ -226,7 +226,7 @@ describe('a restore', () => {
     expectRestored(path);
   });
 
-  it.each([
+  test.each([
     ['is gone', null],
     ['is damaged', Buffer.alloc(9_000, 'x')],
   ])('that is cut off anywhere leaves the old or the restored store, where the file %s', async (_, file) => {
@@ -265,7 +265,7 @@ describe('a restore', () => {
     expect(ends.filter((end) => end === 'restored').length).toBeGreaterThan(3);
   });
 
-  it('leaves a file that cannot be read, and its log, as they are where it is not confirmed', async () => {
+  test('leaves a file that cannot be read, and its log, as they are where it is not confirmed', async () => {
     const { path, backup, log } = await setUpLog();
     const file = Buffer.alloc(9_000, 'x');
     writeFileSync(path, file);
@@ -274,7 +274,7 @@ describe('a restore', () => {
     expect([path, `${path}-wal`].map((name) => readFileSync(name))).toEqual([file, log]);
   });
 
-  it('of a damaged backup changes nothing', async () => {
+  test('of a damaged backup changes nothing', async () => {
     const { path, store, backup } = await setUp();
     await store.close();
     const broken = join(dirname(path), 'broken.db');

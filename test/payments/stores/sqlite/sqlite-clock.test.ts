@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { createSharedClock } from '../../../../src/payments/stores/sqlite/clock.ts';
 import { upgradeSchema } from '../../../../src/payments/stores/sqlite/schema.ts';
@@ -32,7 +32,7 @@ describe('the clock that processes share', () => {
     return { statements, events, join, rows };
   }
 
-  it('is the own one of whoever is alone', () => {
+  test('is the own one of whoever is alone', () => {
     const { statements, join } = setUp();
     expect(join(start).agreedTime(statements, ahead)).toBe(ahead);
   });
@@ -49,7 +49,7 @@ describe('the clock that processes share', () => {
     return { statements, events, clocks, clock, written };
   }
 
-  it('is nobody’s where that of whoever is alone jumps ahead by over an hour, which is told, until it is put right', () => {
+  test('is nobody’s where that of whoever is alone jumps ahead by over an hour, which is told, until it is put right', () => {
     const { statements, events, clocks, clock } = joinWithClocks();
     clocks.wall += 31 * day;
     clock.set(statements, clocks.wall);
@@ -61,7 +61,7 @@ describe('the clock that processes share', () => {
     expect(events.slice(1)).toEqual([{ kind: 'clocks-agree' }]);
   });
 
-  it('goes on with a clock that cannot be set, for years', () => {
+  test('goes on with a clock that cannot be set, for years', () => {
     const { statements, events, clocks, clock } = joinWithClocks();
     clocks.wall += 500 * day;
     clocks.monotonic += 500 * day;
@@ -69,7 +69,7 @@ describe('the clock that processes share', () => {
     expect(events).toEqual([]);
   });
 
-  it('is read at each beat, also where no payment brings the time, and a jump is told', () => {
+  test('is read at each beat, also where no payment brings the time, and a jump is told', () => {
     const { statements, events, clocks, clock, written } = joinWithClocks();
     clock.beat(statements);
     expect(written()).toEqual([start]);
@@ -82,7 +82,7 @@ describe('the clock that processes share', () => {
     expect(events).toEqual([{ kind: 'clocks-differ', byMs: 2 * day }]);
   });
 
-  it('is written at once where a call brings one that jumped', () => {
+  test('is written at once where a call brings one that jumped', () => {
     const { statements, clocks, clock, written } = joinWithClocks();
     clock.beat(statements);
     clocks.wall -= 2 * hour;
@@ -90,7 +90,7 @@ describe('the clock that processes share', () => {
     expect(written()).toEqual([start - 2 * hour]);
   });
 
-  it('is nobody’s until the others were watched, then the lowest', () => {
+  test('is nobody’s until the others were watched, then the lowest', () => {
     const { statements, join } = setUp();
     const first = join(start);
     const second = join(start + 60_000);
@@ -106,7 +106,7 @@ describe('the clock that processes share', () => {
     expect(first.agreedTime(statements, start)).toBe(start);
   });
 
-  it('is nobody’s while they differ by over an hour, which is told once', () => {
+  test('is nobody’s while they differ by over an hour, which is told once', () => {
     const { statements, events, join } = setUp();
     const good = join(start);
     const bad = join(ahead);
@@ -121,7 +121,7 @@ describe('the clock that processes share', () => {
     expect(events.at(-1)).toEqual({ kind: 'clocks-agree' });
   });
 
-  it('passes over whoever beats no more, and forgets it', () => {
+  test('passes over whoever beats no more, and forgets it', () => {
     const { statements, join, rows } = setUp();
     join(start);
     const living = join(ahead);
@@ -133,7 +133,7 @@ describe('the clock that processes share', () => {
     expect(rows()).toBe(1);
   });
 
-  it('counts a sleeper again when it wakes up', () => {
+  test('counts a sleeper again when it wakes up', () => {
     const { statements, join } = setUp();
     const sleeper = join(start);
     const living = join(ahead);
@@ -142,7 +142,7 @@ describe('the clock that processes share', () => {
     expect(living.agreedTime(statements, ahead)).toBeNull();
   });
 
-  it('is told at once of a clock that was moved', () => {
+  test('is told at once of a clock that was moved', () => {
     const { statements, join } = setUp();
     const first = join(start);
     const second = join(start);
@@ -152,7 +152,7 @@ describe('the clock that processes share', () => {
     expect(second.agreedTime(statements, start)).toBeNull();
   });
 
-  it('is without those that left', () => {
+  test('is without those that left', () => {
     const { statements, join, rows } = setUp();
     const first = join(start);
     const second = join(ahead);
@@ -183,7 +183,7 @@ describe('a process whose clock is 31 days ahead', () => {
     return database.prepare("SELECT count(*) AS n FROM payment WHERE state = 'DONE'").get()?.n;
   };
 
-  it('forgets nothing of what the others finished, nor pays it again, whoever comes first', async () => {
+  test('forgets nothing of what the others finished, nor pays it again, whoever comes first', async () => {
     const path = join(root, `${++files}.db`);
     const good = await open(path);
     const ids = Array.from({ length: 20 }, (_, n) => `p-${n}`);
@@ -204,7 +204,7 @@ describe('a process whose clock is 31 days ahead', () => {
     await vi.waitFor(() => expect(events.map(({ kind }) => kind)).toContain('clocks-differ'));
   });
 
-  it('is believed when it is the only one, and its purge is told: it takes more than a tenth', async () => {
+  test('is believed when it is the only one, and its purge is told: it takes more than a tenth', async () => {
     const path = join(root, `${++files}.db`);
     const good = await open(path);
     const ids = Array.from({ length: 20 }, (_, n) => `p-${n}`);
@@ -219,7 +219,7 @@ describe('a process whose clock is 31 days ahead', () => {
     expect(events).toEqual([{ kind: 'purge', deleted: 20, expired: 20, records: 21 }]);
   });
 
-  it('purges as many as there are, while payments begin', async () => {
+  test('purges as many as there are, while payments begin', async () => {
     const path = join(root, `${++files}.db`);
     const first = await open(path);
     await first.begin(pending({ id: 'first' }), start);
@@ -239,7 +239,7 @@ describe('a process whose clock is 31 days ahead', () => {
     expect(await store.search({ states: ['PENDING'] }, ahead)).toHaveLength(5);
   });
 
-  it('says nothing of a purge that takes less', async () => {
+  test('says nothing of a purge that takes less', async () => {
     const path = join(root, `${++files}.db`);
     const events: StoreEvent[] = [];
     const store = await open(path, events);

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { readMark } from '../../../../src/payments/stores/high-water-mark.ts';
 import { openStore, type StoreEvent } from '../../../../src/payments/stores/open-store.ts';
@@ -72,7 +72,7 @@ async function expectLoss(store: PaymentStore, sentence: string | RegExp): Promi
 }
 
 describe('the mark beside the file', () => {
-  it('says how many payments were ever begun, and when the newest did', async () => {
+  test('says how many payments were ever begun, and when the newest did', async () => {
     const path = freshPath();
     const store = await open(path);
     await begin(store, 5);
@@ -82,7 +82,7 @@ describe('the mark beside the file', () => {
     expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
   });
 
-  it('that is missing is made anew, and one that lags is no loss', async () => {
+  test('that is missing is made anew, and one that lags is no loss', async () => {
     const path = freshPath();
     const first = await open(path);
     await begin(first, 3);
@@ -100,7 +100,7 @@ describe('the mark beside the file', () => {
 });
 
 describe('a store that came back with fewer records', () => {
-  it('because its log was lost after a SIGKILL refuses payments, and says what is missing', async () => {
+  test('because its log was lost after a SIGKILL refuses payments, and says what is missing', async () => {
     const path = freshPath();
     const first = await open(path);
     await begin(first, 3);
@@ -126,7 +126,7 @@ describe('a store that came back with fewer records', () => {
     await expectLoss(await open(path), 'it holds 3 of them');
   });
 
-  it('because its file is gone is made, and refuses payments', async () => {
+  test('because its file is gone is made, and refuses payments', async () => {
     const path = freshPath();
     const first = await open(path);
     await begin(first, 2);
@@ -138,7 +138,7 @@ describe('a store that came back with fewer records', () => {
     );
   });
 
-  it('because an older copy took its place refuses payments; the witness sees a copy with its mark', async () => {
+  test('because an older copy took its place refuses payments; the witness sees a copy with its mark', async () => {
     const path = freshPath();
     const witness = join(root, `witness-${files}`);
     const first = await open(path, { witness });
@@ -159,7 +159,7 @@ describe('a store that came back with fewer records', () => {
     await expectLoss(await open(path, { witness }), `${witness} knows of 5 payments`);
   });
 
-  it('or whose mark cannot be read refuses payments, for nobody knows', async () => {
+  test('or whose mark cannot be read refuses payments, for nobody knows', async () => {
     const path = freshPath();
     const first = await open(path);
     await begin(first, 1);
@@ -172,7 +172,7 @@ describe('a store that came back with fewer records', () => {
     expect(readMark(`${path}.mark`)?.began).toBe(1);
   });
 
-  it('is nothing new where nothing was ever begun', async () => {
+  test('is nothing new where nothing was ever begun', async () => {
     const path = freshPath();
     await (await open(path)).close();
     removeAll(path);
@@ -193,7 +193,7 @@ describe('an accepted loss', () => {
     return path;
   }
 
-  it('lets payments go on, at once in every process, and says for ever who decided', async () => {
+  test('lets payments go on, at once in every process, and says for ever who decided', async () => {
     const path = await lose();
     const events: StoreEvent[] = [];
     const server = await open(path, { events });
@@ -222,7 +222,7 @@ describe('an accepted loss', () => {
     ]);
   });
 
-  it('is one of the marks that it knows; with a witness that it does not know the next start refuses', async () => {
+  test('is one of the marks that it knows; with a witness that it does not know the next start refuses', async () => {
     const witness = join(root, `witness-${files}-lost`);
     const path = await lose(witness);
     const blind = await open(path);
@@ -240,7 +240,7 @@ describe('an accepted loss', () => {
     expect(readMark(witness)).toEqual(readMark(`${path}.mark`));
   });
 
-  it('is noticed again where the next one is lost as well', async () => {
+  test('is noticed again where the next one is lost as well', async () => {
     const path = await lose();
     const store = await open(path);
     await store.acceptLoss('Ada', start);
@@ -250,7 +250,7 @@ describe('an accepted loss', () => {
     await expectLoss(await open(path), 'knows of 5 payments');
   });
 
-  it('is not accepted where its mark cannot be written', async () => {
+  test('is not accepted where its mark cannot be written', async () => {
     const folder = join(root, `away-${++files}`);
     const path = await lose();
     mkdirSync(folder);
@@ -269,7 +269,7 @@ describe('an accepted loss', () => {
   });
 });
 
-it('a witness in a folder that is missing stops the start', async () => {
+test('a witness in a folder that is missing stops the start', async () => {
   const path = freshPath();
   const witness = join(root, 'missing', 'witness');
   await expect(openStore(`sqlite:${path}`, { retentionMs, witness })).rejects.toThrow(

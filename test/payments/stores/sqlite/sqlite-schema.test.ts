@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { PaymentQuery } from '../../../../src/payments/store.ts';
 import { searchSql } from '../../../../src/payments/stores/sqlite/search.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
@@ -56,7 +56,7 @@ function makeVersion1(path: string): DatabaseSync {
 }
 
 describe('a file of version 1', () => {
-  it('is upgraded with all that it holds; callers are hashed under its new secret, and known stories told', async () => {
+  test('is upgraded with all that it holds; callers are hashed under its new secret, and known stories told', async () => {
     const path = join(root, `${++files}.db`);
     makeVersion1(path).close();
     const store = await open(path);
@@ -96,7 +96,7 @@ describe('a file of version 1', () => {
     });
   });
 
-  it('is upgraded once by the processes that open it at the same time', async () => {
+  test('is upgraded once by the processes that open it at the same time', async () => {
     const path = join(root, `${++files}.db`);
     makeVersion1(path).close();
     const stores = await Promise.all([open(path), open(path), open(path)]);
@@ -105,7 +105,7 @@ describe('a file of version 1', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('may still be in use by a bankql of version 1, whose payments count and are adopted later', async () => {
+  test('may still be in use by a bankql of version 1, whose payments count and are adopted later', async () => {
     const path = join(root, `${++files}.db`);
     const old = makeVersion1(path);
     const insert = old.prepare(insertVersion1);
@@ -129,7 +129,7 @@ describe('a file of version 1', () => {
     });
   });
 
-  it('with fewer columns than this version gets those that it lacks', async () => {
+  test('with fewer columns than this version gets those that it lacks', async () => {
     const path = join(root, `${++files}.db`);
     await (await open(path)).close();
     const database = new DatabaseSync(path);
@@ -143,7 +143,7 @@ describe('a file of version 1', () => {
 });
 
 describe('a search', () => {
-  it.each<[string, PaymentQuery, string]>([
+  test.each<[string, PaymentQuery, string]>([
     [
       'a caller’s payments in some states',
       { caller: 'c', states: ['UNKNOWN', 'DONE'], newestFirst: true, limit: 20 },

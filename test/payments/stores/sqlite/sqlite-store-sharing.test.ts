@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
@@ -74,7 +74,7 @@ function run(path: string, count: number, end = 'close'): Child {
 }
 
 describe('one file for several', () => {
-  it('two threads that begin one payment 200 times store it once', async () => {
+  test('two threads that begin one payment 200 times store it once', async () => {
     const path = freshPath();
     const stores = await Promise.all([open(path), open(path)]);
     const answers = await Promise.all(
@@ -87,7 +87,7 @@ describe('one file for several', () => {
     expect(new Set(answers.flatMap((answer) => answer?.trackId ?? [])).size).toBe(1);
   });
 
-  it('processes that begin one payment 200 times store it once, from the making of the file on', async () => {
+  test('processes that begin one payment 200 times store it once, from the making of the file on', async () => {
     const path = freshPath();
     const processes = Array.from({ length: 4 }, () => run(path, 50));
     expect(await Promise.all(processes.map((child) => child.hear()))).toEqual(Array(4).fill('ready'));
@@ -96,7 +96,7 @@ describe('one file for several', () => {
     expect(stored.map(Number).reduce((sum, n) => sum + n)).toBe(1);
   });
 
-  it('what a process stored is there after a SIGKILL', async () => {
+  test('what a process stored is there after a SIGKILL', async () => {
     const path = freshPath();
     const child = run(path, 1);
     await child.hear();
@@ -108,7 +108,7 @@ describe('one file for several', () => {
     expect(await store.begin(pending(), start)).toMatchObject({ trackId: `${child.process.pid}-0` });
   });
 
-  it('a store that nobody closed does not keep its process alive', async () => {
+  test('a store that nobody closed does not keep its process alive', async () => {
     const child = run(freshPath(), 1, 'leave');
     await child.hear();
     child.say('close');
@@ -124,7 +124,7 @@ describe("another process's lock", () => {
     return () => other.close();
   }
 
-  it('makes the store unavailable in time, while the event loop goes on, and for no longer', async () => {
+  test('makes the store unavailable in time, while the event loop goes on, and for no longer', async () => {
     const path = freshPath();
     const store = await open(path, 500);
     const release = lock(path);
@@ -143,7 +143,7 @@ describe("another process's lock", () => {
     expect(await store.begin(pending(), start)).toBeNull();
   });
 
-  it('delays a payment that it lets go of in time', async () => {
+  test('delays a payment that it lets go of in time', async () => {
     const path = freshPath();
     const store = await open(path);
     const release = lock(path);
@@ -153,7 +153,7 @@ describe("another process's lock", () => {
     expect(await begun).toBeNull();
   });
 
-  it('never lets a payment be stored that its caller gave up', async () => {
+  test('never lets a payment be stored that its caller gave up', async () => {
     const path = freshPath();
     const store = await open(path, 500);
     const release = lock(path);
@@ -168,7 +168,7 @@ describe("another process's lock", () => {
 });
 
 describe('a call that fails', () => {
-  it('is taken back where it was stored after all', async () => {
+  test('is taken back where it was stored after all', async () => {
     const store = await open(freshPath(), 500);
     // From here the event loop comes to its timers before it comes to the worker's answer.
     await setImmediate();
@@ -179,7 +179,7 @@ describe('a call that fails', () => {
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toBeNull();
   });
 
-  it('because its thread died is followed by one with a new thread', async () => {
+  test('because its thread died is followed by one with a new thread', async () => {
     const born = once(process, 'worker');
     const store = await open(freshPath());
     const [thread]: Worker[] = await born;
@@ -194,7 +194,7 @@ describe('a call that fails', () => {
     expect(await store.finish(pending().id, 'attempt-1', done, start)).toBe(true);
   });
 
-  it('is one that came after close; what came before is finished', async () => {
+  test('is one that came after close; what came before is finished', async () => {
     const path = freshPath();
     const store = await open(path);
     const begins = Array.from({ length: 50 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
@@ -205,7 +205,7 @@ describe('a call that fails', () => {
     expect(await (await open(path)).search({ states: ['PENDING'] }, start)).toHaveLength(50);
   });
 
-  it('is one too many for a thread that does not answer', async () => {
+  test('is one too many for a thread that does not answer', async () => {
     const store = await open(freshPath());
     const calls = Array.from({ length: 1_100 }, () => store.find('a', start));
     const results = await Promise.allSettled(calls);

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { describePaymentStore, done, pending, retentionMs, start, stored } from '../store-conformance.ts';
@@ -45,7 +45,7 @@ afterEach(async () => {
 describePaymentStore('the SQLite store', () => open(freshPath()));
 
 describe('the file', () => {
-  it('keeps payments across a restart', async () => {
+  test('keeps payments across a restart', async () => {
     const path = freshPath();
     const first = await open(path);
     await first.begin(pending(), start);
@@ -59,7 +59,7 @@ describe('the file', () => {
     expect(await second.finish(pending().id, 'attempt-1', done, start)).toBe(true);
   });
 
-  it('is for its owner alone, as are its companions and the folders made for it', async () => {
+  test('is for its owner alone, as are its companions and the folders made for it', async () => {
     const path = join(root, 'made', 'deeper', 'state.db');
     const store = await open(path);
     await store.begin(pending(), start);
@@ -67,7 +67,7 @@ describe('the file', () => {
     expect([join(root, 'made'), dirname(path)].map(modeOf)).toEqual([0o700, 0o700]);
   });
 
-  it('is closed to others where it was open to them', async () => {
+  test('is closed to others where it was open to them', async () => {
     const path = freshPath();
     await (await open(path)).close();
     chmodSync(path, 0o644);
@@ -75,7 +75,7 @@ describe('the file', () => {
     expect(modeOf(path)).toBe(0o600);
   });
 
-  it('is written through a write-ahead log, which close empties into it', async () => {
+  test('is written through a write-ahead log, which close empties into it', async () => {
     const path = freshPath();
     const store = await open(path);
     await store.begin(pending(), start);
@@ -84,7 +84,7 @@ describe('the file', () => {
     expect(existsSync(`${path}-wal`)).toBe(false);
   });
 
-  it('loses old finished records in steps, and nothing else', async () => {
+  test('loses old finished records in steps, and nothing else', async () => {
     const path = freshPath();
     const store = await open(path);
     const finished = Array.from({ length: 600 }, (_, n) => `old-${n}`);
@@ -121,21 +121,21 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(message).toContain('STATE_URL has to name');
   }
 
-  it('a folder', async () => {
+  test('a folder', async () => {
     mkdirSync(root, { recursive: true });
     await refused(root, /not a regular file/);
   });
 
-  it('a path below a file', async () => {
+  test('a path below a file', async () => {
     const path = freshPath();
     mkdirSync(root, { recursive: true });
     writeFileSync(dirname(path), '');
     await refused(path, /EEXIST|ENOTDIR/);
   });
 
-  it('a folder that cannot be made', () => refused('/proc/bankql/state.db', /ENOENT|EACCES/));
+  test('a folder that cannot be made', () => refused('/proc/bankql/state.db', /ENOENT|EACCES/));
 
-  it('a file that is no database, which stays as it is', async () => {
+  test('a file that is no database, which stays as it is', async () => {
     const path = freshPath();
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, 'not a database '.repeat(1_000), { mode: 0o644 });
@@ -144,7 +144,7 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(statSync(path).size).toBe(15_000);
   });
 
-  it("another program's database, which stays as it is", async () => {
+  test("another program's database, which stays as it is", async () => {
     const path = freshPath();
     mkdirSync(dirname(path), { recursive: true });
     sql(path, 'CREATE TABLE bookmark (url TEXT)');
@@ -153,14 +153,14 @@ describe('a file that cannot be the store stops the start, with its path and the
     expect(statSync(path).size).toBe(size);
   });
 
-  it('a newer version', async () => {
+  test('a newer version', async () => {
     const path = freshPath();
     await (await open(path)).close();
     sql(path, 'PRAGMA user_version = 3');
     await refused(path, /its version is 3, and this bankql knows up to 2/);
   });
 
-  it('a lock that does not go away', async () => {
+  test('a lock that does not go away', async () => {
     const path = freshPath();
     await (await open(path)).close();
     const other = new DatabaseSync(path);
@@ -171,7 +171,7 @@ describe('a file that cannot be the store stops the start, with its path and the
 });
 
 describe('a file that changes under the running store', () => {
-  it('is missed while it is away, is never made anew, and is used again when it is back', async () => {
+  test('is missed while it is away, is never made anew, and is used again when it is back', async () => {
     const path = freshPath();
     const store = await open(path);
     await store.begin(pending(), start);
@@ -188,7 +188,7 @@ describe('a file that changes under the running store', () => {
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toEqual(stored());
   });
 
-  it('is opened anew where another store has taken its place; payments wait for an operator', async () => {
+  test('is opened anew where another store has taken its place; payments wait for an operator', async () => {
     const path = freshPath();
     const store = await open(path);
     await store.begin(pending(), start);
@@ -205,7 +205,7 @@ describe('a file that changes under the running store', () => {
     expect(await (await open(path)).find(pending().id, start)).toEqual(stored());
   });
 
-  it('is refused where it is empty or broken', async () => {
+  test('is refused where it is empty or broken', async () => {
     const path = freshPath();
     const store = await open(path);
     const empty = join(dirname(path), 'empty');
@@ -238,7 +238,7 @@ describe('searches', () => {
   }
   const slow = { accountId: 'nobody' };
 
-  it('hold up no payment, nor do counts', async () => {
+  test('hold up no payment, nor do counts', async () => {
     const store = await openWithMany();
     const order: string[] = [];
     const reads = [store.search(slow, start), store.search(slow, start), store.status(start)];
@@ -250,7 +250,7 @@ describe('searches', () => {
     expect(await reads[2]).toMatchObject({ records: expect.any(Number) });
   });
 
-  it('of one caller wait for each other, and not another caller for all of them', async () => {
+  test('of one caller wait for each other, and not another caller for all of them', async () => {
     const store = await openWithMany();
     const order: string[] = [];
     const find = (caller: string, name: string) =>
@@ -263,7 +263,7 @@ describe('searches', () => {
     expect(order).toEqual(['0', 'another', '1', '2', '3']);
   });
 
-  it('find what was begun and finished right before', async () => {
+  test('find what was begun and finished right before', async () => {
     const store = await open(freshPath());
     for (let n = 0; n < 20; n++) {
       await store.begin(pending({ id: `p${n}`, createdAt: start + n }), start);
