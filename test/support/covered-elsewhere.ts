@@ -27,7 +27,6 @@ export const coveredElsewhere: readonly Coverage[] = [
     'client/payments.test.ts',
     'payments over a network that loses answers',
   ),
-  of('commands', 'announcements', 'main.test.ts', 'what a process prints'),
   of('config', 'no-proxy', 'config/network.test.ts', 'which hosts are reached without the proxy'),
   of('config/variables', 'network', 'config/network.test.ts', 'its variables, good and bad'),
   of('config/variables', 'traces', 'config/config.test.ts', 'the same table of variables'),

@@ -1,0 +1,61 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createAnnouncements, type Started } from '../../src/commands/announcements.ts';
+import { readConfig } from '../../src/config/config.ts';
+
+const overSandbox: Started = {
+  url: 'http://127.0.0.1:4000',
+  metricsUrl: null,
+  sandboxUrl: 'http://127.0.0.1:5000',
+  bankUrl: 'http://127.0.0.1:5000',
+  stateLine: 'Payment records: none.',
+  config: { graphiql: true, identity: null },
+};
+
+function announce(isTerminal: boolean, started: Started) {
+  let [text, log] = ['', ''];
+  const logger = pino(
+    {},
+    {
+      write(line: string) {
+        log += line;
+      },
+    },
+  );
+  createAnnouncements({
+    isTerminal,
+    write(part) {
+      text += part;
+    },
+    logger,
+  }).started(started);
+  return { text, log };
+}
+
+test('people read a text with a query to paste, with the headers of a caller', () => {
+  const { text, log } = announce(true, overSandbox);
+  expect(text).toMatch(
+    /^bankql serves GraphQL at http:\/\/127\.0\.0\.1:4000\/graphql \(GraphiQL in a browser\)\./,
+  );
+  expect(text).toContain("-H 'Auth-ID: alice'");
+  expect(log).toBe('');
+});
+
+test('where tokens say who calls, the query to paste has a token and no key', () => {
+  const { identity } = readConfig({
+    IDENTITY: 'jwt',
+    IDENTITY_JWKS_URL: 'https://login.example/keys',
+    IDENTITY_ISSUER: 'https://login.example',
+    IDENTITY_AUDIENCE: 'bankql',
+    BANK_SUBSCRIPTION_KEY: 'sandbox-key',
+  });
+  const { text } = announce(true, { ...overSandbox, config: { graphiql: true, identity } });
+  expect(text).toContain("-H 'Authorization: Bearer your-token'");
+  expect(text).not.toContain('sandbox-key');
+});
+
+test('where nobody reads, the start is a line of the log', () => {
+  const { text, log } = announce(false, overSandbox);
+  expect(text).toBe('');
+  expect(JSON.parse(log)).toMatchObject({ url: 'http://127.0.0.1:4000', bank: 'http://127.0.0.1:5000' });
+});
