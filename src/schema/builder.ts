@@ -35,6 +35,12 @@ export const builder = new SchemaBuilder<{
   },
 });
 
+/** What the fields of an input are made with, where two inputs have the same ones. */
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<
+  (typeof builder)['$inferSchemaTypes'],
+  'InputObject'
+>;
+
 builder.queryType({ description: 'What can be read.' });
 builder.mutationType({
   description:

@@ -7,7 +7,7 @@ import {
 } from '../contract/customer.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
-import { builder } from './builder.ts';
+import { builder, type InputFields } from './builder.ts';
 import {
   KeyValueInput,
   KeyValueObject,
@@ -153,31 +153,34 @@ CustomerObject.implement({
   }),
 });
 
+/** What a customer's input takes, be it the whole record or changes of one. */
+export const customerFields = (t: InputFields) => ({
+  bankIds: t.stringList({ description: 'The banks whose customer it is. REST `bank_id`.' }),
+  customerNumber: t.string({ description: "The customer's number at the bank. REST `customer_number`." }),
+  legalName: t.string({ description: "The customer's name in law. REST `legal_name`." }),
+  email: t.string({ description: 'The e-mail address. REST `email`.' }),
+  mobilePhoneNumber: t.string({ description: 'The mobile telephone number. REST `mobile_phone_number`.' }),
+  faceImage: t.field({
+    type: NameBoxInput,
+    description: "The name of the customer's picture. REST `face_image`.",
+  }),
+  dateValues: t.field({
+    type: [KeyValueInput],
+    description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
+  }),
+  numericValues: t.field({
+    type: [KeyValueInput],
+    description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
+  }),
+  stringValues: t.field({
+    type: [KeyValueInput],
+    description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
+  }),
+});
+
 const CustomerInput = builder.inputType('CustomerInput', {
   description: 'A whole customer, as putCustomerID sends it. What is left out is not sent, and lost.',
-  fields: (t) => ({
-    bankIds: t.stringList({ description: 'The banks whose customer it is. REST `bank_id`.' }),
-    customerNumber: t.string({ description: "The customer's number at the bank. REST `customer_number`." }),
-    legalName: t.string({ description: "The customer's name in law. REST `legal_name`." }),
-    email: t.string({ description: 'The e-mail address. REST `email`.' }),
-    mobilePhoneNumber: t.string({ description: 'The mobile telephone number. REST `mobile_phone_number`.' }),
-    faceImage: t.field({
-      type: NameBoxInput,
-      description: "The name of the customer's picture. REST `face_image`.",
-    }),
-    dateValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
-    }),
-    numericValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
-    }),
-    stringValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
-    }),
-  }),
+  fields: customerFields,
 });
 
 const customerBody = (input: typeof CustomerInput.$inferInput): CustomerBody =>

@@ -1,9 +1,9 @@
 import { putCustomerID } from '../contract/customer.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
-import { KeyValueInput, keyValueBody, mapChange, NameBoxInput } from './common-types.ts';
+import { type KeyValueInput, keyValueBody, mapChange } from './common-types.ts';
 import { bankIdOr } from './context.ts';
-import { customerVersion } from './customer.ts';
+import { customerFields, customerVersion } from './customer.ts';
 import { restId } from './global-id.ts';
 import { restIds } from './input-names.ts';
 import { CustomerObject, customerNode } from './node-lookups/customer.ts';
@@ -12,29 +12,7 @@ import { updateDescriptions, updateField, updatePayload } from './update-field.t
 const CustomerChanges = builder.inputType('CustomerChanges', {
   description:
     'Changes of a customer: what is left out keeps its value, null clears it. Lists are replaced whole.',
-  fields: (t) => ({
-    bankIds: t.stringList({ description: 'The banks whose customer it is. REST `bank_id`.' }),
-    customerNumber: t.string({ description: "The customer's number at the bank. REST `customer_number`." }),
-    legalName: t.string({ description: "The customer's name in law. REST `legal_name`." }),
-    email: t.string({ description: 'The e-mail address. REST `email`.' }),
-    mobilePhoneNumber: t.string({ description: 'The mobile telephone number. REST `mobile_phone_number`.' }),
-    faceImage: t.field({
-      type: NameBoxInput,
-      description: "The name of the customer's picture. REST `face_image`.",
-    }),
-    dateValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further dates that the bank keeps, such as the date of birth. REST `date_values`.',
-    }),
-    numericValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further numbers that the bank keeps, as texts. REST `numeric_values`.',
-    }),
-    stringValues: t.field({
-      type: [KeyValueInput],
-      description: 'Further texts that the bank keeps, such as the language. REST `string_values`.',
-    }),
-  }),
+  fields: customerFields,
 });
 
 const keyValues = (values: (typeof KeyValueInput.$inferInput)[]) => values.map(keyValueBody);
