@@ -81,11 +81,15 @@ export class BankSession {
 
   /** Get this anew in each resolver: a write replaces the loaders. */
   get loaders(): Loaders {
+    this.#loaders ??= this.#createLoaders();
+    return this.#loaders;
+  }
+
+  #createLoaders(): Loaders {
     const { observer } = this.#options;
-    this.#loaders ??= createLoaders(this.#read, {
+    return createLoaders(this.#read, {
       onAsk: observer && ((operation, key) => observer.asked(operation, key)),
     });
-    return this.#loaders;
   }
 
   /**
@@ -133,8 +137,8 @@ export class BankSession {
     const ended = observer?.began(operation, null);
     try {
       const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
-      ended?.({ source: 'bank', status: null, bytes: null, trackId, code: null });
       if (trackId === null) throw new Error(`${operation.id} is a write without a Track-ID`);
+      ended?.({ source: 'bank', status: null, bytes: null, trackId, code: null });
       return { answer, trackId };
     } catch (error) {
       ended?.(failedOutcome(error));
