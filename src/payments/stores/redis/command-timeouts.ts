@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../store.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { ServerRefused } from './connection.ts';
 import { connectWithRetry, type ReconnectOptions } from './reconnect.ts';
@@ -46,10 +47,12 @@ export async function openTimedRedis(options: ReconnectOptions): Promise<TimedRe
     },
     withTimeout<T>(work: Promise<T>) {
       const limited = Promise.withResolvers<T>();
-      const timer = setTimeout(() => limited.reject(unavailable(`no answer in ${timeoutMs} ms`)), timeoutMs);
+      const timeout = startResponseTimeout(timeoutMs, () =>
+        limited.reject(unavailable(`no answer in ${timeoutMs} ms`)),
+      );
       work
         .then(limited.resolve, (error: unknown) => limited.reject(unavailable(reasonOf(error))))
-        .finally(() => clearTimeout(timer));
+        .finally(() => timeout.clear());
       const ended: Promise<void> = limited.promise.then(
         () => void underWay.delete(ended),
         () => void underWay.delete(ended),

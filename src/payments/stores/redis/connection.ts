@@ -1,4 +1,5 @@
 import { createClient, ErrorReply } from '@redis/client';
+import { startResponseTimeout } from '../response-timeout.ts';
 import type { RedisAddress } from './address.ts';
 
 /** A Redis that answers but cannot be used. The message says why, and the remedy if it is known. */
@@ -58,8 +59,6 @@ export async function openConnection(
     disableClientInfo: true,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: maxUnanswered,
-    // The library's own timeout, which only applies to commands that wait to be written.
-    commandOptions: { timeout: timeoutMs },
   });
   const { promise: lost, resolve: end } = Promise.withResolvers<string>();
   let reason: string | null = null;
@@ -105,22 +104,23 @@ export async function openConnection(
   }
 
   async function send(command: readonly string[]): Promise<unknown> {
-    let late = false;
+    // Takes back a command that still waits to be written; on others it has no effect.
+    const late = new AbortController();
     let silence: NodeJS.Timeout | undefined;
-    const timer = setTimeout(() => {
-      late = true;
+    const timeout = startResponseTimeout(timeoutMs, () => {
       overdue++;
+      late.abort();
       const more = timeoutMs * (deadAfterTimeouts - 1);
       silence = setTimeout(() => drop(`no answer in ${timeoutMs * deadAfterTimeouts} ms`), more).unref();
-    }, timeoutMs).unref();
+    });
     try {
-      return await client.sendCommand([...command]);
+      return await client.sendCommand([...command], { abortSignal: late.signal });
     } catch (error) {
       throw error instanceof ErrorReply ? error : new Error(reason ?? explained(error));
     } finally {
-      clearTimeout(timer);
+      timeout.clear();
       clearTimeout(silence);
-      if (late) overdue--;
+      if (late.signal.aborted) overdue--;
     }
   }
 

@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { StoreUnavailable } from '../../store.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
 import {
   type WorkerAnswer,
   type WorkerMessage,
@@ -90,14 +91,14 @@ export function createWorkerThread<Call extends { readonly method: string }>({
         let gaveUp = false;
         worker ??= startWorker();
         worker.postMessage({ id, claim, call } satisfies WorkerRequest<unknown>);
-        const timer = setTimeout(() => {
+        const timeout = startResponseTimeout(limitMs, () => {
           gaveUp = true;
           Atomics.compareExchange(claim, 0, 0, 1);
           reject(unavailable(`no answer in ${limitMs} ms`));
-        }, limitMs);
+        });
         unanswered.set(id, (answer) => {
           unanswered.delete(id);
-          clearTimeout(timer);
+          timeout.clear();
           if (!answer.ok) return reject(unavailable(answer.reason));
           const value = shape.safeParse(answer.value);
           if (!value.success) return reject(unavailable('it holds a record of another shape'));

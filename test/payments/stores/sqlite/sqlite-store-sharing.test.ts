@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
@@ -170,10 +170,12 @@ describe("another process's lock", () => {
 describe('a call that fails', () => {
   test('is taken back where it was stored after all', async () => {
     const store = await open(freshPath(), 500);
-    // From here the event loop comes to its timers before it comes to the worker's answer.
-    await setImmediate();
+    vi.useFakeTimers({ toFake: ['setInterval', 'setImmediate'] });
     const begun = store.begin(pending(), start);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    // The worker stores it and answers; the timeout passes before the answer is read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    vi.advanceTimersByTime(501);
+    vi.useRealTimers();
     await expect(begun).rejects.toThrow('no answer in 500 ms');
     await vi.waitFor(async () => expect(await store.find(pending().id, start)).toBeNull());
     expect(await store.begin(pending({ trackId: 'attempt-2' }), start)).toBeNull();

@@ -1,0 +1,30 @@
+/** The time that a response may take, until it is cleared. */
+export interface ResponseTimeout {
+  clear(): void;
+}
+
+const ticks = 10;
+
+/**
+ * Calls `onTimeout` once `timeoutMs` have passed without `clear`, not counting time in which the process was too busy
+ * to read a response.
+ *
+ * After a pause the timers run before the sockets are read, so that a single timer would declare a response missing
+ * that has long arrived. Of each pause, however long, an interval counts one tick; and what has arrived by the last
+ * tick is read before it counts as missing.
+ */
+export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): ResponseTimeout {
+  let left = ticks;
+  let afterReading: NodeJS.Immediate | undefined;
+  const interval = setInterval(() => {
+    if (--left > 0) return;
+    clearInterval(interval);
+    afterReading = setImmediate(onTimeout);
+  }, timeoutMs / ticks);
+  return {
+    clear() {
+      clearInterval(interval);
+      clearImmediate(afterReading);
+    },
+  };
+}
