@@ -128,7 +128,7 @@ export function createEngine({
     return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
   };
 
-  /** The same for a large answer: it is serialized in its turn, and in slices if it is very large. */
+  /** The same for a large answer: it is serialized in chunks, in its turns. */
   async function finishInTurn(
     told: ExecutionResult,
     options: BoundedResultOptions,
@@ -137,7 +137,6 @@ export function createEngine({
     await new Promise<void>(schedule);
     // The client has left.
     if (context.isAbandoned()) return { data: null };
-    if (context.budget.bytes < veryLong) return new BoundedResult(told, options);
     try {
       const dataJson = await jsonInTurns(told.data, options.maxBytes);
       const answer = new BoundedResult(told, { ...options, dataJson });
@@ -208,9 +207,6 @@ export function createEngine({
 
   return { execute, parseParams, executeParams, toErrorResult };
 }
-
-/** From this many bytes on, an answer is serialized in slices, so that other requests are served in between. */
-const veryLong = 2 * 1024 * 1024;
 
 /** Whether serializing the answer takes milliseconds. */
 const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
