@@ -64,6 +64,8 @@ export interface Config {
   /** Whether a request may ask what it costs. */
   readonly explains: boolean;
   readonly introspection: boolean;
+  /** Whether the schema is that of a subgraph of Apollo Federation. */
+  readonly federation: boolean;
   readonly logLevel: string;
   /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
   readonly logLevelFile: string | null;
@@ -177,6 +179,7 @@ function configOf(values: Values): Config {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     explains: values.EXPLAIN ?? bank === null,
     introspection: values.INTROSPECTION ?? bank === null,
+    federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     readyNeedsState: values.READY_NEEDS_STATE,

@@ -4,6 +4,7 @@ import {
   anyPort,
   anyText,
   count,
+  flag,
   milliseconds,
   oneOf,
   optional,
@@ -30,6 +31,11 @@ export const serverVariables = {
   CORS_ORIGINS: {
     ...origins,
     description: 'the origins whose pages may call, separated by commas',
+  },
+  FEDERATION: {
+    ...flag(false),
+    description:
+      'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
   },
   MAX_IN_FLIGHT: {
     ...count(1000),
