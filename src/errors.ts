@@ -19,6 +19,8 @@ export const errorCodes = {
   GRAPHQL_PARSE_FAILED: { retryable: false },
   GRAPHQL_VALIDATION_FAILED: { retryable: false },
   PERSISTED_DOCUMENT_REQUIRED: { retryable: false },
+  PERSISTED_QUERY_NOT_FOUND: { retryable: false },
+  PERSISTED_QUERY_NOT_SUPPORTED: { retryable: false },
   IDEMPOTENCY_IN_PROGRESS: { retryable: true },
   IDEMPOTENCY_KEY_REUSED: { retryable: false },
   STATE_UNAVAILABLE: { retryable: true },

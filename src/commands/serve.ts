@@ -3,6 +3,7 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { createAutomaticPersistedQueries } from '../engine/automatic-persisted-queries.ts';
 import { DocumentCacheStats } from '../engine/document-cache.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { observeFailures } from '../payments/payment-refusals.ts';
@@ -127,6 +128,7 @@ export async function serveBankql({
     payments,
     rateLimiter,
     persisted,
+    automatic: config.automaticPersistedQueries ? createAutomaticPersistedQueries() : null,
     authenticate,
     isReady: config.readyNeedsState
       ? async () => {

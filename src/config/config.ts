@@ -60,6 +60,8 @@ export interface Config {
   readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
   /** The manifest of documents that are asked for by their ids; null for none. */
   readonly persisted: { readonly file: string; readonly only: boolean } | null;
+  /** Whether texts that come with their hashes are kept. */
+  readonly automaticPersistedQueries: boolean;
   readonly graphiql: boolean;
   /** Whether a request may ask what it costs. */
   readonly explains: boolean;
@@ -175,6 +177,7 @@ function configOf(values: Values): Config {
     identity: identityOf(values),
     rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },
     persisted,
+    automaticPersistedQueries: values.APQ,
     // GraphiQL sends texts.
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     explains: values.EXPLAIN ?? bank === null,

@@ -8,6 +8,7 @@ import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
+import { type AutomaticPersistedQueries, keepAutomaticText } from './automatic-persisted-queries.ts';
 import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { CallRecorder } from './call-recorder.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
@@ -24,6 +25,8 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly persisted?: Persisted | null | undefined;
+  /** Keeps texts that are sent with their hashes; null if none are kept. */
+  readonly automatic?: AutomaticPersistedQueries | null | undefined;
   /** 100,000 values and 16 MB if left out. */
   readonly answerLimits?: AnswerLimits;
   /** Whether requests may ask for their plan or their calls; false if left out. */
@@ -54,8 +57,8 @@ export interface OperationParams {
   readonly query: string;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Where it is noted what is done for it; nobody is told where it is left out. */
-  readonly observation?: OperationObservation | null | undefined;
+  /** The request's extensions; null if the text is not the request's own. */
+  readonly extensions: Readonly<Record<string, unknown>> | null;
 }
 
 /**
@@ -83,6 +86,7 @@ export function createEngine({
   bank,
   payments,
   persisted = null,
+  automatic = null,
   unexpected,
   explains = false,
   answerLimits = defaultAnswerLimits,
@@ -164,14 +168,23 @@ export function createEngine({
 
   function parseParams(rawParams: unknown): OperationParams {
     const params = validateParams(rawParams);
-    const query = documentTextOf(params, persisted);
+    const query = documentTextOf(params, persisted, automatic);
     if (query === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
-    return { query, operationName: params.operationName, variables: params.variables ?? {} };
+    const { operationName, variables, extensions } = params;
+    // Ids of a manifest need not be hashes of its texts.
+    return {
+      ...{ query, operationName, variables: variables ?? {} },
+      extensions: query === params.query ? extensions : null,
+    };
   }
 
-  function executeParams({ query, operationName, variables: raw }: OperationParams, request: EngineRequest) {
+  function executeParams(params: OperationParams, request: EngineRequest) {
+    const { query, operationName, variables: raw } = params;
     try {
-      const operation = documentOf(query)(operationName);
+      const findOperation = documentOf(query);
+      // Only now: a text that is refused takes no room.
+      if (automatic !== null) keepAutomaticText(params, automatic);
+      const operation = findOperation(operationName);
       if (request.observation) request.observation.operation = operation;
       if (request.isReadOnly === true && operation.kind !== 'query')
         throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {

@@ -164,16 +164,21 @@ function useEngine(
           request.method === 'GET'
             ? parseUrlParams(request.url)
             : parseBodyParams(new Uint8Array(await bounded.arrayBuffer()));
-        const { operationName, ...params } = engine.parseParams(asked);
-        return { ...params, operationName: operationName ?? undefined };
+        const { operationName, extensions, ...params } = engine.parseParams(asked);
+        return {
+          ...params,
+          operationName: operationName ?? undefined,
+          extensions: extensions ?? undefined,
+        };
       });
     },
     onParams({ request, setParamsHandler }) {
       const credentials = callers.get(request);
-      setParamsHandler(async ({ params: { query = '', operationName = null, variables = {} } }) => {
+      setParamsHandler(async ({ params }) => {
+        const { query = '', operationName = null, variables = {}, extensions = null } = params;
         if (credentials === undefined) throw new Error('a request reached its operation without a caller');
         return engine.executeParams(
-          { query, operationName, variables },
+          { query, operationName, variables, extensions },
           {
             credentials,
             signal: () => request.signal,

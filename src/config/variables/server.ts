@@ -37,6 +37,11 @@ export const serverVariables = {
     description:
       'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
   },
+  APQ: {
+    ...flag(false),
+    description:
+      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB",
+  },
   MAX_IN_FLIGHT: {
     ...count(1000),
     description: 'requests that are under way at the same time; what is over is 503',
