@@ -122,7 +122,13 @@ export async function serveBankql({
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
-    http: { corsOrigins: config.corsOrigins, onlyLocalNames: config.onlyLocalNames },
+    http: {
+      corsOrigins: config.corsOrigins,
+      corsHeaders: config.corsHeaders,
+      onlyLocalNames: config.onlyLocalNames,
+    },
+    compression: config.compression,
+    publicMaxAgeSeconds: Math.floor(config.bankLimits.publicCacheTtlMs / 1000),
     drainDelayMs: config.drainDelayMs,
     bank,
     payments,

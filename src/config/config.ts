@@ -4,6 +4,7 @@ import type { DocumentLimits } from '../engine/document-limits.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
+import type { Compression } from '../server/compression.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
@@ -38,6 +39,8 @@ export interface Config {
   /** How long each may wait, in milliseconds. */
   readonly maxUnreadMs: number;
   readonly corsOrigins: ReadonlySet<string>;
+  readonly corsHeaders: readonly string[];
+  readonly compression: Compression;
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
   readonly drainDelayMs: number;
@@ -157,6 +160,8 @@ function configOf(values: Values): Config {
     maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
+    corsHeaders: values.CORS_HEADERS,
+    compression: values.COMPRESSION,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
     load: {

@@ -125,8 +125,11 @@ export function createEngine({
       ...(data === undefined ? {} : { data }),
       ...(stale.length === 0 && recorder === null ? {} : { extensions }),
     };
+    const { isPublic } = context;
     const options = {
       maxBytes: answerLimits.bytes,
+      isPublic,
+      isCacheable: isPublic && context.hasRead,
       withoutData: (error: unknown) => withoutData(error, effects),
     };
     return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
@@ -232,7 +235,6 @@ type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'>
 class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
-  readonly credentials: Caller;
   readonly budget: AnswerBudget;
   /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
@@ -242,6 +244,7 @@ class RequestContext implements Context, ExecuteOptions {
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
+  #isCallerAsked = false;
 
   constructor(
     services: Services,
@@ -253,18 +256,33 @@ class RequestContext implements Context, ExecuteOptions {
     this.recorder = recorder;
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
-    this.credentials = request.credentials;
     this.budget = new AnswerBudget(services.answerLimits);
     this.effects = effects;
     this.#services = services;
     this.#asking = request;
   }
 
+  /** The caller. An answer for which a resolver asks this may be the caller's own. */
+  get credentials(): Caller {
+    this.#isCallerAsked = true;
+    return this.#asking.credentials;
+  }
+
+  /** Whether nothing that was read or done belongs to the caller. */
+  get isPublic(): boolean {
+    return this.effects === null && !this.#isCallerAsked && (this.#session?.isPublic ?? true);
+  }
+
+  /** Whether the bank was asked for anything. */
+  get hasRead(): boolean {
+    return this.#session?.hasRead ?? false;
+  }
+
   get session(): BankSession {
     if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
-    const { credentials, effects } = this;
-    const { signal } = this;
+    const { credentials } = this.#asking;
+    const { effects, signal } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
     const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };
