@@ -45,6 +45,8 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
+  /** The values of the header Idempotency-Key, one for each occurrence; none if left out. */
+  readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The header x-bankql-explain. */
   readonly explain?: string | undefined;
   /** Where it is noted what is done for it; nobody is told where it is left out. */
@@ -266,6 +268,10 @@ class RequestContext implements Context, ExecuteOptions {
   get credentials(): Caller {
     this.#isCallerAsked = true;
     return this.#asking.credentials;
+  }
+
+  get idempotencyKeyHeader(): readonly string[] {
+    return this.#asking.idempotencyKeyHeader?.() ?? [];
   }
 
   /** Whether nothing that was read or done belongs to the caller. */

@@ -9,6 +9,8 @@ import type { ViewerTemplates } from './viewer-template.ts';
 export interface Context extends ReadContext {
   readonly session: BankSession;
   readonly payments: PaymentService;
+  /** The values of the header Idempotency-Key, one for each occurrence. */
+  readonly idempotencyKeyHeader: readonly string[];
 }
 
 /** The part of the context that reads need. */

@@ -65,6 +65,7 @@ async function serve(
     const answered = engine.execute(parseBodyParams(body), {
       credentials,
       signal: () => abortSignalOf(response),
+      idempotencyKeyHeader: () => incoming.header('idempotency-key'),
       explain: explainOf(request),
       observation: activity,
     });

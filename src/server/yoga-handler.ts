@@ -172,7 +172,7 @@ function useEngine(
         };
       });
     },
-    onParams({ request, setParamsHandler }) {
+    onParams({ request, setParamsHandler, context: { incoming = fromFetchRequest(request) } }) {
       const credentials = callers.get(request);
       setParamsHandler(async ({ params }) => {
         const { query = '', operationName = null, variables = {}, extensions = null } = params;
@@ -182,6 +182,7 @@ function useEngine(
           {
             credentials,
             signal: () => request.signal,
+            idempotencyKeyHeader: () => incoming.header('idempotency-key'),
             isReadOnly: request.method === 'GET',
             explain: request.headers.get(explainHeader) ?? undefined,
             observation: currentActivity(),
