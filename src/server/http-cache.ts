@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
+import { credentialHeaders } from '../bank/credentials.ts';
 import { BoundedResult } from '../engine/bounded-result.ts';
+import { explainHeader } from '../engine/explain.ts';
 import type { GraphQLHttpResponse } from './http-response.ts';
 
 /** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
@@ -19,16 +21,19 @@ const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
     .some((each) => each.trim() === '*' || each.trim().replace(/^(W\/)?/, 'W/') === etag) === true;
 
 /**
- * The answer with what HTTP caches go by, or 304 where its client has it already. What is answered differs by `Accept`: a
- * browser's page may have the same address.
+ * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
+ * other data, and the calls may be asked for.
  */
+const varying = ['Accept', credentialHeaders.subscriptionKey, explainHeader].join(', ');
+
+/** The answer with the headers for HTTP caches, or 304 if its client has it already. */
 export function forCaches(
   answer: GraphQLHttpResponse,
   ifNoneMatch: string | undefined,
   maxAgeSeconds: number,
 ): GraphQLHttpResponse {
   const etag = etagOf(answer.body);
-  const caching = ['Cache-Control', `public, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', 'Accept'];
+  const caching = ['Cache-Control', `public, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
   if (isKnown(ifNoneMatch, etag)) return { ...answer, status: 304, headers: caching, body: '' };
   return { ...answer, headers: [...answer.headers, ...caching] };
 }

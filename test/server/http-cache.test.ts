@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -8,6 +9,12 @@ let fixture: ServerFixture;
 beforeAll(async () => {
   fixture = await startServerFixture({
     publicMaxAgeSeconds: 60,
+    explains: true,
+    defaults: {
+      bankId: 'BANK',
+      viewId: 'owner',
+      viewer: { customerId: parseViewerTemplate('{auth-id}-C'), accountId: null },
+    },
     http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
   });
 });
@@ -25,7 +32,7 @@ describe('a GET of public data alone', () => {
     const answer = await get(branches);
     const etag = answer.headers.get('etag') ?? '';
     expect(answer.headers.get('cache-control')).toBe('public, max-age=60');
-    expect(answer.headers.get('vary')).toBe('Origin, Accept');
+    expect(answer.headers.get('vary')).toBe('Origin, Accept, Ocp-Apim-Subscription-Key, x-bankql-explain');
     expect(etag).toMatch(/^W\/"[\w-]{27}"$/);
 
     for (const known of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
@@ -49,6 +56,12 @@ test.each<[string, () => Promise<Response>]>([
     () => get('{ payments(first: 1) { totalCount } bank { branches { totalCount } } }'),
   ],
   ['one of them', () => get('{ payment(idempotencyKey: "k") { state } bank { branches { totalCount } } }')],
+  [
+    'who the caller is, which costs no call',
+    () => get('{ viewer { customer { customerId } } bank { branches { totalCount } } }'),
+  ],
+  ['the calls that were made', () => get(branches, { 'x-bankql-explain': 'calls' })],
+  ['the calls that would be made', () => get(branches, { 'x-bankql-explain': 'plan' })],
   ['nothing of the bank', () => get('{ __typename }')],
   ['ids alone', () => get('{ bank { bankId } }')],
   [
@@ -70,6 +83,7 @@ test.each<[string, () => Promise<Response>]>([
   ],
   ['an event stream', () => get(branches, { Accept: 'text/event-stream' })],
 ])('nothing is kept of %s', async (_what, ask) => {
-  const { headers } = await ask();
+  const { headers, status } = await ask();
+  expect(status).toBeLessThan(500);
   expect([headers.get('cache-control'), headers.get('etag')]).toEqual(['no-store', null]);
 });
