@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
+import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createAutomaticPersistedQueries } from '../../src/engine/automatic-persisted-queries.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 const query = '{ bank { branches { totalCount } } }';
+const twoPayments = ['a', 'b']
+  .map(
+    (key) =>
+      `${key}: makeTransaction(input: { accountId: "A", to: {}, value: { amount: "1" }, idempotencyKey: "${key}" }) { trackId }`,
+  )
+  .join(' ');
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const hashed = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
 const known = hashed(sha256(query));
@@ -16,7 +23,10 @@ beforeAll(async () => {
   bank.otherwise({ body: { branches: [] } });
 });
 afterAll(() => bank.close());
-afterEach(() => bankql[Symbol.asyncDispose]());
+afterEach(async () => {
+  await bankql[Symbol.asyncDispose]();
+  bank.calls.length = 0;
+});
 
 const start = (automatic: ReturnType<typeof createAutomaticPersistedQueries> | null) => {
   bankql = createTestBankql({ bankUrl: bank.url, automatic });
@@ -72,6 +82,50 @@ test('a hash that is not the text’s is refused, and a text that is refused is 
   const invalid = '{ nowhere }';
   await post({ query: invalid, extensions: hashed(sha256(invalid)) });
   expect(await post({ extensions: hashed(sha256(invalid)) })).toEqual(notFound);
+});
+
+test.each([
+  ['too deep', `{ ${'a { '.repeat(20)}b${' }'.repeat(20)} }`],
+  ['of too many tokens', `{ ${'bank '.repeat(2001)}}`],
+  ['of two payments', `mutation { ${twoPayments} }`],
+])('a text that is %s is refused, and not kept', async (_what, text) => {
+  const automatic = createAutomaticPersistedQueries();
+  start(automatic);
+  const refused = await post({ query: text, extensions: hashed(sha256(text)) });
+  expect([refused.status, refused.body.errors[0].extensions.code]).toEqual([400, expect.any(String)]);
+  expect(automatic.get(sha256(text))).toBeNull();
+  expect(bank.calls).toEqual([]);
+});
+
+test.each<[string, unknown]>([
+  ['no text', 7],
+  ['in capitals', sha256(query).toUpperCase()],
+  ['with a prefix', `sha256:${sha256(query)}`],
+  ['a name that every object has', '__proto__'],
+])('a hash that is %s finds nothing', async (_what, sha256Hash) => {
+  start(createAutomaticPersistedQueries());
+  await post({ query, extensions: known });
+  const asked = await post({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
+  expect(asked.body.errors[0].extensions.code).toMatch(/^(BAD_USER_INPUT|PERSISTED_QUERY_NOT_FOUND)$/);
+  expect(asked.body.data).toBeUndefined();
+});
+
+test('a GET that has both the text and its hash has it kept too', async () => {
+  start(createAutomaticPersistedQueries());
+  expect(await get({ query, extensions: JSON.stringify(known) })).toEqual(done);
+  expect(await post({ extensions: known })).toEqual(done);
+});
+
+test('a document of the manifest is found by its id beside APQ, which need not be its hash', async () => {
+  const documents = { texts: new Map([['id-1', query]]), parsed: new Map([[query, parse(query)]]) };
+  bankql = createTestBankql({
+    bankUrl: bank.url,
+    persisted: { documents, only: false },
+    automatic: createAutomaticPersistedQueries(),
+  });
+  expect(await post({ extensions: hashed('id-1') })).toEqual(done);
+  expect(await get({ extensions: JSON.stringify(hashed('id-1')) })).toEqual(done);
+  expect(await post({ extensions: known })).toEqual(notFound);
 });
 
 test('a kept text of a mutation is not run by GET', async () => {
