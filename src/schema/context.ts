@@ -35,7 +35,7 @@ export interface Defaults {
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT if there is neither. */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
   const id = bankId ?? defaults.bankId;
-  if (id === null) throw badUserInput('bankId is needed: no default bank is configured (BANK_ID).');
+  if (id === null) throw badUserInput('Give bankId: this server has no default bank (BANK_ID).');
   return restId('bankId', id);
 }
 

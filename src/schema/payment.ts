@@ -31,7 +31,7 @@ export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
 /** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
 export function validatePaymentAmount(amount: string | undefined): void {
   if (amount !== undefined && !isPositive(amount))
-    throw badUserInput('The amount of a payment has to be more than zero.');
+    throw badUserInput('The value.amount of a payment has to be more than zero.');
 }
 
 /**
