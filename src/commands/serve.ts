@@ -3,6 +3,7 @@ import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { createAutomaticPersistedQueries } from '../engine/automatic-persisted-queries.ts';
 import { DocumentCacheStats } from '../engine/document-cache.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { observeFailures } from '../payments/payment-refusals.ts';
@@ -121,12 +122,19 @@ export async function serveBankql({
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
-    http: { corsOrigins: config.corsOrigins, onlyLocalNames: config.onlyLocalNames },
+    http: {
+      corsOrigins: config.corsOrigins,
+      corsHeaders: config.corsHeaders,
+      onlyLocalNames: config.onlyLocalNames,
+    },
+    compression: config.compression,
+    publicMaxAgeSeconds: Math.floor(config.bankLimits.publicCacheTtlMs / 1000),
     drainDelayMs: config.drainDelayMs,
     bank,
     payments,
     rateLimiter,
     persisted,
+    automatic: config.automaticPersistedQueries ? createAutomaticPersistedQueries() : null,
     authenticate,
     isReady: config.readyNeedsState
       ? async () => {

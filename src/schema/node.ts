@@ -99,7 +99,8 @@ builder.queryField('nodes', (t) =>
           : ids.flatMap((id) => nullOnError(() => estimateNode(id, context)) ?? []),
     }),
     resolve: (_root, { ids }, context, info) => {
-      if (ids.length > maxNodeIds) throw badUserInput(`Ask for at most ${maxNodeIds} nodes at a time.`);
+      if (ids.length > maxNodeIds)
+        throw badUserInput(`ids has ${ids.length} entries: ask for at most ${maxNodeIds} nodes at a time.`);
       return ids.map((id) => loadNode(id, context, info));
     },
   }),

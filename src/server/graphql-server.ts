@@ -6,11 +6,13 @@ import { authenticateByHeaders } from './auth/header-credentials.ts';
 import { fromNodeRequest, type IncomingRequest } from './auth/incoming-request.ts';
 import { createGraphQLHandler } from './graphql-handler.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
+import { createAnswerSender, type SendOptions } from './send-answer.ts';
 import { createPendingLimit, createResultSerializer, type HasRoomFor } from './serialize-result.ts';
 import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLServerOptions
   extends Omit<EngineOptions, 'unexpected'>,
+    Omit<SendOptions, 'limitPending'>,
     Pick<YogaHandlerOptions, 'graphiqlHeaders' | 'maxRequestBytes'> {
   /** `bank` and `payments` have it around them too, where there is one: see rate-limited-bank.ts. */
   readonly rateLimiter?: RateLimiter | null;
@@ -60,7 +62,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     engine,
     authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
     serializeResult: createResultSerializer(engine),
-    limitPending: createPendingLimit(engine, hasRoomFor),
+    sendAnswer: createAnswerSender({ ...options, limitPending: createPendingLimit(engine, hasRoomFor) }),
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
   const post = createGraphQLHandler({ ...options, ...answering });
