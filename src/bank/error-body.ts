@@ -57,10 +57,14 @@ export function bankText(
     .replace(/\p{Cs}$/u, '');
 }
 
-/** The bank's own code for the error's reason; null if its JSON has none in one word, or if that contains a secret. */
+/**
+ * The bank's own code for the error's reason; null if its JSON has none in one word, or only the status again, or one that
+ * contains a secret.
+ */
 export function bankCode(response: HttpResponse, secrets: readonly string[]): string | null {
   const { code } = bodyOf(response);
-  return code === null || secrets.some((secret) => code.includes(secret)) ? null : code;
+  if (code === null || code === String(response.status)) return null;
+  return secrets.some((secret) => code.includes(secret)) ? null : code;
 }
 
 /** Common names of the member with the code; an `error` may be the code itself, if it is one word that looks like one. */

@@ -10,6 +10,7 @@ test.each<[unknown, string | null]>([
   [{ error: { code: 'E1' } }, 'E1'],
   [{ errors: [{ code: 'E1' }, { code: 'E2' }] }, 'E1'],
   [{ error: 'invalid_request' }, 'invalid_request'],
+  [{ code: 400 }, null],
   [{ error: 'nothing' }, null],
   [{ error: 'Two words' }, null],
   [{ code: 'two words' }, null],
