@@ -131,6 +131,13 @@ describe.skipIf(!hasBrowser)(
       expect(bars[8]?.from).toBeGreaterThan(bars[1]?.from ?? 0);
       expect(await page.locator('.result-window').textContent()).not.toContain('explain');
 
+      // What is refused has no calls, and those of the operation before are not taken for its own.
+      await page.locator('.graphiql-query-editor .view-lines').click();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.insertText('query Refused { nothing }');
+      expect((await run(page)).body.query).toBe('query Refused { nothing }');
+      await page.locator('.calls-summary').waitFor({ state: 'detached' });
+
       await page.getByLabel('REST calls').last().uncheck();
       expect((await run(page)).headers['x-bankql-explain']).toBeUndefined();
       await page.reload();

@@ -45,8 +45,9 @@ export function createCallsPanel(panel, storage) {
   panel.hidden = false;
   return {
     asksForCalls: () => toggle.checked,
-    /** @param {Explained} explained @param {string} name the operation's */
-    onCalls: (explained, name) => body.replaceChildren(...waterfall(explained, name)),
+    /** @param {Explained | null} explained null empties it @param {string} name the operation's */
+    onCalls: (explained, name) =>
+      body.replaceChildren(...(explained === null ? [] : waterfall(explained, name))),
   };
 }
 

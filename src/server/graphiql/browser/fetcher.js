@@ -8,9 +8,9 @@ const explainHeader = 'x-bankql-explain';
 
 /**
  * How GraphiQL asks bankql. While `asksForCalls` says so, operations are sent with x-bankql-explain, and their calls go to
- * `onCalls` instead of into the answer that is shown.
+ * `onCalls` instead of into the answer that is shown; null where it was refused, and has none.
  *
- * @param {{ asksForCalls: () => boolean, onCalls: (explained: Explained, name: string) => void }} panel
+ * @param {{ asksForCalls: () => boolean, onCalls: (explained: Explained | null, name: string) => void }} panel
  */
 export function createFetcher({ asksForCalls, onCalls }) {
   return async (/** @type {Params} */ params, /** @type {Options} */ { headers = {} } = {}) => {
@@ -29,8 +29,8 @@ export function createFetcher({ asksForCalls, onCalls }) {
     });
     const result = await resultOf(response);
     const { explain, ...extensions } = result.extensions ?? {};
-    if (!asks || explain === undefined) return result;
-    onCalls(explain, operationName ?? 'operation');
+    if (!asks) return result;
+    onCalls(explain ?? null, operationName ?? 'The operation');
     const { extensions: _, ...rest } = result;
     return Object.keys(extensions).length === 0 ? rest : { ...rest, extensions };
   };
