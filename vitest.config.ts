@@ -29,10 +29,11 @@ export default defineConfig({
           name: 'yoga handler',
           env: { BANKQL_HANDLER: 'yoga' },
           include: [
-            'test/server/{audit,fuzz,graphql-cop,hostile-*,http,isolation,load-shedding,server,slow-*}.test.ts',
+            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,isolation,load-shedding,server,slow-*}.test.ts',
             'test/server/auth/{header-credentials,jwt}.test.ts',
             'test/server/rate-limit/rate-limiter.test.ts',
-            'test/engine/persisted.test.ts',
+            'test/engine/{automatic-persisted-queries,persisted}.test.ts',
+            'test/schema/idempotency-key.test.ts',
           ],
         },
       },

@@ -19,6 +19,8 @@ export const errorCodes = {
   GRAPHQL_PARSE_FAILED: { retryable: false },
   GRAPHQL_VALIDATION_FAILED: { retryable: false },
   PERSISTED_DOCUMENT_REQUIRED: { retryable: false },
+  PERSISTED_QUERY_NOT_FOUND: { retryable: false },
+  PERSISTED_QUERY_NOT_SUPPORTED: { retryable: false },
   IDEMPOTENCY_IN_PROGRESS: { retryable: true },
   IDEMPOTENCY_KEY_REUSED: { retryable: false },
   STATE_UNAVAILABLE: { retryable: true },
@@ -43,7 +45,18 @@ export interface ErrorDetails {
   readonly idempotencyKey?: string;
   /** The version of the record that the bank has, where an update was meant for another one. */
   readonly version?: string;
+  /** The bank's own reason, where its body named one. */
+  readonly bankCode?: string;
 }
+
+/** After how many seconds what is retryable may be tried again, where nobody knows better. */
+export const defaultRetryAfter = 1;
+
+/** What `extensions` say of a code: whether it may be tried again and, if so, after how many seconds. */
+export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 'retryAfter'> = {}) =>
+  errorCodes[code].retryable
+    ? { retryable: true, retryAfter: retryAfter ?? defaultRetryAfter }
+    : { retryable: false };
 
 /**
  * A failure that the caller is told of, with a stable code. Its message is public: it holds no secret, and
@@ -64,7 +77,7 @@ export class BankqlError extends Error {
     super(message, options);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.extensions = { code, ...details, retryable: errorCodes[code].retryable };
+    this.extensions = { code, ...details, ...retryAdvice(code, details) };
   }
 }
 

@@ -46,6 +46,7 @@ export async function startBankql({
     // Who takes text gets text.
     isTerminal: true,
     writeError: () => {},
+    progress: () => {},
     ask: null,
   });
   return { url, reload, stop };

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { CliContext } from './commands/cli-context.ts';
 import { failCurrentRequest, formatFatalError, rejectionOf } from './commands/fatal-error.ts';
 import { readInvocation, takeEnvFiles } from './commands/invocation.ts';
+import { createProgress } from './commands/progress.ts';
 import type { Service } from './commands/service.ts';
 import { describeStartFailure } from './commands/start-failure.ts';
 import { version } from './version.ts';
@@ -17,6 +18,7 @@ const terminal = {
   write: (text: string) => void process.stdout.write(text),
   isTerminal: process.stdout.isTTY,
   writeError: (text: string) => void process.stderr.write(text),
+  progress: createProgress(process.stderr),
   ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,
 };
 

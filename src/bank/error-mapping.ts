@@ -1,13 +1,9 @@
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
-import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http/http-message.ts';
-import { redact } from './redact.ts';
+import { bankCode, bankText } from './error-body.ts';
+import { type HttpResponse, isGatewayError, type TransportFailure } from './http/http-message.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
-import { errorWords } from './response-content.ts';
-import { whatTakesTooLong } from './response-limits.ts';
 
-/** How much of the bank's text an error shows, in characters. */
-const maxTextLength = 500;
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;
 
@@ -33,10 +29,18 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
   const { status } = response;
-  const text = bankText(response, secretsOf(call.credentials));
+  const secrets = secretsOf(call.credentials);
+  const ids = knownIds(call).map(([, id]) => id);
+  const text = bankText(response, secrets, ids);
   const said = text === '' ? '.' : `: ${text}`;
+  const reason = status < 500 ? bankCode(response, secrets) : null;
   const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
-    new BankqlError(code, message, { ...errorDetailsOf(call), status, ...more });
+    new BankqlError(code, message, {
+      ...errorDetailsOf(call),
+      status,
+      ...more,
+      ...(reason !== null && { bankCode: reason }),
+    });
 
   if (status < 300)
     return error(
@@ -51,7 +55,8 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
   if (status === 401)
     return error('UNAUTHENTICATED', `The bank does not accept the credentials for ${operation}${said}`);
   if (status === 403) return error('FORBIDDEN', `The bank forbids ${operation}${said}`);
-  if (status === 404) return error('NOT_FOUND', `The bank finds nothing for ${operation}${said}`);
+  if (status === 404)
+    return error('NOT_FOUND', `The bank finds nothing for ${operation}${idsText(call)}${said}`);
   if (status === 429 && kind === 'read')
     return error('RATE_LIMITED', `The bank limits the rate of ${operation}${said}`, {
       retryAfter: parseRetryAfter(response),
@@ -66,43 +71,22 @@ export function mapErrorResponse(call: PreparedCall, response: HttpResponse): Ba
   return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
 }
 
+/**
+ * The ids that the caller asked with, which are no secrets to them. The subscription key may be the operator's: an id that
+ * contains it is not among them.
+ */
+const knownIds = ({ ids, credentials: { subscriptionKey } }: PreparedCall): (readonly [string, string])[] =>
+  Object.entries(ids).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
+
+/** What was asked for, by the ids of the path. */
+function idsText(call: PreparedCall): string {
+  const ids = knownIds(call).filter(([name]) => name !== 'scope');
+  return ids.length === 0 ? '' : ` (${ids.map(([name, id]) => `${name}=${id}`).join(', ')})`;
+}
+
 /** What a caller is told of a write that may have been executed. */
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
-
-/** Of answers whose text was looked at: an attempt is reported and becomes an error, and both show it. */
-const messages = new WeakMap<HttpResponse, string>();
-
-/**
- * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
- * with none of `secrets` in it, since a bank may echo the request. Empty where it would take too long to parse.
- */
-export function bankText(response: HttpResponse, secrets: readonly string[]): string {
-  let message = messages.get(response);
-  if (message === undefined) {
-    message = whatTakesTooLong(response.body) === null ? messageOf(textOf(response)) : '';
-    messages.set(response, message);
-  }
-  // Much more than could be shown is not looked at.
-  return redact(message, secrets, 20 * maxTextLength)
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-    .slice(0, maxTextLength)
-    .replace(/\p{Cs}$/u, '');
-}
-
-function messageOf(text: string): string {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // Not JSON: markup is of no use to anybody; plain text is.
-    return text.trimStart().startsWith('<') ? '' : text;
-  }
-  if (typeof json === 'string') return json;
-  if (typeof json !== 'object' || json === null) return text;
-  return errorWords(json);
-}
 
 function parseRetryAfter(response: HttpResponse): number {
   const value = String(response.headers['retry-after'] ?? '');

@@ -28,7 +28,8 @@ function idProblem(id: string): string | null {
 export function validateId(name: string, id: string): string {
   if (plainId.test(id)) return id;
   const wrong = idProblem(id);
-  if (wrong !== null) throw badUserInput(`${name} cannot be used as an id: ${wrong}.`);
+  if (wrong !== null)
+    throw badUserInput(`${name} cannot be used as an id: ${wrong}. Give the id as the bank has it.`);
   return id;
 }
 

@@ -32,6 +32,7 @@ export function requestKey({ id, path }: Operation, ids: Ids, body: unknown): st
 export interface PreparedCall<T extends Operation = Operation> {
   readonly operation: T;
   readonly credentials: Credentials;
+  readonly ids: Ids;
   /** As requestKey gives it. */
   readonly key: string;
   /** Without the Track-ID, which belongs to one sending. */
@@ -56,6 +57,7 @@ export function prepareCall<T extends Operation>(
   return {
     operation,
     credentials,
+    ids,
     key,
     keepDigits,
     trackId: operation.tracked ? randomUUID() : null,

@@ -1,3 +1,5 @@
+import type { ShowProgress } from './progress.ts';
+
 /** What a command is given of the process. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -11,6 +13,7 @@ export interface CliContext {
   /** Whether people read what is written. */
   readonly isTerminal: boolean;
   readonly writeError: (text: string) => void;
+  readonly progress: ShowProgress;
   /** Asks whoever sits at the terminal; null where nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }

@@ -63,9 +63,11 @@ PERSISTED_DOCUMENTS names it to the bankql that serves them.
   schema: {
     kind: 'task',
     summary: 'prints the GraphQL schema',
-    help: `usage: bankql schema
+    help: `usage: bankql schema [--federation]
 
 Prints the schema in GraphQL's schema definition language.
+
+  --federation   as a subgraph of Apollo Federation 2 (FEDERATION=on)
 
   bankql schema > schema.graphql
 `,

@@ -8,7 +8,7 @@ import type { CliContext } from './cli-context.ts';
 import { openSandbox } from './sandbox.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */
-export async function checkBank({ environment, args, write }: CliContext): Promise<number> {
+export async function checkBank({ environment, args, write, progress }: CliContext): Promise<number> {
   // It keeps no state and listens nowhere.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const given = {
@@ -26,7 +26,13 @@ export async function checkBank({ environment, args, write }: CliContext): Promi
     const { accountScope, bankTls, bankLimits } = config;
     const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
     const network = { ...bankLimits.network, secureContext };
-    return await runDoctor({ ...options, bank: { ...bankLimits, network, baseUrl }, accountScope, write });
+    return await runDoctor({
+      ...options,
+      bank: { ...bankLimits, network, baseUrl },
+      accountScope,
+      write,
+      progress,
+    });
   } finally {
     await sandbox?.close();
   }

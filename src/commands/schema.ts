@@ -2,10 +2,17 @@ import { StartError } from '../config/start-error.ts';
 import { printedSchema } from '../schema/print.ts';
 import type { CliContext } from './cli-context.ts';
 
-/** `bankql schema`: prints the schema. Gives the exit code. */
+/** `bankql schema [--federation]`: prints the schema. Gives the exit code. */
 export async function printSchema({ args, write }: CliContext): Promise<number> {
-  if (args.length > 0)
+  const [option, ...more] = args;
+  if (more.length > 0 || (option !== undefined && option !== '--federation'))
     throw new StartError(`bankql schema takes no "${args.join(' ')}": see bankql schema --help.`);
-  write(printedSchema());
+  write(option === undefined ? printedSchema() : await printedSubgraph());
   return 0;
+}
+
+async function printedSubgraph(): Promise<string> {
+  const { schema } = await import('../schema/schema.ts');
+  const { subgraphSdl } = await import('../schema/federation.ts');
+  return subgraphSdl(schema);
 }

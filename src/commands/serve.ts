@@ -1,7 +1,9 @@
+import type { GraphQLSchema } from 'graphql';
 import { type Logger, pino } from 'pino';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
+import { createAutomaticPersistedQueries } from '../engine/automatic-persisted-queries.ts';
 import { DocumentCacheStats } from '../engine/document-cache.ts';
 import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
 import { observeFailures } from '../payments/payment-refusals.ts';
@@ -9,6 +11,7 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
+import { schema } from '../schema/schema.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
@@ -57,7 +60,8 @@ export async function serveBankql({
   const audit = lasting.child({ audit: 'payment' });
   const announcements = createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit);
-  const persisted = await readPersisted(config);
+  const served = await readSchema(config);
+  const persisted = await readPersisted(config, served);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced } = config;
@@ -118,12 +122,19 @@ export async function serveBankql({
   const headers = config.identity !== null ? bearer : sandbox === null ? null : alice;
   const server = await serve({
     ...config.http,
-    http: { corsOrigins: config.corsOrigins, onlyLocalNames: config.onlyLocalNames },
+    http: {
+      corsOrigins: config.corsOrigins,
+      corsHeaders: config.corsHeaders,
+      onlyLocalNames: config.onlyLocalNames,
+    },
+    compression: config.compression,
+    publicMaxAgeSeconds: Math.floor(config.bankLimits.publicCacheTtlMs / 1000),
     drainDelayMs: config.drainDelayMs,
     bank,
     payments,
     rateLimiter,
     persisted,
+    automatic: config.automaticPersistedQueries ? createAutomaticPersistedQueries() : null,
     authenticate,
     isReady: config.readyNeedsState
       ? async () => {
@@ -139,6 +150,7 @@ export async function serveBankql({
       viewer: config.viewer,
     },
     limits: config.operationLimits,
+    schema: served,
     documentLimits: config.documentLimits,
     answerLimits: config.answerLimits,
     maxRequestBytes: config.maxRequestBytes,
@@ -183,7 +195,7 @@ export async function serveBankql({
     reload: createReload({
       logger,
       logLevel: () => readLogLevel(config),
-      persisted: config.persisted === null ? null : () => readPersisted(config),
+      persisted: config.persisted === null ? null : () => readPersisted(config, served),
       replacePersisted: server.replacePersisted,
       reloadKeys: authenticate?.reloadKeys ?? null,
       reloadTls,
@@ -217,10 +229,17 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
   return authenticateByToken(identity, logger, onTokenRefusal);
 }
 
+/** The schema that is served. */
+async function readSchema({ federation, introspection }: Config): Promise<GraphQLSchema> {
+  if (!federation) return schema;
+  const { toSubgraph } = await import('../schema/federation.ts');
+  return toSubgraph(schema, { showsSdl: introspection });
+}
+
 /** The documents of the manifest; null where there is none. Errors: StartError. */
-async function readPersisted({ persisted, documentLimits, introspection }: Config) {
+async function readPersisted({ persisted, documentLimits, introspection }: Config, served: GraphQLSchema) {
   if (persisted === null) return null;
-  const rules = { documentLimits, introspection };
+  const rules = { schema: served, documentLimits, introspection };
   const documents = await loadPersistedDocuments(persisted.file, rules).catch((cause: Error) => {
     throw new StartError(cause.message, { cause });
   });

@@ -4,6 +4,7 @@ import type { DocumentLimits } from '../engine/document-limits.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
+import type { Compression } from '../server/compression.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
 import type { RateLimit } from '../server/rate-limit/limits.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
@@ -38,6 +39,8 @@ export interface Config {
   /** How long each may wait, in milliseconds. */
   readonly maxUnreadMs: number;
   readonly corsOrigins: ReadonlySet<string>;
+  readonly corsHeaders: readonly string[];
+  readonly compression: Compression;
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
   readonly drainDelayMs: number;
@@ -60,10 +63,14 @@ export interface Config {
   readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
   /** The manifest of documents that are asked for by their ids; null for none. */
   readonly persisted: { readonly file: string; readonly only: boolean } | null;
+  /** Whether texts that come with their hashes are kept. */
+  readonly automaticPersistedQueries: boolean;
   readonly graphiql: boolean;
   /** Whether a request may ask what it costs. */
   readonly explains: boolean;
   readonly introspection: boolean;
+  /** Whether the schema is that of a subgraph of Apollo Federation. */
+  readonly federation: boolean;
   readonly logLevel: string;
   /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
   readonly logLevelFile: string | null;
@@ -153,6 +160,8 @@ function configOf(values: Values): Config {
     maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
+    corsHeaders: values.CORS_HEADERS,
+    compression: values.COMPRESSION,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
     load: {
@@ -173,10 +182,12 @@ function configOf(values: Values): Config {
     identity: identityOf(values),
     rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },
     persisted,
+    automaticPersistedQueries: values.APQ,
     // GraphiQL sends texts.
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     explains: values.EXPLAIN ?? bank === null,
     introspection: values.INTROSPECTION ?? bank === null,
+    federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     readyNeedsState: values.READY_NEEDS_STATE,

@@ -259,6 +259,19 @@ export const origins: Format<ReadonlySet<string>> = {
   }),
 };
 
+/** Names of request headers, separated by commas or white space. */
+export const headerNames: Format<readonly string[]> = {
+  fallback: [],
+  shownFallback: 'none',
+  schema: z.string().transform((list, context) => {
+    const given = wordsOf(list);
+    const wrong = given.find((name) => !/^[!#$%&'*+.^`|~\w-]+$/.test(name));
+    if (wrong === undefined) return given;
+    context.addIssue(`give names of headers such as Apollographql-Client-Name; ${wrong} is none.`);
+    return z.NEVER;
+  }),
+};
+
 /** Algorithms of signatures: public keys only. */
 export const signatureAlgorithms = {
   schema: z.string().transform((list, context) => {

@@ -86,6 +86,13 @@ const rules: readonly Rule[] = [
       ? problem('PERSISTED_ONLY', 'on', 'name the manifest with PERSISTED_DOCUMENTS.')
       : null,
 
+  ({ APQ, PERSISTED_ONLY }) =>
+    APQ && PERSISTED_ONLY
+      ? problem('APQ', 'on', 'leave it out: with PERSISTED_ONLY no request adds a document.', [
+          'PERSISTED_ONLY',
+        ])
+      : null,
+
   // Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it.
   ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
     BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined

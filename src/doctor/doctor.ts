@@ -11,6 +11,8 @@ export interface DoctorContext extends DoctorOptions {
   readonly accountScope?: string;
   /** Receives the output, line by line. */
   readonly write: (text: string) => void;
+  /** Is told which call is under way, and null when none is any more. */
+  readonly progress?: (activity: string | null) => void;
 }
 
 const widthOf = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
@@ -48,6 +50,7 @@ export async function runDoctor({
   ids,
   credentials,
   write,
+  progress = () => {},
   accountScope = 'views',
 }: DoctorContext): Promise<number> {
   const checks = checksOf(accountScope);
@@ -74,6 +77,7 @@ export async function runDoctor({
         write(`${row(operation.id, request, '-', '-', `skipped: give ${call.join(', ')}`)}\n`);
         continue;
       }
+      progress(`${operation.id} …`);
       const result = await runCheck(transport, call, bank.timeoutMs, only && ids[only]);
       results.push(result);
       const { status, milliseconds, verdict, differences } = result;
@@ -81,6 +85,7 @@ export async function runDoctor({
       for (const difference of differences) write(`    ${difference}\n`);
     }
   } finally {
+    progress(null);
     await transport.close();
   }
   write(`\n${summaryOf(origin + prefix, results, skipped)}\n`);

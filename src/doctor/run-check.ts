@@ -1,4 +1,4 @@
-import { bankText } from '../bank/error-mapping.ts';
+import { bankText } from '../bank/error-body.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
 import type { Transport } from '../bank/http/transport.ts';
 import { type PreparedCall, toHttpRequest } from '../bank/request.ts';

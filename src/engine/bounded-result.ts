@@ -6,6 +6,10 @@ export interface BoundedResultOptions {
   readonly maxBytes: number;
   /** The JSON of its data, if that was long and has been serialized already. */
   readonly dataJson?: Buffer | null;
+  /** Whether nothing of it belongs to the caller. */
+  readonly isPublic?: boolean;
+  /** Whether, besides, the bank was read for it. */
+  readonly isCacheable?: boolean;
   /** Creates the answer with this error instead of the data. */
   readonly withoutData: (error: unknown) => ExecutionResult;
 }
@@ -31,6 +35,16 @@ export class BoundedResult implements ExecutionResult {
   /** The JSON of its data if it has been serialized already; otherwise null. */
   get dataJson(): Buffer | null {
     return this.#options.dataJson ?? null;
+  }
+
+  /** Whether nothing of it belongs to the caller: anybody who asks gets the same answer. */
+  get isPublic(): boolean {
+    return this.#options.isPublic === true;
+  }
+
+  /** Whether HTTP caches may keep it: it is public data of the bank, complete and fresh. */
+  get isCacheable(): boolean {
+    return this.#options.isCacheable === true && this.errors === undefined && this.extensions === undefined;
   }
 
   /** Whether its JSON is short enough; usually it is so short that its bytes need not be counted. */

@@ -15,7 +15,7 @@ import { traceVariableCoercion } from '../executor/tracing.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { type CallPlan, planCalls } from '../schema/call-plan.ts';
 import type { Defaults } from '../schema/context.ts';
-import { schema } from '../schema/schema.ts';
+import { schema as ownSchema } from '../schema/schema.ts';
 import { createCallLimit } from './call-limit.ts';
 import { recordedSchema } from './call-recorder.ts';
 import { truncate } from './mask-error.ts';
@@ -170,6 +170,7 @@ function prepareOne(
   { text, document, isPersisted }: CheckedDocument,
   operation: OperationDefinitionNode,
   {
+    schema = ownSchema,
     introspection,
     defaults,
     limits,

@@ -8,6 +8,7 @@ import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
 import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
+import { type AutomaticPersistedQueries, keepAutomaticText } from './automatic-persisted-queries.ts';
 import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { CallRecorder } from './call-recorder.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
@@ -24,6 +25,8 @@ export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
   readonly persisted?: Persisted | null | undefined;
+  /** Keeps texts that are sent with their hashes; null if none are kept. */
+  readonly automatic?: AutomaticPersistedQueries | null | undefined;
   /** 100,000 values and 16 MB if left out. */
   readonly answerLimits?: AnswerLimits;
   /** Whether requests may ask for their plan or their calls; false if left out. */
@@ -42,6 +45,8 @@ export interface EngineRequest {
    * unasked (when following a link, for example).
    */
   readonly isReadOnly?: boolean;
+  /** The values of the header Idempotency-Key, one for each occurrence; none if left out. */
+  readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The header x-bankql-explain. */
   readonly explain?: string | undefined;
   /** Where it is noted what is done for it; nobody is told where it is left out. */
@@ -54,8 +59,8 @@ export interface OperationParams {
   readonly query: string;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Where it is noted what is done for it; nobody is told where it is left out. */
-  readonly observation?: OperationObservation | null | undefined;
+  /** The request's extensions; null if the text is not the request's own. */
+  readonly extensions: Readonly<Record<string, unknown>> | null;
 }
 
 /**
@@ -83,6 +88,7 @@ export function createEngine({
   bank,
   payments,
   persisted = null,
+  automatic = null,
   unexpected,
   explains = false,
   answerLimits = defaultAnswerLimits,
@@ -121,14 +127,17 @@ export function createEngine({
       ...(data === undefined ? {} : { data }),
       ...(stale.length === 0 && recorder === null ? {} : { extensions }),
     };
+    const { isPublic } = context;
     const options = {
       maxBytes: answerLimits.bytes,
+      isPublic,
+      isCacheable: isPublic && context.hasRead,
       withoutData: (error: unknown) => withoutData(error, effects),
     };
     return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
   };
 
-  /** The same for a large answer: it is serialized in its turn, and in slices if it is very large. */
+  /** The same for a large answer: it is serialized in chunks, in its turns. */
   async function finishInTurn(
     told: ExecutionResult,
     options: BoundedResultOptions,
@@ -137,7 +146,6 @@ export function createEngine({
     await new Promise<void>(schedule);
     // The client has left.
     if (context.isAbandoned()) return { data: null };
-    if (context.budget.bytes < veryLong) return new BoundedResult(told, options);
     try {
       const dataJson = await jsonInTurns(told.data, options.maxBytes);
       const answer = new BoundedResult(told, { ...options, dataJson });
@@ -165,14 +173,23 @@ export function createEngine({
 
   function parseParams(rawParams: unknown): OperationParams {
     const params = validateParams(rawParams);
-    const query = documentTextOf(params, persisted);
+    const query = documentTextOf(params, persisted, automatic);
     if (query === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
-    return { query, operationName: params.operationName, variables: params.variables ?? {} };
+    const { operationName, variables, extensions } = params;
+    // Ids of a manifest need not be hashes of its texts.
+    return {
+      ...{ query, operationName, variables: variables ?? {} },
+      extensions: query === params.query ? extensions : null,
+    };
   }
 
-  function executeParams({ query, operationName, variables: raw }: OperationParams, request: EngineRequest) {
+  function executeParams(params: OperationParams, request: EngineRequest) {
+    const { query, operationName, variables: raw } = params;
     try {
-      const operation = documentOf(query)(operationName);
+      const findOperation = documentOf(query);
+      // Only now: a text that is refused takes no room.
+      if (automatic !== null) keepAutomaticText(params, automatic);
+      const operation = findOperation(operationName);
       if (request.observation) request.observation.operation = operation;
       if (request.isReadOnly === true && operation.kind !== 'query')
         throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
@@ -209,9 +226,6 @@ export function createEngine({
   return { execute, parseParams, executeParams, toErrorResult };
 }
 
-/** From this many bytes on, an answer is serialized in slices, so that other requests are served in between. */
-const veryLong = 2 * 1024 * 1024;
-
 /** Whether serializing the answer takes milliseconds. */
 const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
 
@@ -223,7 +237,6 @@ type Services = Pick<EngineOptions, 'bank' | 'payments' | 'defaults' | 'limits'>
 class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
-  readonly credentials: Caller;
   readonly budget: AnswerBudget;
   /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
@@ -233,6 +246,7 @@ class RequestContext implements Context, ExecuteOptions {
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
+  #isCallerAsked = false;
 
   constructor(
     services: Services,
@@ -244,18 +258,37 @@ class RequestContext implements Context, ExecuteOptions {
     this.recorder = recorder;
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
-    this.credentials = request.credentials;
     this.budget = new AnswerBudget(services.answerLimits);
     this.effects = effects;
     this.#services = services;
     this.#asking = request;
   }
 
+  /** The caller. An answer for which a resolver asks this may be the caller's own. */
+  get credentials(): Caller {
+    this.#isCallerAsked = true;
+    return this.#asking.credentials;
+  }
+
+  get idempotencyKeyHeader(): readonly string[] {
+    return this.#asking.idempotencyKeyHeader?.() ?? [];
+  }
+
+  /** Whether nothing that was read or done belongs to the caller. */
+  get isPublic(): boolean {
+    return this.effects === null && !this.#isCallerAsked && (this.#session?.isPublic ?? true);
+  }
+
+  /** Whether the bank was asked for anything. */
+  get hasRead(): boolean {
+    return this.#session?.hasRead ?? false;
+  }
+
   get session(): BankSession {
     if (this.#session !== null) return this.#session;
     const { bank, limits } = this.#services;
-    const { credentials, effects } = this;
-    const { signal } = this;
+    const { credentials } = this.#asking;
+    const { effects, signal } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
     const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };

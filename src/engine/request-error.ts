@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
-import { type ErrorCode, type ErrorDetails, errorCodes } from '../errors.ts';
+import { type ErrorCode, type ErrorDetails, retryAdvice } from '../errors.ts';
 
 /** The HTTP side of a refusal. */
 export interface HttpExtension {
@@ -23,7 +23,7 @@ export class RequestError extends GraphQLError {
     const { http = { status: 400 }, details, ...place } = options;
     super(message, {
       ...place,
-      extensions: { code, retryable: errorCodes[code].retryable, ...details, http },
+      extensions: { code, ...details, ...retryAdvice(code, details), http },
     });
   }
 }

@@ -1,13 +1,14 @@
 import {
   type DocumentNode,
   GraphQLError,
+  type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
   type ValidationRule,
   validate,
 } from 'graphql';
 import { type ErrorCode, isErrorCode } from '../errors.ts';
-import { schema } from '../schema/schema.ts';
+import { schema as ownSchema } from '../schema/schema.ts';
 import { checkSize, type DocumentLimits, parseWithin } from './document-limits.ts';
 import { truncate } from './mask-error.ts';
 import { OnePaymentRule } from './one-payment-rule.ts';
@@ -15,6 +16,8 @@ import { RequestError } from './request-error.ts';
 
 /** What every document is checked against besides the schema; the same for every caller, since results are cached. */
 export interface DocumentRules {
+  /** The schema of schema.graphql where left out. */
+  readonly schema?: GraphQLSchema;
   readonly documentLimits: DocumentLimits;
   /** Whether introspection is allowed; if not, errors do not suggest names of the schema. */
   readonly introspection: boolean;
@@ -24,7 +27,11 @@ export interface DocumentRules {
 export type CheckDocument = (text: string) => DocumentNode;
 
 /** Creates the check of documents, those of requests and, at startup, those of a manifest. */
-export function createDocumentCheck({ documentLimits, introspection }: DocumentRules): CheckDocument {
+export function createDocumentCheck({
+  schema = ownSchema,
+  documentLimits,
+  introspection,
+}: DocumentRules): CheckDocument {
   const rules: readonly ValidationRule[] = [
     ...specifiedRules,
     OnePaymentRule,

@@ -67,6 +67,7 @@ export class BankSession {
   readonly #options: BankSessionOptions;
   readonly #deadline: OperationDeadline;
   #calls = 0;
+  #isPublic = true;
   #hasWritten = false;
   #loaders: Loaders | null = null;
   #drifted: Set<object> | null = null;
@@ -103,6 +104,16 @@ export class BankSession {
   /** Cancels the reads in flight, whose results are not needed any more. Writes continue. */
   cancel(): void {
     this.#deadline.cancel();
+  }
+
+  /** Whether all that was read is the same for every caller; after a write nothing is. */
+  get isPublic(): boolean {
+    return this.#isPublic && !this.#hasWritten;
+  }
+
+  /** Whether the bank was asked for anything. */
+  get hasRead(): boolean {
+    return this.#calls > 0;
   }
 
   /**
@@ -188,6 +199,7 @@ export class BankSession {
     limits: ReadLimits,
   ): Promise<Answer<T>> {
     const { bank, credentials, observer } = this.#options;
+    if (operation.audience === 'caller') this.#isPublic = false;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
     const asked = { ...input, credentials };

@@ -9,6 +9,8 @@ import type { ViewerTemplates } from './viewer-template.ts';
 export interface Context extends ReadContext {
   readonly session: BankSession;
   readonly payments: PaymentService;
+  /** The values of the header Idempotency-Key, one for each occurrence. */
+  readonly idempotencyKeyHeader: readonly string[];
 }
 
 /** The part of the context that reads need. */
@@ -33,7 +35,7 @@ export interface Defaults {
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT if there is neither. */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
   const id = bankId ?? defaults.bankId;
-  if (id === null) throw badUserInput('bankId is needed: no default bank is configured (BANK_ID).');
+  if (id === null) throw badUserInput('Give bankId: this server has no default bank (BANK_ID).');
   return restId('bankId', id);
 }
 

@@ -33,6 +33,8 @@ export function plainDecimal(text: string): string {
 builder.scalarType('Decimal', {
   description:
     'An exact decimal number as a string, for example "1234.50": no digit is rounded, whatever its size.\nAs an input it is a string, or a number literal in the query\'s text; a number in JSON variables is refused, because its digits may already be lost.',
+  // What it has besides, a plus sign and leading zeros, no Decimal here has.
+  specifiedByURL: 'https://www.w3.org/TR/xmlschema11-2/#decimal',
   serialize: (value) => plainDecimal(String(value)),
   parseValue: (value) => {
     if (typeof value === 'string') return read(value);

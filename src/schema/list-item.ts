@@ -31,14 +31,26 @@ export function findListItem<T extends ListItem>(
   operation: Operation,
 ): T {
   const entry = typeof at === 'string' ? findById(list, at) : list[at.index];
-  if (entry === undefined || entry === null) throw itemNotFound(operation);
+  if (entry === undefined || entry === null) throw itemNotFound(operation, at);
   return unwrap(entry) as T;
 }
 
-export const itemNotFound = (operation: Operation) =>
-  new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no such entry.`, {
+/** How much of an id a message repeats, in characters. */
+const maxShownLength = 128;
+
+/** NOT_FOUND for an entry with this id, or at this position. */
+export function itemNotFound(
+  operation: Operation,
+  at: string | Pick<ListPosition<unknown>, 'index'>,
+): BankqlError {
+  const what =
+    typeof at === 'string'
+      ? `with the id ${at.slice(0, maxShownLength).toWellFormed()}`
+      : `at position ${at.index}`;
+  return new BankqlError('NOT_FOUND', `The bank's answer to ${operation.id} holds no entry ${what}.`, {
     operation: operation.id,
   });
+}
 
 /**
  * Converts an entry of a list. If the entry broke the contract, or converting it throws, the error takes its place:

@@ -1,6 +1,5 @@
 import { postMakeTransaction } from '../contract/transaction.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { validateIdempotencyKey } from '../payments/service.ts';
 import {
   AccountRefInput,
   AccountRefObject,
@@ -12,10 +11,10 @@ import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
 import { restId } from './global-id.ts';
+import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { nodeFromRecord } from './node-type.ts';
 import {
-  idempotencyKeyDescription,
   paidTransaction,
   paymentByKey,
   paymentExtensions,
@@ -52,7 +51,7 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
     challengeType: t.string({
       description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
     }),
-    idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
+    idempotencyKey: t.string({ description: inputKeyDescription }),
   }),
 });
 
@@ -152,21 +151,23 @@ builder.mutationField('makeTransaction', (t) =>
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
     extensions: paymentExtensions((_root, { input }: { input: TransferInput }, context) => {
       const { ids, body, links } = transferOf(input, context.defaults);
-      validateIdempotencyKey(input.idempotencyKey);
+      checkInputKey(input);
       context.send(postMakeTransaction, { ids, body });
       return { parent: links };
     }),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
-    resolve: async (_root, { input }, { session, payments, credentials, defaults }) => {
+    resolve: async (_root, { input }, context) => {
+      const { session, payments, credentials, defaults } = context;
       const { ids, body, links } = transferOf(input, defaults);
+      const idempotencyKey = idempotencyKeyOf(input, context);
       try {
         const paid = await payments.pay(postMakeTransaction, {
           input: { ids, body, credentials },
-          idempotencyKey: input.idempotencyKey,
+          idempotencyKey,
         });
-        return { ...paid, ...links, idempotencyKey: input.idempotencyKey };
+        return { ...paid, ...links, idempotencyKey };
       } finally {
         session.invalidate();
       }

@@ -55,12 +55,14 @@ function typeAndKey(id: string): { readonly type: NodeResolver; readonly key: un
   return { type, key };
 }
 
-async function nodeOf(id: string, context: Context, info: Selection): Promise<object | null> {
+/** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
+export async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
   const { type, key } = typeAndKey(id);
   return type.load(key, context, info);
 }
 
-function estimateNode(id: string, context: EstimateContext): KnownObject {
+/** The same as plans use it. Errors: BAD_USER_INPUT. */
+export function estimateNode(id: string, context: EstimateContext): KnownObject {
   const { type, key } = typeAndKey(id);
   return type.estimate(key, context);
 }
@@ -76,7 +78,7 @@ builder.queryField('node', (t) =>
       estimate: (_root: object, { id }: { id: string }, context: EstimateContext) =>
         estimateNode(id, context),
     }),
-    resolve: (_root, { id }, context, info) => nodeOf(id, context, info),
+    resolve: (_root, { id }, context, info) => loadNode(id, context, info),
   }),
 );
 
@@ -97,8 +99,9 @@ builder.queryField('nodes', (t) =>
           : ids.flatMap((id) => nullOnError(() => estimateNode(id, context)) ?? []),
     }),
     resolve: (_root, { ids }, context, info) => {
-      if (ids.length > maxNodeIds) throw badUserInput(`Ask for at most ${maxNodeIds} nodes at a time.`);
-      return ids.map((id) => nodeOf(id, context, info));
+      if (ids.length > maxNodeIds)
+        throw badUserInput(`ids has ${ids.length} entries: ask for at most ${maxNodeIds} nodes at a time.`);
+      return ids.map((id) => loadNode(id, context, info));
     },
   }),
 );

@@ -13,13 +13,11 @@ import {
   fieldExtensionsOf,
   type KnownObject,
 } from './field-extensions.ts';
+import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
 import { validateViewIds } from './view-ids.ts';
-
-export const idempotencyKeyDescription =
-  'Up to 255 printable ASCII characters, chosen by the client, one for each intended payment.';
 
 /** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(
@@ -33,7 +31,7 @@ export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
 /** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
 export function validatePaymentAmount(amount: string | undefined): void {
   if (amount !== undefined && !isPositive(amount))
-    throw badUserInput('The amount of a payment has to be more than zero.');
+    throw badUserInput('The value.amount of a payment has to be more than zero.');
 }
 
 /**

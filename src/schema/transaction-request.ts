@@ -3,12 +3,12 @@ import { unwrap } from '../bank/response.ts';
 import type { AccountRef as AccountName } from '../contract/common-schemas.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
-import { validateIdempotencyKey } from '../payments/service.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
 import { restId } from './global-id.ts';
+import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import {
@@ -19,7 +19,7 @@ import {
   transactionRequestNode,
 } from './node-lookups/transaction-request.ts';
 import { nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { idempotencyKeyDescription, paymentExtensions, validatePaymentAmount } from './payment.ts';
+import { paymentExtensions, validatePaymentAmount } from './payment.ts';
 
 const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
   account ? { named: unwrap(account), bankId, viewId } : null;
@@ -136,7 +136,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
     challengeType: t.string({
       description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
     }),
-    idempotencyKey: t.string({ required: true, description: idempotencyKeyDescription }),
+    idempotencyKey: t.string({ description: inputKeyDescription }),
   }),
 });
 
@@ -207,19 +207,21 @@ builder.mutationField('putTransactionRequest', (t) =>
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
     extensions: paymentExtensions((_root, { input }: { input: RequestInput }, context) => {
       const { call } = requestOf(input, context.defaults);
-      validateIdempotencyKey(input.idempotencyKey);
+      checkInputKey(input);
       context.send(putTransactionsRequestAccount, call);
       return null;
     }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
-    resolve: async (_root, { input }, { session, payments, credentials, defaults }) => {
+    resolve: async (_root, { input }, context) => {
+      const { session, payments, credentials, defaults } = context;
       const { ids, call } = requestOf(input, defaults);
+      const idempotencyKey = idempotencyKeyOf(input, context);
       try {
         const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
           input: { ...call, credentials },
-          idempotencyKey: input.idempotencyKey,
+          idempotencyKey,
         });
         return { requests: answer, ids, trackId, replayed };
       } finally {

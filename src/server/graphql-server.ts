@@ -9,12 +9,14 @@ import type { GraphiQLOptions } from './graphiql/page.ts';
 import { createGraphQLHandler } from './graphql-handler.ts';
 import { headerPairs } from './http-response.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
+import { createAnswerSender, type SendOptions } from './send-answer.ts';
 import { sendResponse } from './send-response.ts';
 import { createPendingLimit, createResultSerializer, type HasRoomFor } from './serialize-result.ts';
 import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLServerOptions
   extends Omit<EngineOptions, 'unexpected'>,
+    Omit<SendOptions, 'limitPending'>,
     Pick<YogaHandlerOptions, 'maxRequestBytes'> {
   /** GraphiQL for browsers, which is off where this is left out. */
   readonly graphiql?: GraphiQLOptions | undefined;
@@ -66,7 +68,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     engine,
     authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
     serializeResult: createResultSerializer(engine),
-    limitPending: createPendingLimit(engine, hasRoomFor),
+    sendAnswer: createAnswerSender({ ...options, limitPending: createPendingLimit(engine, hasRoomFor) }),
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
   const post = createGraphQLHandler({ ...options, ...answering });

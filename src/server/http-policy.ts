@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { isGzip } from './request-body.ts';
 
 export interface HttpPolicyOptions {
   /** The origins whose pages may call; exact. */
   readonly corsOrigins: ReadonlySet<string>;
+  /** Further request headers that those pages may send; none where left out. */
+  readonly corsHeaders?: readonly string[] | undefined;
   /**
    * Only names of this machine are answered to. Where the operator's key is used for whoever can connect, a page whose
    * name is made to lead to this machine must not.
@@ -42,6 +45,10 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
+/** What a page sends of its own accord, and what a client of bankql does. */
+const requestHeaders =
+  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key';
+
 /** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
 const plainId = /^[\w.:-]{1,128}$/;
 
@@ -49,7 +56,7 @@ const plainId = /^[\w.:-]{1,128}$/;
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
 export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
-  const { corsOrigins } = options;
+  const { corsOrigins, corsHeaders = [] } = options;
   const { method, headers } = request;
   const given = headers['x-request-id'];
   const requestId = typeof given === 'string' && plainId.test(given) ? given : randomUUID();
@@ -61,10 +68,7 @@ export function checkRequest(request: RequestHead, options: HttpPolicyOptions): 
     answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
     if (method === 'OPTIONS') {
       answer.push('Access-Control-Allow-Methods', 'GET, POST');
-      answer.push(
-        'Access-Control-Allow-Headers',
-        'Content-Type, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id',
-      );
+      answer.push('Access-Control-Allow-Headers', [requestHeaders, ...corsHeaders].join(', '));
       answer.push('Access-Control-Max-Age', '600');
     }
   }
@@ -104,7 +108,7 @@ function findRefusal(
   if (!isJsonType(headers['content-type']))
     return { status: 415, message: 'Send the operation as application/json.' };
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity')
-    return { status: 415, message: 'Send the body as it is: encoded bodies are not read.' };
+  if (encoding !== undefined && encoding !== 'identity' && !isGzip(encoding))
+    return { status: 415, message: 'Send the body as it is, or gzipped once.' };
   return null;
 }

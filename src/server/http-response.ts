@@ -15,11 +15,12 @@ export function* typesIn(accept: string): Generator<string> {
 }
 
 /**
- * How a client wants its answer, by its `Accept`: the first that bankql has, plain JSON where any will do. Null where it
- * takes neither.
+ * How a client wants its answer, by its `Accept`: the first that bankql has, plain JSON where any will do, and what GraphQL over
+ * HTTP wants since 2025 where it does not say. Null where it takes neither.
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {
-  if (!accept || accept === '*/*' || accept === 'application/json') return 'application/json';
+  if (!accept) return 'application/graphql-response+json';
+  if (accept === '*/*' || accept === 'application/json') return 'application/json';
   for (const type of typesIn(accept)) {
     if (type === 'application/graphql-response+json') return type;
     if (type === 'application/json' || type === 'application/*' || type === '*/*') return 'application/json';
@@ -113,7 +114,7 @@ export function writeResponse(
   { status, headers, body }: Pick<GraphQLHttpResponse, 'status' | 'headers' | 'body'>,
   common: readonly string[],
 ): void {
-  const length = String(Buffer.byteLength(body));
-  response.writeHead(status, [...common, ...headers, 'Content-Length', length]);
+  const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+  response.writeHead(status, [...common, ...headers, ...length]);
   response.end(body);
 }

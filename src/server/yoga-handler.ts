@@ -14,12 +14,13 @@ import {
   headerPairs,
   isHttpExtension,
   negotiateMediaType,
-  writeResponse,
 } from './http-response.ts';
+import { inflateBody, isGzip } from './request-body.ts';
 import { parseBodyParams, parseUrlParams } from './request-params.ts';
 import { currentActivity } from './request-scope.ts';
+import type { SendAnswer } from './send-answer.ts';
 import { sendResponse } from './send-response.ts';
-import type { LimitPending, SerializeResult } from './serialize-result.ts';
+import type { SerializeResult } from './serialize-result.ts';
 import { streamOf, streamTypeOf } from './stream-response.ts';
 
 /** What yoga is given besides the request, where node:http is what it is served by. */
@@ -33,7 +34,7 @@ export interface YogaHandlerOptions {
   readonly engine: Engine;
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
-  readonly limitPending: LimitPending;
+  readonly sendAnswer: SendAnswer;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
   /** False while the process should get no traffic: /ready then answers 503. */
@@ -60,11 +61,7 @@ export function createYogaHandler(options: YogaHandlerOptions) {
       const answer = await yoga.handleNodeRequestAndResponse(req, res, { req, res, incoming });
       const whole = rendered.get(answer);
       if (whole === undefined) await sendResponse(answer, res, headers);
-      else {
-        const limited = options.limitPending(whole, res);
-        currentActivity()?.answered(limited);
-        writeResponse(res, limited, headers);
-      }
+      else await options.sendAnswer(req, res, whole, headers);
     },
   };
 }
@@ -119,7 +116,8 @@ function useEngine(
     engine,
     authenticate,
     serializeResult,
-  }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'serializeResult'>,
+    maxRequestBytes,
+  }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'serializeResult' | 'maxRequestBytes'>,
   rendered: Rendered,
 ): Plugin<object, NodeContext> {
   const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
@@ -129,6 +127,10 @@ function useEngine(
     return response;
   };
   const callers = new WeakMap<Request, Caller>();
+  const bodyOf = async (request: Request) => {
+    const body = new Uint8Array(await request.arrayBuffer());
+    return isGzip(request.headers.get('content-encoding')) ? inflateBody(body, maxRequestBytes) : body;
+  };
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
   return {
@@ -157,22 +159,26 @@ function useEngine(
       // Yoga hands on a request whose body ends where it is too long.
       setRequestParser(async (bounded) => {
         const asked =
-          request.method === 'GET'
-            ? parseUrlParams(request.url)
-            : parseBodyParams(new Uint8Array(await bounded.arrayBuffer()));
-        const { operationName, ...params } = engine.parseParams(asked);
-        return { ...params, operationName: operationName ?? undefined };
+          request.method === 'GET' ? parseUrlParams(request.url) : parseBodyParams(await bodyOf(bounded));
+        const { operationName, extensions, ...params } = engine.parseParams(asked);
+        return {
+          ...params,
+          operationName: operationName ?? undefined,
+          extensions: extensions ?? undefined,
+        };
       });
     },
-    onParams({ request, setParamsHandler }) {
+    onParams({ request, setParamsHandler, context: { incoming = fromFetchRequest(request) } }) {
       const credentials = callers.get(request);
-      setParamsHandler(async ({ params: { query = '', operationName = null, variables = {} } }) => {
+      setParamsHandler(async ({ params }) => {
+        const { query = '', operationName = null, variables = {}, extensions = null } = params;
         if (credentials === undefined) throw new Error('a request reached its operation without a caller');
         return engine.executeParams(
-          { query, operationName, variables },
+          { query, operationName, variables, extensions },
           {
             credentials,
             signal: () => request.signal,
+            idempotencyKeyHeader: () => incoming.header('idempotency-key'),
             isReadOnly: request.method === 'GET',
             explain: request.headers.get(explainHeader) ?? undefined,
             observation: currentActivity(),

@@ -28,3 +28,13 @@ test('shows no two letters of a secret that stand together, wherever the cut is'
     { seed: 20_261_122, numRuns: 500 },
   );
 });
+
+test.each([
+  ['is a known text', 'no alice here', ['alice'], 'no alice here'],
+  ['is part of a known text', 'no alice-current, alice', ['alice-current'], 'no alice-current, [redacted]'],
+  ['is repeated in a known text', 'alice-alice', ['alice-alice'], 'alice-alice'],
+  ['ends a known text, and stands alone before it', 'alice x-alice', ['x-alice'], '[redacted] x-alice'],
+  ['begins within a known text and goes on behind it', 'the key-4711', ['the key'], 'the [redacted]'],
+])('a secret that %s', (_what, text, known, clean) => {
+  expect(redact(text, ['alice', 'key-4711'], 99, known)).toBe(clean);
+});

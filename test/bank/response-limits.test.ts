@@ -40,7 +40,10 @@ describe('an answer that would take long to parse', () => {
     await using bank = await startFaultyBank(reply(404, `{"message":"m","x":${listOf(2_000_000, '1')}}`));
     await using client = createTestClient(bank.url, limits);
     const { error } = await failedCall(read, client);
-    expect([error.code, error.message]).toEqual(['NOT_FOUND', 'The bank finds nothing for getBranches.']);
+    expect([error.code, error.message]).toEqual([
+      'NOT_FOUND',
+      'The bank finds nothing for getBranches (BANK_ID=SNDBCY2N).',
+    ]);
   });
 });
 

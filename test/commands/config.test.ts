@@ -14,6 +14,7 @@ async function run(
     args,
     replica: 'r',
     isTerminal: false,
+    progress: () => {},
     write(text) {
       written += text;
     },

@@ -23,6 +23,7 @@ async function run(...args: string[]) {
     args,
     replica: 'r',
     isTerminal: false,
+    progress: () => {},
     write(text) {
       output += text;
     },

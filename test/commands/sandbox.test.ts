@@ -46,6 +46,7 @@ async function describe(environment: Record<string, string>) {
     args: [],
     replica: '',
     isTerminal: false,
+    progress: () => {},
     write: (part) => {
       text += part;
     },

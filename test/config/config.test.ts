@@ -122,6 +122,8 @@ test.each<[string, Record<string, string>, string]>([
     'from 400 to 499',
   ]),
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
+  ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is none'],
+  ['COMPRESSION', { COMPRESSION: 'br' }, 'COMPRESSION=br '],
   ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],

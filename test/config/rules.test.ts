@@ -54,6 +54,10 @@ test.each<[string, Record<string, string>]>([
   ['RATE_LIMIT=0/60 cannot be used', { RATE_LIMIT: '0/60' }],
   ['RATE_LIMIT=1/0 cannot be used', { RATE_LIMIT: '1/0' }],
   ['RATE_LIMIT_PER_KEY=1/86401 cannot be used', { RATE_LIMIT_PER_KEY: '1/86401' }],
+  [
+    'APQ=on cannot be used: leave it out',
+    { APQ: 'on', PERSISTED_ONLY: '1', PERSISTED_DOCUMENTS: 'manifest.json' },
+  ],
   ['PERSISTED_ONLY=on cannot be used: name the manifest', { PERSISTED_ONLY: '1' }],
 ])('refused at the start: %s', (message, environment) => {
   const read = () => readConfig(environment);

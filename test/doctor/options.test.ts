@@ -59,7 +59,11 @@ describe('what it cannot use', () => {
     ['something else', ['secret'], 'Give options only, such as --account alice-current; --help lists them.'],
     ['a value left out', ['--account'], '--account needs a value.'],
     ['a value left out before another option', ['--account', '--key', 'secret'], '--account needs a value.'],
-    ['an id for no path', ['--account=..'], '--account cannot be used as an id: it is a dot segment.'],
+    [
+      'an id for no path',
+      ['--account=..'],
+      '--account cannot be used as an id: it is a dot segment. Give the id as the bank has it.',
+    ],
     [
       'a credential that no header takes',
       ['--key=secrét'],

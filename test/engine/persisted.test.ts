@@ -169,10 +169,11 @@ describe('documents are asked for by their ids', () => {
   });
 
   test('an id that is not known is refused before any call', async () => {
-    for (const body of [{ documentId: 'b'.repeat(64) }, { extensions: hashed('__proto__') }]) {
-      const answer = await post(body);
-      expect([answer.status, await answer.json()]).toEqual([400, required]);
-    }
+    const answer = await post({ documentId: 'b'.repeat(64) });
+    expect([answer.status, await answer.json()]).toEqual([400, required]);
+    // As a hash it may be that of a link of Apollo or urql, which sends the text next.
+    const asked = await post({ extensions: hashed('__proto__') });
+    expect([asked.status, await asked.text()]).toEqual([200, expect.stringContaining('NOT_SUPPORTED')]);
     expect((await get({ documentId: 'constructor' })).status).toBe(400);
     expect(bank.calls).toEqual([]);
   });
@@ -236,6 +237,7 @@ describe('documents are asked for by their ids', () => {
       ['a text by GET', () => get({ query: branches })],
       ['nothing', () => post({})],
       ['an unknown id', () => post({ documentId: 'unknown' })],
+      ['an unknown hash', () => post({ extensions: hashed('unknown') })],
     ])('%s', async (_what, ask) => {
       const answer = await ask();
       expect([answer.status, await answer.json()]).toEqual([400, required]);

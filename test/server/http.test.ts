@@ -7,7 +7,11 @@ import { type ServerFixture, startServerFixture } from '../support/server-fixtur
 let fixture: ServerFixture;
 beforeAll(async () => {
   fixture = await startServerFixture({
-    http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
+    http: {
+      corsOrigins: new Set(['https://app.example']),
+      corsHeaders: ['Apollographql-Client-Name'],
+      onlyLocalNames: false,
+    },
   });
 });
 beforeEach(() => {
@@ -63,9 +67,22 @@ describe('every answer', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('x-frame-options')).toBe('DENY');
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
     expect(headers.get('x-request-id')).toMatch(/^[\w.:-]{1,128}$/);
     expect(headers.get('set-cookie')).toBeNull();
+  });
+
+  test('may run nothing, but for the page of GraphiQL', async () => {
+    await using page = await startServerFixture({ graphiql: { headers: null } });
+    const asked = async (accept: string) => {
+      const { headers } = await fetch(`${page.url}?query={__typename}`, { headers: { Accept: accept } });
+      return [headers.get('content-type')?.split(';')[0], headers.get('content-security-policy')];
+    };
+    expect(await asked('text/html')).toEqual(['text/html', expect.stringContaining("script-src 'self'")]);
+    expect(await asked('application/json')).toEqual([
+      'application/json',
+      expect.not.stringContaining('script-src'),
+    ]);
   });
 
   test('bears the id that the caller gave, if it is one word', async () => {
@@ -111,7 +128,34 @@ describe('what a page of another origin can send without asking first is refused
   });
 });
 
-test.each(['gzip', 'deflate', 'br', 'gzip, gzip'])('a body in %s is refused unread', async (encoding) => {
+describe('a gzipped body', () => {
+  const gzipped = { ...key, 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
+  const accepts = { ...gzipped, Accept: 'text/event-stream' };
+
+  test.each([gzipped, accepts])('is read: %j', async (headers) => {
+    const answer = await send({ headers, body: gzipSync(branches) });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"totalCount":0')]);
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test.each([
+    ['is longer than it may be when it is inflated', gzipSync(' '.repeat(10_000_000)), 413],
+    ['is no gzip', Buffer.from(branches), 400],
+    ['ends too early', gzipSync(branches).subarray(0, 30), 400],
+    ['holds no JSON', gzipSync('{'), 400],
+  ])('that %s is refused, and costs no call', async (_what, body, status) => {
+    for (const headers of [gzipped, accepts]) {
+      const answer = await send({ headers, body });
+      expect([answer.status, await answer.text()]).toEqual([
+        status,
+        expect.stringContaining('BAD_USER_INPUT'),
+      ]);
+    }
+    expect(fixture.bank.calls).toEqual([]);
+  });
+});
+
+test.each(['deflate', 'br', 'gzip, gzip', 'x'])('a body in %s is refused unread', async (encoding) => {
   const answer = await send({
     headers: { ...key, 'Content-Type': 'application/json', 'Content-Encoding': encoding },
     body: gzipSync(branches),
@@ -200,7 +244,9 @@ describe('CORS', () => {
     const { headers, status } = await preflight('https://app.example');
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
-    expect(headers.get('access-control-allow-headers')).toContain('Auth-ID');
+    expect(headers.get('access-control-allow-headers')).toMatch(
+      /Auth-ID, .*Idempotency-Key, Apollographql-Client-Name$/,
+    );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');
     const answer = await send({

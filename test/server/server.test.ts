@@ -213,5 +213,10 @@ test('a client that leaves gives up its reads', async () => {
 
 test('a BankqlError is an error of one code, with what it says under extensions', () => {
   const error = new BankqlError('BANK_TIMEOUT', 'late', { operation: 'getCustomer' });
-  expect(error.extensions).toEqual({ code: 'BANK_TIMEOUT', operation: 'getCustomer', retryable: true });
+  expect(error.extensions).toEqual({
+    code: 'BANK_TIMEOUT',
+    operation: 'getCustomer',
+    retryable: true,
+    retryAfter: 1,
+  });
 });

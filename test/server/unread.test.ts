@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** Answers that nobody reads: what they hold is bounded, in bytes and in time, and others are served all the same. */
+/** Answers that nobody reads: what they hold is bounded, in bytes and in time, and others are served all the same. Plain ones, which are long. */
 
 const megabyte = 1024 * 1024;
 const branch = { name: 'x'.repeat(1000), id: 'b' };
@@ -15,7 +15,7 @@ const long = JSON.stringify({ query: `{ bank { ${aliases.join(' ')} } }` });
 const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
 
 const start = async (limits: { readonly maxUnreadBytes?: number; readonly writeDeadlineMs?: number }) => {
-  const fixture = await startServerFixture(limits);
+  const fixture = await startServerFixture({ ...limits, compression: 'off' });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
   return fixture;
 };
@@ -98,6 +98,7 @@ test('a caller who lets many answers wait is refused alone', async () => {
   const shed: string[] = [];
   await using fixture = await startServerFixture({
     maxUnreadBytes: 60 * megabyte,
+    compression: 'off',
     onShed: (why) => shed.push(why),
   });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });

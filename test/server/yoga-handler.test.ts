@@ -17,7 +17,12 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
       parsed.push(asked);
       if (Object(asked).documentId === 'unknown')
         throw new RequestError('PERSISTED_DOCUMENT_REQUIRED', 'No such document.');
-      return { query: '{ parsed }', operationName: null, variables: { parsed: true } };
+      return {
+        query: '{ parsed }',
+        operationName: null,
+        variables: { parsed: true },
+        extensions: { own: 1 },
+      };
     },
     executeParams(params, request) {
       executed.push({ params, request });
@@ -32,7 +37,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
     engine,
     authenticate: () => caller,
     serializeResult: createResultSerializer(engine),
-    limitPending: (answer) => answer,
+    sendAnswer: () => null,
     maxRequestBytes: 100,
     isReady: () => true,
   });
@@ -57,7 +62,7 @@ test.each([
   expect(await (await fetch(request)).json()).toEqual({ data: { answer: 1 } });
   expect(parsed).toEqual([asked]);
   expect(executed.map(({ params }) => params)).toEqual([
-    { query: '{ parsed }', operationName: null, variables: { parsed: true } },
+    { query: '{ parsed }', operationName: null, variables: { parsed: true }, extensions: { own: 1 } },
   ]);
   expect(executed[0]?.request).toMatchObject({ credentials: caller, isReadOnly });
   expect(executed[0]?.request.signal?.()).toBeInstanceOf(AbortSignal);

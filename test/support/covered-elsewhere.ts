@@ -154,6 +154,7 @@ export const coveredElsewhere: readonly Coverage[] = [
     'executor/executor.test.ts',
     'what resolvers see of a selection, by either executor',
   ),
+  of('schema', 'entity', 'schema/federation.test.ts', 'the keys of entities, by what `_entities` finds'),
   of('schema', 'account-scope', 'schema/links.test.ts', 'an enum, by the fields that take it'),
   of('schema', 'branch-distance', 'schema/branch-search.test.ts', 'the search that needs it'),
   of('schema', 'payment-node', 'schema/payment-links.test.ts', 'through the fields that lead to it'),

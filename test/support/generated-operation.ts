@@ -99,7 +99,9 @@ export const generatedOperation = ({ determined }: { readonly determined: boolea
       if (isInputObjectType(type)) {
         const given = Object.values(type.getFields()).filter(
           // Which version a record has only the bank knows.
-          (field) => field.name !== 'ifVersion' && (isRequiredInputField(field) || chance(30)),
+          (field) =>
+            field.name !== 'ifVersion' &&
+            (isRequiredInputField(field) || field.name === 'idempotencyKey' || chance(30)),
         );
         return Object.fromEntries(given.map((field) => [field.name, valueFor(field.name, field.type)]));
       }

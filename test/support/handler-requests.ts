@@ -69,9 +69,9 @@ const requests: Readonly<Record<string, SentRequest>> = {
   'extensions that are a number': { status: 400, body: json({ query: '{ __typename }', extensions: 1 }) },
   'no query': { status: 400, body: '{}' },
   'a query of null': { status: 400, body: json({ query: null }) },
-  'an empty query': { body: json({ query: '' }) },
-  'a query that does not parse': { body: json({ query: '{' }) },
-  'a query that is not valid': { body: json({ query: '{ nothing }' }) },
+  'an empty query': { status: 400, body: json({ query: '' }) },
+  'a query that does not parse': { status: 400, body: json({ query: '{' }) },
+  'a query that is not valid': { status: 400, body: json({ query: '{ nothing }' }) },
   'a query that is too large': { status: 400, body: json({ query: `{ ${'a: __typename '.repeat(700)} }` }) },
   'a variable that does not fit': {
     status: 400,
@@ -80,7 +80,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
       variables: { n: 'x' },
     }),
   },
-  'a subscription': { body: json({ query: 'subscription { bank }' }) },
+  'a subscription': { status: 400, body: json({ query: 'subscription { bank }' }) },
   'two operations, none named': {
     status: 400,
     body: json({ query: 'query A { __typename } query B { __typename }' }),
@@ -115,7 +115,7 @@ const requests: Readonly<Record<string, SentRequest>> = {
     headers: { 'Auth-ID': 'x'.repeat(256) },
     body: json({ query: branches }),
   },
-  'an empty credential': { status: 400, headers: { 'Auth-ID': '' }, body: json({ query: branches }) },
+  'an empty credential': { headers: { 'Auth-ID': '' }, body: json({ query: branches }) },
   'a credential beyond ASCII': { status: 400, headers: { 'Auth-ID': 'ö' }, body: json({ query: branches }) },
   // What else is sent
   'a query in the address of a POST': {
@@ -178,8 +178,8 @@ const contentTypes: readonly (readonly [string | null, number])[] = [
 
 /** What the client takes, and the status of a document that is wrong: 200 for plain JSON, 400 for what knows GraphQL. */
 const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
-  [null, 200],
-  ['', 200],
+  [null, 400],
+  ['', 400],
   ['*/*', 200],
   ['application/*', 200],
   ['application/json', 200],

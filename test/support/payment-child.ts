@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { pino } from 'pino';
 import { createBankClient } from '../../src/bank/client.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
@@ -68,4 +69,6 @@ const server = await serve({
   introspection: false,
   logger: pino({ level: 'silent' }),
 });
+// It is going to be killed, which would lose what Node has compiled.
+flushCompileCache();
 process.stdout.write(`${server.url}\n`);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { compileCache } from './compile-cache.ts';
 
 /** Points of a payment's way, in their order; those between two of them only the bank can see. */
 export const killPoints = [
@@ -29,7 +30,7 @@ export interface PaymentProcess extends AsyncDisposable {
 export async function startPaymentProcess(settings: ChildSettings): Promise<PaymentProcess> {
   const program = join(import.meta.dirname, 'payment-child.ts');
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
-    env: {},
+    env: compileCache,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<NodeJS.Signals | null>((resolve) => {

@@ -103,6 +103,12 @@ const sentinel: StateKind = {
         await primary.kill();
         return async () => {
           await until(async () => String(await replica.command('ROLE')).startsWith('master'));
+          // Back before the Sentinel has completed the failover, it would be made the primary again.
+          const named = ['127.0.0.1', replica.address.port].join();
+          await until(
+            async () =>
+              String(await watcher.command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'payments')) === named,
+          );
           [primary, replica] = [replica, primary];
           // Told at once what the Sentinel would tell it after a while.
           await replica.restart([...args, ...follow(primary)]);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { compileCache } from './compile-cache.ts';
 
 const entry = join(import.meta.dirname, '../../bin/bankql.js');
 
@@ -17,7 +18,13 @@ export interface BankqlProcess extends AsyncDisposable {
 function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
   const child = spawn(process.execPath, [entry, ...args], {
     // A machine that is busy with tests makes event loops late, which is what a test of its own is about.
-    env: { PORT: '0', SANDBOX_PORT: '0', MAX_EVENT_LOOP_LAG_MS: '60000', ...environment },
+    env: {
+      ...compileCache,
+      PORT: '0',
+      SANDBOX_PORT: '0',
+      MAX_EVENT_LOOP_LAG_MS: '60000',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { callerId, secretsOf, subscriptionKeyId } from '../credentials.ts';
-import { bankText } from '../error-mapping.ts';
+import { bankText } from '../error-body.ts';
 import type { CancellationToken } from '../http/cancellation.ts';
 import {
   type HttpResponse,

@@ -1,5 +1,6 @@
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
+import type { ShowProgress } from '../progress.ts';
 
 /** What an operator's command works with. */
 export interface OperatorContext {
@@ -11,6 +12,7 @@ export interface OperatorContext {
   readonly write: (text: string) => void;
   /** What is no result: on standard error, so that a pipe gets the results alone. */
   readonly note: (text: string) => void;
+  readonly progress: ShowProgress;
   /** Asks whoever sits at the terminal; null where nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }

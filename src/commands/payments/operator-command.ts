@@ -1,5 +1,6 @@
 import { type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { openStore } from '../../payments/stores/open-store.ts';
+import type { ShowProgress } from '../progress.ts';
 import { CommandError, type OperatorContext, type OperatorSubcommand } from './context.ts';
 import { find, list, show } from './list.ts';
 import { settle } from './settle.ts';
@@ -11,6 +12,8 @@ export interface OperatorCommand {
   readonly state: OperatorContext['state'];
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /** Nobody is told where it is left out. */
+  readonly progress?: ShowProgress;
   /** See OperatorContext; nobody where it is left out. */
   readonly ask?: OperatorContext['ask'];
   readonly now?: () => number;
@@ -41,7 +44,8 @@ Exit codes: 0 done, 1 not done, or not all of it; the message on standard error 
  * Shape: the process's exit code: 0, or 1 with a message that says what was not done.
  */
 export async function runOperatorCommand(command: OperatorCommand): Promise<number> {
-  const { args, state, write, writeError, ask = null, now = Date.now, open = openStore } = command;
+  const { args, state, write, writeError, progress = () => {} } = command;
+  const { ask = null, now = Date.now, open = openStore } = command;
   const [name = '', ...rest] = args;
   const subcommand = subcommands.get(name);
   try {
@@ -57,10 +61,12 @@ export async function runOperatorCommand(command: OperatorCommand): Promise<numb
       withStore: (work) => withStore(open, state, work),
       write,
       note: writeError,
+      progress,
       ask,
     });
     return 0;
   } catch (error) {
+    progress(null);
     if (!(error instanceof CommandError || error instanceof StoreUnavailable)) throw error;
     writeError(`${error.message}\n`);
     return 1;

@@ -21,8 +21,10 @@ A plain copy of the file misses what is in its write-ahead log.
   read(args) {
     const { positionals } = parsed(() => parseArgs({ args, options: {}, allowPositionals: true }));
     const file = oneFile('backup', positionals);
-    return async ({ state, write }) => {
+    return async ({ state, write, progress }) => {
+      progress('Copying the records, and verifying the copy …');
       const held = await toldWhy(backupStore(sqlitePath(state.url), file));
+      progress(null);
       write(`Backed up ${describe(held)} to ${file}.\n`);
     };
   },
@@ -50,19 +52,23 @@ begun after the backup: whoever sends one of them again pays again. The replaced
     const file = oneFile('restore', positionals);
     const by = sentence('by', 'who decided it', values.by);
     return async (context) => {
-      const { state, now, write } = context;
+      const { state, now, write, progress } = context;
+      progress('Verifying the backup …');
       const restored = await toldWhy(
         restoreStore(file, sqlitePath(state.url), {
           by,
           now,
           witness: state.witness,
           async confirm(plan) {
+            progress(null);
             write(describePlan(plan, now));
             await confirm(context, 'Restore it?', values.yes === true);
+            progress('Putting the backup in place …');
             return true;
           },
         }),
       );
+      progress(null);
       if (restored === null) throw new CommandError('Nothing was changed.');
       const replaced = restored.replaced === null ? '' : ` What it replaced is ${restored.replaced}.`;
       write(`Restored ${describe(restored.backup)}.${replaced}\n`);

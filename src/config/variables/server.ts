@@ -1,9 +1,12 @@
+import { compressions } from '../../server/compression.ts';
 import { logLevels } from '../../telemetry/log.ts';
 import { operationNameModes } from '../../telemetry/operation-label.ts';
 import {
   anyPort,
   anyText,
   count,
+  flag,
+  headerNames,
   milliseconds,
   oneOf,
   optional,
@@ -30,6 +33,26 @@ export const serverVariables = {
   CORS_ORIGINS: {
     ...origins,
     description: 'the origins whose pages may call, separated by commas',
+  },
+  FEDERATION: {
+    ...flag(false),
+    description:
+      'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
+  },
+  CORS_HEADERS: {
+    ...headerNames,
+    description:
+      'further request headers that those pages may send, separated by commas, such as `Apollographql-Client-Name`',
+  },
+  COMPRESSION: {
+    ...oneOf(compressions, 'public'),
+    description:
+      'answers of 1 KB and more in brotli or gzip: `public`, those that hold public data alone; `on`, all ([what that gives away](../SECURITY.md#compression)); `off`, none',
+  },
+  APQ: {
+    ...flag(false),
+    description:
+      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB",
   },
   MAX_IN_FLIGHT: {
     ...count(1000),

@@ -124,7 +124,7 @@ function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAcc
   const { byIban, byNumber } = namesIn(list);
   const iban = compactIban(name);
   const found = byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
-  if (!found) throw itemNotFound(getOtherAccounts);
+  if (!found) throw itemNotFound(getOtherAccounts, name);
   return found;
 }
 

@@ -36,7 +36,7 @@ export const productNode = defineNodeType({
 async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
   const { bankId, productId, query } = ids;
   if (productId !== null) return loaders.product.load({ bankId, productId });
-  if (query === null) throw itemNotFound(postProducts);
+  if (query === null) throw itemNotFound(postProducts, ids);
   return findListItem(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
 }
 

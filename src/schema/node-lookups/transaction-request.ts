@@ -51,13 +51,13 @@ export const transactionRequestNode = defineNodeType({
 async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
   const { resourceUrl, trackId } = ids;
   // A payment's answer cannot be requested again.
-  if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest);
+  if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest, ids);
   const requests = await loadRequests(ids, context);
   const found =
     resourceUrl === null
       ? requests[ids.index]
       : requests.find((request) => request.resource_url === resourceUrl);
-  if (found === undefined) throw itemNotFound(getTransactionsRequest);
+  if (found === undefined) throw itemNotFound(getTransactionsRequest, resourceUrl ?? ids);
   return unwrap(found);
 }
 

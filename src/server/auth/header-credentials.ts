@@ -58,6 +58,8 @@ function readCredentials(request: IncomingRequest): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {
     const given = request.header(headers[name]);
     const values = others.length === 0 ? given : [...given, ...others];
+    // A header without a value shows nobody, as one that is absent: an operation that needs it says so.
+    if (values.length === 1 && values[0] === '') return null;
     if (values.length > 1)
       throw badUserInput(
         `The credential ${credentialHeaders[name]} is given ${values.length} times; give it once.`,

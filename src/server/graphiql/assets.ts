@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { typesIn } from '../http-response.ts';
+import { type Encoding, negotiateEncoding } from '../compression.ts';
 
 /** A file of GraphiQL's page. */
 interface Asset {
   readonly type: string;
   readonly body: Buffer;
 }
-
-type Encoding = 'br' | 'gzip';
 
 /** What GraphiQL's page loads. */
 export interface Assets {
@@ -84,8 +82,7 @@ function createResponder(assets: ReadonlyMap<string, Asset>): Assets['response']
     return done;
   };
   const respond = async (name: string, asset: Asset, accepted: string): Promise<Response> => {
-    const taken = new Set(typesIn(accepted));
-    const encoding = taken.has('br') ? 'br' : taken.has('gzip') ? 'gzip' : null;
+    const encoding = negotiateEncoding(accepted);
     const body = await bodyOf(name, asset, encoding);
     return new Response(streamOf(body), {
       headers: {

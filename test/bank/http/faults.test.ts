@@ -40,7 +40,7 @@ async function expectFault(fault: Fault, sample: SampleCall) {
     operation: sample.operation.id,
     retryable: retryable.has(code),
     ...(fault.status === undefined ? {} : { status: fault.status }),
-    ...(code === 'RATE_LIMITED' ? { retryAfter: fault.retryAfter } : {}),
+    ...(retryable.has(code) ? { retryAfter: fault.retryAfter ?? 1 } : {}),
     ...(sample.operation.tracked ? { trackId: trackIdAt(bank) } : {}),
   });
   // An answer that did not come whole leaves no connection behind.

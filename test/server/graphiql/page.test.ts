@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exampleOperations } from '../../../src/server/graphiql/example-operations.ts';
 import { hasBrowser, launchBrowser } from '../../support/browser.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
@@ -22,6 +22,7 @@ describe.skipIf(!hasBrowser)(
       bankql = await startProcess();
       browser = await launchBrowser();
     }, 60_000);
+    beforeEach(() => void failures.splice(0));
     afterAll(async () => {
       await browser.close();
       await bankql[Symbol.asyncDispose]();

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { hashUnderSecret } from '../../caller-hash.ts';
 import { stateIndex, states } from './keys.ts';
-import { script } from './script.ts';
+import { runScript, script } from './script.ts';
 import { type RedisReader, readIndex } from './search.ts';
+import type { RedisServer } from './server.ts';
 
 /** The tolerated clock error of the processes that wrote version 1. */
 const marginMs = 24 * 60 * 60 * 1000;
@@ -42,7 +43,12 @@ return 1`);
  * process does it at its start for what was written since the last migration, because an older bankql running beside it
  * may still write version 1. Any number of processes may do it at once.
  */
-export async function migrateCallers(reader: Pick<RedisReader, 'run'>, secret: string): Promise<void> {
+export async function migrateCallers(server: RedisServer): Promise<void> {
+  const { secret } = server.meta;
+  // Without a timeout, since no caller waits yet: only a lost connection ends it.
+  const reader: Pick<RedisReader, 'run'> = {
+    run: (script, args, parse) => runScript(server, script, { now: 0, args }).then(parse),
+  };
   const times = z.tuple([z.string(), z.coerce.number().nullable()]);
   const [now, migratedAt] = await reader.run(beginScript, [], times.parse);
   const since = migratedAt === null ? undefined : migratedAt - marginMs;

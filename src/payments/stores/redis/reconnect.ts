@@ -20,6 +20,11 @@ export interface ReconnectOptions extends Omit<ServerDemands, 'discovered'> {
   readonly startTimeoutMs: number;
   /** Whether to create a missing store. */
   readonly create: boolean;
+  /**
+   * Called at the start, before the server is used, and again where the connection is lost meanwhile. It may take its
+   * time.
+   */
+  readonly prepare: (server: RedisServer) => Promise<void>;
   /** Called with each new connection before it is used. */
   readonly onConnect: (server: RedisServer) => void;
 }
@@ -61,11 +66,11 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
       throw new ServerRefused('it holds no payments of bankql: name the store that bankql runs with');
     const meta = await openStoreMetadata({ connection, name, retentionMs, clock }, { ...kept, secret });
     secret = meta.secret;
-    const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.4));
+    const replicated = createReplication(connection, options.waitReplicas, Math.floor(timeoutMs * 0.3));
     return { connection, name, retentionMs, clock, meta, unreadable: kept.unreadable, replicated };
   }
 
-  async function connect(): Promise<RedisServer> {
+  async function connect(prepare: ReconnectOptions['prepare'] = async () => {}): Promise<RedisServer> {
     const limits = { timeoutMs, connectTimeoutMs };
     const found = discovered ? await findPrimary(address, limits) : address;
     const connection = await openConnection(found, limits);
@@ -75,7 +80,10 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
     closing.signal.addEventListener('abort', ended, { once: true });
     try {
       closing.signal.throwIfAborted();
-      return await checkNewServer(connection);
+      const checked = await checkNewServer(connection);
+      clearTimeout(timer);
+      await prepare(checked);
+      return checked;
     } catch (error) {
       connection.drop(error instanceof Error ? error.message : String(error));
       const because = await connection.lost;
@@ -88,21 +96,27 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
   }
 
   /** A backoff with jitter, which grows with each failure. */
-  const pause = (failures: number, ref: boolean) =>
+  const pause = (failures: number) =>
     delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
-      ref,
+      ref: false,
       signal: closing.signal,
     });
 
   async function start(): Promise<RedisServer> {
     const until = performance.now() + options.startTimeoutMs;
-    for (let failures = 0; ; failures++) {
-      try {
-        return await connect();
-      } catch (error) {
-        if (error instanceof ServerRefused || performance.now() >= until) throw error;
-        await pause(failures, true);
+    // A connection alone does not keep the process alive.
+    const alive = setInterval(() => {}, options.startTimeoutMs);
+    try {
+      for (let failures = 0; ; failures++) {
+        try {
+          return await connect(options.prepare);
+        } catch (error) {
+          if (error instanceof ServerRefused || performance.now() >= until) throw error;
+          await pause(failures);
+        }
       }
+    } finally {
+      clearInterval(alive);
     }
   }
 
@@ -116,7 +130,7 @@ export async function connectWithRetry(options: ReconnectOptions): Promise<Recon
         reason = await next.connection.lost;
         server = null;
       }
-      await pause(failures, false);
+      await pause(failures);
       next = await connect().catch((error: unknown) => {
         reason = error instanceof Error ? error.message : String(error);
         return null;

@@ -104,6 +104,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     create,
     clock,
     marks,
+    prepare: migrateCallers,
     onConnect,
   });
 
@@ -200,19 +201,6 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     },
     close: () => close().then(marks.close),
   };
-  // A connection alone does not keep the process alive.
-  const alive = setInterval(() => {}, timeoutMs);
-  try {
-    // Without a timeout, since no caller waits yet: only a lost connection ends it.
-    const run: RedisReader['run'] = (script, args, parse) =>
-      runScript(server(), script, { now: 0, args }).then(parse);
-    await migrateCallers({ run }, secret);
-  } catch (error) {
-    await close();
-    throw error;
-  } finally {
-    clearInterval(alive);
-  }
   return store;
 }
 

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import {
   createRedisStore,
@@ -353,6 +356,39 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await expect.poll(() => redis.command('INFO', 'commandstats')).toContain('cmdstat_zadd:');
     await expect.poll(() => redis.command('EXISTS', `{bankql}:payment:${id}`)).toBe(0);
     expect(await store.begin(again, start)).toBeNull();
+  });
+
+  test.each([
+    [1, 'is followed by another'],
+    [Number.POSITIVE_INFINITY, 'again and again ends the start with an error that names the server'],
+  ])('a connection that is cut while old records are migrated (%d times) %s', async (times) => {
+    let cut = 0;
+    const proxy = createServer((client) => {
+      const server = connect(redis.address);
+      client.on('error', () => {}).on('close', () => server.destroy());
+      server
+        .on('error', () => {})
+        .on('close', () => client.destroy())
+        .pipe(client);
+      client.on('data', (sent) => {
+        if (cut >= times || !sent.includes('migratedAt')) return void server.write(sent);
+        cut++;
+        return void client.resetAndDestroy();
+      });
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const { port } = z.object({ port: z.number() }).parse(proxy.address());
+      const result = await refusal({ address: { ...redis.address, port } });
+      expect(cut).toBeGreaterThanOrEqual(1);
+      expect(result).toBe(
+        times === 1
+          ? 'it was opened'
+          : `Error: The payment store redis://127.0.0.1:${port}/0 cannot be reached: read ECONNRESET. STATE_URL has to name a Redis that runs.`,
+      );
+    } finally {
+      proxy.close();
+    }
   });
 
   test('a connection that is cut is followed by another', async () => {

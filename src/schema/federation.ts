@@ -1,0 +1,140 @@
+import {
+  type ConstDirectiveNode,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  GraphQLUnionType,
+  isObjectType,
+  Kind,
+  lexicographicSortSchema,
+  parse,
+  print,
+  printSchema,
+  visit,
+} from 'graphql';
+import { BankqlError, badUserInput } from '../errors.ts';
+import type { Selection } from '../executor/selection.ts';
+import type { Context } from './context.ts';
+import { entityKeys, globalIdOf } from './entity.ts';
+import { type EstimateContext, fieldExtensions, nullOnError } from './field-extensions.ts';
+import { estimateNode, loadNode, maxNodeIds } from './node.ts';
+
+/** What the SDL begins with: https://specs.apollo.dev/federation/v2.3, which gateways of every kind know. */
+const link =
+  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"])';
+
+export interface SubgraphOptions {
+  /** Whether `_service` answers: it tells what introspection does. */
+  readonly showsSdl: boolean;
+}
+
+interface EntitiesArgs {
+  readonly representations: readonly unknown[];
+}
+
+/**
+ * The schema as a subgraph of Apollo Federation 2: with `_service` and `_entities`. An entity is read as `nodes` reads
+ * it, and counts as one.
+ */
+export function toSubgraph(schema: GraphQLSchema, { showsSdl }: SubgraphOptions): GraphQLSchema {
+  const config = schema.toConfig();
+  const { query } = config;
+  if (!query) throw new Error('the schema has no queries');
+  const anything = new GraphQLScalarType({
+    name: '_Any',
+    description: 'A representation of an entity: `__typename` and the fields of one of its keys.',
+  });
+  const entity = new GraphQLUnionType({
+    name: '_Entity',
+    description: 'What `_entities` finds.',
+    types: Object.keys(entityKeys)
+      .map((name) => schema.getType(name))
+      .filter(isObjectType),
+  });
+  const service = new GraphQLObjectType({
+    name: '_Service',
+    description: 'This subgraph.',
+    fields: { sdl: { type: GraphQLString, description: 'Its schema, with the directives of federation.' } },
+  });
+  const subgraphQuery = new GraphQLObjectType({
+    ...query.toConfig(),
+    fields: {
+      ...query.toConfig().fields,
+      _service: {
+        type: new GraphQLNonNull(service),
+        description: 'This subgraph, for a gateway that composes. Costs no REST call.',
+        resolve() {
+          if (showsSdl) return { sdl: subgraphSdl(schema) };
+          throw new BankqlError(
+            'FORBIDDEN',
+            'Introspection is off: compose with what `bankql schema --federation` prints.',
+          );
+        },
+      },
+      _entities: {
+        type: new GraphQLNonNull(new GraphQLList(entity)),
+        description:
+          'Entities by their keys, in that order; each is read, and fails, on its own, as of `nodes`.',
+        args: {
+          representations: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(anything))) },
+        },
+        extensions: fieldExtensions({
+          idCount: ({ representations }: EntitiesArgs) => representations.length,
+          estimate: (_root: object, { representations }: EntitiesArgs, context: EstimateContext) =>
+            representations.length > maxNodeIds
+              ? null
+              : representations.flatMap(
+                  (each) => nullOnError(() => estimateNode(globalIdOf(each), context)) ?? [],
+                ),
+        }),
+        resolve: (_root, { representations }: EntitiesArgs, context: Context, info: Selection) => {
+          if (representations.length > maxNodeIds)
+            throw badUserInput(`Ask for at most ${maxNodeIds} entities at a time.`);
+          return representations.map(async (each) => loadNode(globalIdOf(each), context, info));
+        },
+      },
+    },
+  });
+  return new GraphQLSchema({
+    ...config,
+    query: subgraphQuery,
+    types: [...config.types.filter((type) => type !== query), anything, entity, service],
+  });
+}
+
+/** The schema's SDL with the directives of federation: the keys of entities, and what other subgraphs may have too. */
+export function subgraphSdl(schema: GraphQLSchema): string {
+  const document = visit(parse(printSchema(lexicographicSortSchema(schema))), {
+    ObjectTypeDefinition: (node) => ({
+      ...node,
+      directives: [...(node.directives ?? []), ...directivesOf(node.name.value)],
+    }),
+  });
+  return `${link}\n\n${print(document)}\n`;
+}
+
+function directivesOf(typename: string): readonly ConstDirectiveNode[] {
+  // Every subgraph with Relay's connections has it.
+  if (typename === 'PageInfo') return [directive('shareable')];
+  const key = entityKeys[typename];
+  if (key === undefined) return [];
+  return [directive('key', 'id'), ...(key === null ? [] : [directive('key', key.join(' '))])];
+}
+
+const directive = (name: string, fields?: string): ConstDirectiveNode => ({
+  kind: Kind.DIRECTIVE,
+  name: { kind: Kind.NAME, value: name },
+  arguments:
+    fields === undefined
+      ? []
+      : [
+          {
+            kind: Kind.ARGUMENT,
+            name: { kind: Kind.NAME, value: 'fields' },
+            value: { kind: Kind.STRING, value: fields },
+          },
+        ],
+});

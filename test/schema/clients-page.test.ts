@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { isAbstractType, isObjectType } from 'graphql';
+import { expect, test } from 'vitest';
+import { schema } from '../../src/schema/schema.ts';
+
+/** docs/clients.md configures the caches of clients as the schema requires. */
+
+const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
+const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
+const namesIn = (text = '') => [...text.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort();
+
+test('Apollo is told the possible types of every interface and union', () => {
+  const [, said = ''] = /possibleTypes: \{([\s\S]*?)\n {2}\},/.exec(page) ?? [];
+  const told = [...said.matchAll(/(\w+): \[([^\]]*)\]/g)].map(([, name, of]) => [name, namesIn(of)]);
+  const possible = types.filter(isAbstractType).map((type) => [
+    type.name,
+    schema
+      .getPossibleTypes(type)
+      .map(({ name }) => name)
+      .sort(),
+  ]);
+  expect(told).toEqual(possible);
+});
+
+test('graphcache is told every type without an id, except those that it knows by their names', () => {
+  const [, said] = /Object\.fromEntries\(\s*\[([\s\S]*?)\]/.exec(page) ?? [];
+  const keyless = types.filter(
+    (type) =>
+      isObjectType(type) &&
+      type.getFields().id === undefined &&
+      !/^(Query|Mutation|PageInfo)$|(Connection|Edge)$/.test(type.name),
+  );
+  expect(namesIn(said)).toEqual(keyless.map(({ name }) => name).sort());
+});

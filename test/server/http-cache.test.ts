@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
+import { credentials } from '../support/bankql.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+
+const branches = '{ bank { branches { totalCount } } }';
+
+let fixture: ServerFixture;
+beforeAll(async () => {
+  fixture = await startServerFixture({
+    publicMaxAgeSeconds: 60,
+    explains: true,
+    defaults: {
+      bankId: 'BANK',
+      viewId: 'owner',
+      viewer: { customerId: parseViewerTemplate('{auth-id}-C'), accountId: null },
+    },
+    http: { corsOrigins: new Set(['https://app.example']), onlyLocalNames: false },
+  });
+});
+beforeEach(() => {
+  fixture.bank.otherwise({ body: { id: 'ACC', label: 'L' } });
+  fixture.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+const get = (query: string, headers: Record<string, string> = {}) =>
+  fetch(`${fixture.url}?${new URLSearchParams({ query })}`, { headers: { ...credentials, ...headers } });
+
+describe('a GET of public data alone', () => {
+  test('may be kept by anybody, and asked about by its ETag', async () => {
+    const answer = await get(branches);
+    const etag = answer.headers.get('etag') ?? '';
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=60');
+    expect(answer.headers.get('vary')).toBe('Origin, Accept, Ocp-Apim-Subscription-Key, x-bankql-explain');
+    expect(etag).toMatch(/^W\/"[\w-]{27}"$/);
+
+    for (const known of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
+      const same = await get(branches, { 'If-None-Match': known });
+      expect([same.status, await same.text(), same.headers.get('etag')]).toEqual([304, '', etag]);
+      expect(same.headers.get('cache-control')).toBe('public, max-age=60');
+      expect(same.headers.get('content-length')).toBeNull();
+      expect(same.headers.get('x-request-id')).not.toBeNull();
+    }
+    fixture.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [{ id: 'B' }] } });
+    const changed = await get(branches, { 'If-None-Match': etag });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, expect.not.stringContaining(etag)]);
+  });
+});
+
+test.each<[string, () => Promise<Response>]>([
+  ['the caller’s data', () => get('{ bank { account(accountId: "ACC") { label } } }')],
+  ['both', () => get('{ bank { branches { totalCount } account(accountId: "ACC") { label } } }')],
+  [
+    'the caller’s payments',
+    () => get('{ payments(first: 1) { totalCount } bank { branches { totalCount } } }'),
+  ],
+  ['one of them', () => get('{ payment(idempotencyKey: "k") { state } bank { branches { totalCount } } }')],
+  [
+    'who the caller is, which costs no call',
+    () => get('{ viewer { customer { customerId } } bank { branches { totalCount } } }'),
+  ],
+  ['the calls that were made', () => get(branches, { 'x-bankql-explain': 'calls' })],
+  ['the calls that would be made', () => get(branches, { 'x-bankql-explain': 'plan' })],
+  ['nothing of the bank', () => get('{ __typename }')],
+  ['ids alone', () => get('{ bank { bankId } }')],
+  [
+    'an error',
+    () => {
+      fixture.bank.on('GET /v1/api/banks/BANK/branches', { status: 500 });
+      return get(branches);
+    },
+  ],
+  ['what is no query', () => get('{')],
+  [
+    'a POST',
+    () =>
+      fetch(fixture.url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...credentials },
+        body: JSON.stringify({ query: branches }),
+      }),
+  ],
+  ['an event stream', () => get(branches, { Accept: 'text/event-stream' })],
+])('nothing is kept of %s', async (_what, ask) => {
+  const { headers, status } = await ask();
+  expect(status).toBeLessThan(500);
+  expect([headers.get('cache-control'), headers.get('etag')]).toEqual(['no-store', null]);
+});
