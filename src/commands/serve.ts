@@ -161,7 +161,7 @@ export async function serveBankql({
     subscriptionKey: config.subscriptionKey,
     explains: config.explains,
     introspection: config.introspection,
-    graphiqlHeaders: config.graphiql ? headers : undefined,
+    graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
     onShed: telemetry.onShed,
     onHttpRefusal: telemetry.onHttpRefusal,

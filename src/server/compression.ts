@@ -10,7 +10,7 @@ export type Compression = (typeof compressions)[number];
 /** A shorter one takes one packet either way, in bytes. */
 const shortest = 1024;
 
-type Encoding = 'br' | 'gzip';
+export type Encoding = 'br' | 'gzip';
 
 const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = (() => {
   const brotli = promisify(brotliCompress);

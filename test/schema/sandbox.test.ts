@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
-import { exampleOperations } from '../../src/server/example-operations.ts';
+import { exampleOperations } from '../../src/server/graphiql/example-operations.ts';
 import { graphql } from '../generated/index.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';

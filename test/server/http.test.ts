@@ -73,7 +73,7 @@ describe('every answer', () => {
   });
 
   test('may run nothing, but for the page of GraphiQL', async () => {
-    await using page = await startServerFixture({ graphiqlHeaders: null });
+    await using page = await startServerFixture({ graphiql: { headers: null } });
     const asked = async (accept: string) => {
       const { headers } = await fetch(`${page.url}?query={__typename}`, { headers: { Accept: accept } });
       return [headers.get('content-type')?.split(';')[0], headers.get('content-security-policy')];

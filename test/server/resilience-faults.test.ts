@@ -243,7 +243,10 @@ describe.each([
 
 test('pages, health and metrics show nothing of the credentials that came with their request', async () => {
   await using bank = await startFaultyBank(reply(500, '{}'));
-  await using bankql = bankqlOver(bank, { subscriptionKey: secrets.operatorKey, graphiqlHeaders: null });
+  await using bankql = bankqlOver(bank, {
+    subscriptionKey: secrets.operatorKey,
+    graphiql: { headers: null },
+  });
   const pages = [];
   for (const path of ['/graphql', '/health', '/ready', '/nowhere']) {
     const response = await bankql.fetch(

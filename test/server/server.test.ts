@@ -167,7 +167,7 @@ describe('GraphiQL', () => {
   const browser = { Accept: 'text/html,application/xhtml+xml' };
 
   test('is a page for a browser where it is on, with the given headers in its tabs', async () => {
-    await using open = createTestBankql({ bankUrl: bank.url, graphiqlHeaders: { 'Auth-ID': 'alice' } });
+    await using open = createTestBankql({ bankUrl: bank.url, graphiql: { headers: { 'Auth-ID': 'alice' } } });
     const page = await open.fetch(new Request('http://bankql.test/graphql', { headers: browser }));
     expect(page.headers.get('content-type')).toContain('text/html');
     const html = await page.text();

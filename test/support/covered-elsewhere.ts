@@ -331,7 +331,6 @@ export const coveredElsewhere: readonly Coverage[] = [
     'every type of node, by its global id',
   ),
   of('server', 'connection listen', 'server/unread.test.ts', 'connections whose clients do not read'),
-  of('server', 'example-operations', 'server/graphiql.test.ts', 'GraphiQL’s tabs are run'),
   of('server', 'graphql-server', 'server/handlers.test.ts', 'the same requests by both handlers'),
   of('server', 'http-policy serialize-result', 'server/http.test.ts', 'over HTTP'),
   of('server', 'send-response server-response', 'server/failures.test.ts', 'answers that fail half-way'),
@@ -342,6 +341,7 @@ export const coveredElsewhere: readonly Coverage[] = [
     'headers over HTTP',
   ),
   of('server/auth', 'jwt-options token-refusal', 'server/auth/jwt.test.ts', 'tokens over HTTP'),
+  of('server/graphiql', 'example-operations', 'schema/sandbox.test.ts', 'GraphiQL’s tabs are run'),
   of(
     'server/rate-limit',
     'rate-limited-bank',

@@ -287,7 +287,7 @@ describe('without a token', () => {
     await using open = createTestBankql({
       bankUrl: bank.url,
       identity: identity(),
-      graphiqlHeaders: { Authorization: 'Bearer your-token' },
+      graphiql: { headers: { Authorization: 'Bearer your-token' } },
     });
     const body = JSON.stringify({ query: '{ __schema { queryType { name } } }' });
     expect((await post(null, { body, to: open })).status).toBe(401);

@@ -1,9 +1,13 @@
-/** The operations that GraphiQL opens with, one a tab. They run as they are against the sandbox bank. */
+/**
+ * The operations that GraphiQL opens with, one a tab. They run as they are against the sandbox bank; their comments fit
+ * beside the panel of calls in a window of 1280.
+ */
 export const exampleOperations: readonly string[] = [
-  `# Who is logged in, their accounts, whom they pay and
-# what was asked of them: one request, nine REST calls.
-# The headers below say who asks: alice, a customer of
-# the sandbox.
+  `# Who is logged in, their accounts,
+# whom they pay, what was asked of
+# them, in nine REST calls. The
+# headers below say who asks: alice,
+# a customer of the sandbox.
 query Overview {
   viewer {
     customer { legalName }
@@ -32,7 +36,8 @@ query Overview {
   }
 }
 `,
-  `# The caller, and the bank's messages to her.
+  `# The caller, and the bank's
+# messages to her.
 query Me {
   viewer {
     customer {
@@ -49,8 +54,9 @@ query Me {
   }
 }
 `,
-  `# What the bank offers to everybody. To see the next
-# page, give endCursor to branches(first: 5, after: "…").
+  `# What the bank offers to all. To
+# see the next page, give endCursor
+# to branches(first: 5, after: "…").
 query Bank {
   bank {
     bankId
@@ -77,8 +83,9 @@ query Bank {
   }
 }
 `,
-  `# A transaction and both its ends. Whatever has an id
-# can be read again with node(id: "…").
+  `# A transaction and both its ends.
+# Whatever has an id can be read
+# again with node(id: "…").
 query Transaction {
   viewer {
     account {
@@ -98,8 +105,9 @@ query Transaction {
   }
 }
 `,
-  `# Moves money, at most once for a key: run it twice, and
-# the second answer says "replayed": true.
+  `# Moves money, at most once for a
+# key: run it twice, and the second
+# answer says "replayed": true.
 mutation Pay {
   makeTransaction(
     input: {
@@ -123,8 +131,9 @@ mutation Pay {
   }
 }
 `,
-  `# What became of a payment: a record of bankql's own. Only
-# its transaction is read of the bank.
+  `# What became of a payment: a
+# record of bankql's own. Only its
+# transaction is read of the bank.
 query Payment {
   payment(idempotencyKey: "a-new-one-for-each-payment") {
     id

@@ -1,0 +1,65 @@
+import { exampleOperations } from './example-operations.ts';
+
+export interface GraphiQLOptions {
+  /** The headers that its tabs send, such as the sandbox's alice; null for ones to be filled in. */
+  readonly headers: Readonly<Record<string, string>> | null;
+  /** Whether these open nothing but the sandbox bank, so that a browser may keep them unasked; false if left out. */
+  readonly areTestHeaders?: boolean;
+}
+
+/** Headers to be overwritten: empty ones would be refused, and with them the schema's documentation. */
+const placeholders = {
+  'Ocp-Apim-Subscription-Key': 'your subscription key',
+  'Auth-Provider-Name': 'your auth provider',
+  'Auth-ID': 'your id',
+};
+
+/** It runs this server's own files, and talks to this server alone. GraphiQL's editors make their style sheets. */
+export const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** What browser/main.js reads. */
+function settingsOf({ headers, areTestHeaders = false }: GraphiQLOptions, explains: boolean): string {
+  const shown = JSON.stringify(headers ?? placeholders, null, 2);
+  const settings = { headers: shown, examples: exampleOperations, areTestHeaders, explains };
+  // No text of it ends the element that it stands in.
+  return JSON.stringify(settings).replaceAll('<', '\\u003c');
+}
+
+/** GraphiQL's page. `assets` is where its files are, relative to it: a proxy may have put a path in front of both. */
+export const renderPage = (
+  options: GraphiQLOptions,
+  explains: boolean,
+  assets: string,
+): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>bankql · GraphiQL</title>
+    <link rel="icon" href="${assets}/favicon.svg" />
+    <link rel="stylesheet" href="${assets}/graphiql.css" />
+    <link rel="stylesheet" href="${assets}/page.css" />
+  </head>
+  <body>
+    <noscript>GraphiQL needs JavaScript.</noscript>
+    <div class="graphiql-container page">
+      <div id="graphiql"></div>
+      <aside id="calls" aria-label="REST calls" hidden></aside>
+    </div>
+    <script type="application/json" id="settings">${settingsOf(options, explains)}</script>
+    <script src="${assets}/graphiql.js" defer></script>
+    <script type="module" src="${assets}/main.js"></script>
+  </body>
+</html>
+`;

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { get, type IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ServerFixture, startServerFixture } from '../../support/server-fixture.ts';
+
+/** GraphiQL's page and its files as they go over the wire. What a browser makes of them: page.test.ts. */
+
+let fixture: ServerFixture;
+beforeAll(async () => {
+  fixture = await startServerFixture({ graphiql: { headers: null } });
+});
+afterAll(() => fixture[Symbol.asyncDispose]());
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** What is answered to a GET, undecoded. */
+async function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const request = get(url, { headers });
+  const [response] = await once(request, 'response');
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+}
+
+const page = (headers = {}) => ask(fixture.url, { Accept: 'text/html', ...headers });
+
+/** The addresses that the page's elements name. */
+const filesOf = ({ body }: Answer) =>
+  [...body.toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(
+    ([, path = '']) => new URL(path, fixture.url).href,
+  );
+
+async function script(): Promise<string> {
+  const found = filesOf(await page()).find((url) => url.endsWith('/graphiql.js'));
+  return found ?? expect.fail('the page names no graphiql.js');
+}
+
+describe('the page', () => {
+  test('runs this server’s files alone: no inline script, no eval, no blob, no other host', async () => {
+    const { status, headers, body } = await page();
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    const policy = String(headers['content-security-policy']);
+    expect(policy.split('; ')).toContain("script-src 'self'");
+    expect(policy.split('; ')).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe-eval|blob:|https?:|\*/);
+    expect(body.toString()).toContain('<meta name="viewport" content="width=device-width, initial-scale=1"');
+    expect(body.toString()).not.toMatch(/<script>| on\w+="/);
+  });
+
+  test('is not sent again to whoever has it', async () => {
+    const { headers } = await page();
+    expect(headers['cache-control']).toBe('no-cache');
+    const etag = String(headers.etag);
+    for (const known of [etag, `"other", W/${etag}`]) {
+      const again = await page({ 'If-None-Match': known });
+      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, etag, 0]);
+    }
+    expect((await page({ 'If-None-Match': '"other"' })).status).toBe(200);
+  });
+
+  test('is no page for a client of GraphQL, whose answers have no policy of a page', async () => {
+    const answer = await ask(`${fixture.url}?query={__typename}`, { 'Ocp-Apim-Subscription-Key': 'k' });
+    expect(answer.body.toString()).toBe('{"data":{"__typename":"Query"}}');
+    expect(answer.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+});
+
+describe('its files', () => {
+  test('are all there, and may be kept for ever under the hash of what is in them', async () => {
+    const urls = filesOf(await page());
+    expect(urls.length).toBe(5);
+    for (const url of urls) {
+      const { status, headers, body } = await ask(url);
+      expect([url, status]).toEqual([url, 200]);
+      expect(url).toMatch(/\/graphql\/graphiql-[0-9a-f]{16}\/[\w.]+$/);
+      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
+      expect(headers['content-length']).toBe(String(body.length));
+    }
+  });
+
+  test.each([
+    ['br', brotliDecompressSync, 0.3],
+    ['gzip', gunzipSync, 0.3],
+  ] as const)('are compressed for a client that takes %s', async (encoding, decode, share) => {
+    const url = await script();
+    const [plain, compressed] = [await ask(url), await ask(url, { 'Accept-Encoding': encoding })];
+    expect([plain.headers['content-encoding'], compressed.headers['content-encoding']]).toEqual([
+      undefined,
+      encoding,
+    ]);
+    expect(compressed.headers.vary).toBe('Accept-Encoding');
+    expect(compressed.body.length).toBeLessThan(plain.body.length * share);
+    expect(decode(compressed.body).equals(plain.body)).toBe(true);
+  });
+
+  test('are not compressed as a client refuses it', async () => {
+    const { headers } = await ask(await script(), { 'Accept-Encoding': 'br;q=0, gzip;q=0' });
+    expect(headers['content-encoding']).toBeUndefined();
+  });
+
+  test.each(['graphiql-0000000000000000/main.js', 'HASH/nothing.js'])('%s is none', async (name) => {
+    const folder = /graphiql-\w+/.exec(await script())?.[0] ?? '';
+    const { status, headers } = await ask(`${fixture.url}/${name.replace('HASH', folder)}`);
+    expect([status, headers['cache-control']]).toEqual([404, 'no-store']);
+  });
+});
+
+test('where GraphiQL is off none of it is there', async () => {
+  await using closed = await startServerFixture();
+  const path = new URL(await script()).pathname;
+  for (const url of [closed.url, new URL(path, closed.url).href]) {
+    const { body } = await ask(url, { Accept: 'text/html' });
+    expect(body.toString()).not.toMatch(/graphiql/i);
+  }
+});
