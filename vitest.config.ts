@@ -8,8 +8,9 @@ const alone = [
 ];
 
 export default defineConfig({
-  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it.
-  ssr: { resolve: { conditions: ['module-sync', 'node', 'import', 'default'] } },
+  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node is given these
+  // conditions too: with `import` among them a `require` would get modules that are not meant for it.
+  ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
     // Many tests wait for a bank or a store to be late: two files at a time on two cores, where the default is one.
     maxWorkers: 2,

@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type PostgresConnection, ServerRefused } from './connection.ts';
+
+export interface PoolOptions {
+  /** How many connections there are at most. */
+  readonly size: number;
+  /** How long a call may take. */
+  readonly timeoutMs: number;
+  /** How long the start may try to reach a server. */
+  readonly startTimeoutMs: number;
+  /** Opens a connection to the server that takes writes, and checks it. Errors: ServerRefused, or any that may pass. */
+  open(): Promise<PostgresConnection>;
+  /** Is told of each new connection, once calls can have it. */
+  readonly onReady?: () => void;
+}
+
+export interface PostgresPool {
+  /**
+   * Does the work with a connection of its own.
+   * Errors: those of the work; an Error where there is no connection until then (by `performance.now()`).
+   */
+  use<T>(until: number, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  /** Ends all connections: the server is another one than it was. Connecting again finds out which. */
+  renew(reason: string): void;
+  close(): void;
+}
+
+interface Waiting {
+  readonly resolve: (connection: PostgresConnection) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Calls that wait for a connection; more of them fail at once. */
+const maxWaiting = 1_000;
+const maxPauseMs = 2_000;
+/** How often idle connections are asked whether they live, as a multiple of a call's limit. */
+const pulseTimeouts = 20;
+/** How many pulses a connection that nobody needs is kept. */
+const idlePulses = 6;
+
+/**
+ * A few connections to one server. One is always kept, or sought with pauses; others come with the calls that need them.
+ * A connection that nobody uses costs the server memory, and goes after a while.
+ * Errors: ServerRefused; an Error that says why there is no connection, after startTimeoutMs.
+ */
+export async function openPool(options: PoolOptions): Promise<PostgresPool> {
+  const { size, timeoutMs } = options;
+  const all = new Set<PostgresConnection>();
+  /** The one that was used last is the last one, and is used next. */
+  const idle: { readonly connection: PostgresConnection; pulses: number }[] = [];
+  const waiting = new Set<Waiting>();
+  const closing = new AbortController();
+  let reason = 'it is not connected yet';
+  let failures = 0;
+  let opening = false;
+
+  const pause = (ref: boolean) =>
+    delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
+      ref,
+      signal: closing.signal,
+    });
+
+  function add(connection: PostgresConnection): void {
+    failures = 0;
+    all.add(connection);
+    void connection.lost.then((end) => {
+      all.delete(connection);
+      const place = idle.findIndex((entry) => entry.connection === connection);
+      if (place >= 0) idle.splice(place, 1);
+      reason = end.reason;
+      if (all.size === 0 || waiting.size > 0) void grow();
+    });
+    giveBack(connection);
+    options.onReady?.();
+  }
+
+  function giveBack(connection: PostgresConnection): void {
+    if (!all.has(connection)) return;
+    const [next] = waiting;
+    if (next === undefined) {
+      idle.push({ connection, pulses: 0 });
+      return;
+    }
+    waiting.delete(next);
+    next.resolve(connection);
+  }
+
+  function failWaiting(): void {
+    for (const call of waiting) call.reject(new Error(reason));
+    waiting.clear();
+  }
+
+  /** Opens connections one after the other, as long as calls wait for them, or there is none. */
+  async function grow(): Promise<void> {
+    if (opening) return;
+    opening = true;
+    try {
+      while (!closing.signal.aborted && all.size < size && (all.size === 0 || waiting.size > 0)) {
+        try {
+          const opened = await options.open();
+          if (closing.signal.aborted) return opened.end();
+          add(opened);
+        } catch (error) {
+          failures++;
+          reason = error instanceof Error ? error.message : String(error);
+          // While others are open, they are waited for.
+          if (all.size === 0) failWaiting();
+          await pause(false);
+        }
+      }
+    } catch {
+      // The pause was ended by close.
+    } finally {
+      opening = false;
+    }
+  }
+
+  async function acquire(until: number): Promise<PostgresConnection> {
+    const free = idle.pop();
+    if (free !== undefined) return free.connection;
+    if (closing.signal.aborted) throw new Error('it is closed');
+    if (all.size === 0 && failures > 0) throw new Error(reason);
+    // What is asked of it now would wait as well.
+    if ([...all].some((connection) => connection.overdue())) throw new Error('it does not answer');
+    if (waiting.size >= maxWaiting)
+      throw new Error('all connections are in use, and too many calls wait for one');
+    const { promise, resolve, reject } = Promise.withResolvers<PostgresConnection>();
+    const call = { resolve, reject };
+    waiting.add(call);
+    void grow();
+    const timer = setTimeout(
+      () => {
+        waiting.delete(call);
+        reject(new Error(failures > 0 ? reason : 'all connections are in use'));
+      },
+      Math.max(0, until - performance.now()),
+    );
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  function pulse(): void {
+    for (const entry of idle.splice(0)) {
+      const { connection } = entry;
+      if (++entry.pulses > idlePulses && all.size > 1) connection.end();
+      else {
+        // One that died in silence is found out before a payment needs it.
+        const alive = connection.query({ text: 'SELECT 1' });
+        alive.then(
+          () => {
+            if (!all.has(connection)) return;
+            if (waiting.size > 0) giveBack(connection);
+            else idle.unshift(entry);
+          },
+          () => connection.drop('it does not answer'),
+        );
+      }
+    }
+  }
+
+  for (const start = performance.now(); ; ) {
+    try {
+      add(await options.open());
+      break;
+    } catch (error) {
+      failures++;
+      if (error instanceof ServerRefused || performance.now() - start >= options.startTimeoutMs) throw error;
+      await pause(true);
+    }
+  }
+  const timer = setInterval(pulse, pulseTimeouts * timeoutMs).unref();
+
+  return {
+    async use(until, work) {
+      const connection = await acquire(until);
+      try {
+        return await work(connection);
+      } finally {
+        giveBack(connection);
+      }
+    },
+    renew(because) {
+      for (const connection of all) connection.drop(because);
+    },
+    close() {
+      closing.abort();
+      clearInterval(timer);
+      reason = 'it is closed';
+      failWaiting();
+      for (const connection of all) connection.end();
+    },
+  };
+}
