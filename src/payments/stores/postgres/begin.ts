@@ -56,8 +56,9 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     const times = [record.createdAt, record.updatedAt, record.leaseUntil].map((at) => at - now);
     const event = timelessLine(beginEvent(record));
     const store = storeId();
+    const values = [timeOf(now), store, event, ...times, ...givenValues(record)];
     const { rows, warning } = await connection.query(
-      statements.begin([timeOf(now), store, event, ...times, again, ...givenValues(record)]),
+      again ? statements.beginAgain(values) : statements.begin(values),
     );
     if (rows.length === 0) {
       pool.renew('it has lost its records');

@@ -35,11 +35,13 @@ const maxWaiting = 1_000;
 const maxPauseMs = 2_000;
 /** How often idle connections are asked whether they live, as a multiple of a call's limit. */
 const pulseTimeouts = 20;
-/** How many pulses a connection that nobody needs is kept. */
+/** So many are opened before calls need them, and kept: payments come many at once. */
+const keptOpen = 4;
+/** How many pulses a further connection that nobody needs is kept. */
 const idlePulses = 6;
 
 /**
- * A few connections to one server. One is always kept, or sought with pauses; others come with the calls that need them.
+ * A few connections to one server. Some are always kept, or sought with pauses; others come with the calls that need them.
  * A connection that nobody uses costs the server memory, and goes after a while.
  * Errors: ServerRefused; an Error that says why there is no connection, after startTimeoutMs.
  */
@@ -68,7 +70,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
       const place = idle.findIndex((entry) => entry.connection === connection);
       if (place >= 0) idle.splice(place, 1);
       reason = end.reason;
-      if (all.size === 0 || waiting.size > 0) void grow();
+      void grow();
     });
     giveBack(connection);
     options.onReady?.();
@@ -90,12 +92,12 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     waiting.clear();
   }
 
-  /** Opens connections one after the other, as long as calls wait for them, or there is none. */
+  /** Opens connections one after the other, as long as there are too few, or calls wait for them. */
   async function grow(): Promise<void> {
     if (opening) return;
     opening = true;
     try {
-      while (!closing.signal.aborted && all.size < size && (all.size === 0 || waiting.size > 0)) {
+      while (!closing.signal.aborted && all.size < size && (all.size < keptOpen || waiting.size > 0)) {
         try {
           const opened = await options.open();
           if (closing.signal.aborted) return opened.end();
@@ -145,7 +147,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
   function pulse(): void {
     for (const entry of idle.splice(0)) {
       const { connection } = entry;
-      if (++entry.pulses > idlePulses && all.size > 1) connection.end();
+      if (++entry.pulses > idlePulses && all.size > keptOpen) connection.end();
       else {
         // One that died in silence is found out before a payment needs it.
         const alive = connection.query({ text: 'SELECT 1' });
@@ -171,6 +173,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
       await pause(true);
     }
   }
+  void grow();
   const timer = setInterval(pulse, pulseTimeouts * timeoutMs).unref();
 
   return {

@@ -29,22 +29,23 @@ export const givenFields = (Object.keys(columns) as (keyof typeof columns)[]).fi
   (field) => !['createdAt', 'updatedAt', 'leaseUntil', 'history'].includes(field),
 );
 const given = givenFields.map((field) => columns[field]);
+const writeAgain = `DO UPDATE SET track_id = excluded.track_id
+      WHERE p.track_id = excluded.track_id AND p.awaited AND p.state = 'PENDING'`;
 const typeOf = (name: string) => (name === 'status' ? 'integer' : 'text');
 
 /**
- * $2: the store's id. $3: the event. $4, $5, $6: createdAt, updatedAt and leaseUntil, from now. $7: whether it is asked again,
- * because a connection was lost: then what this attempt has begun already is written once more, so that its commit is
- * confirmed as well. From $8 on: the given fields.
+ * $2: the store's id. $3: the event. $4, $5, $6: createdAt, updatedAt and leaseUntil, from now. From $7 on: the given fields.
+ * `again`: a connection was lost, and what this attempt has begun already is written once more, so that its commit is confirmed
+ * as well. Otherwise a record that is there is not even locked: a payment that is asked for once more costs no commit.
  * Answers with no row where the store is another one; else with its loss, and with when the payment began where it was stored.
  */
-const begin = `WITH ${clock},
+const beginSql = (again: boolean) => `WITH ${clock},
   held AS (SELECT loss FROM bankql.store WHERE store_id = $2),
   begun AS (
     INSERT INTO bankql.payment AS p (created_at, updated_at, lease_until, history, ${given.join(', ')})
     SELECT now + $4::bigint, now + $5::bigint, now + $6::bigint, ${line('$3::text', '(now + $4::bigint)')},
-      ${given.map((name, n) => `$${n + 8}::${typeOf(name)}`).join(', ')} FROM clock, held WHERE held.loss IS NULL
-    ON CONFLICT (id) DO UPDATE SET track_id = excluded.track_id
-      WHERE $7::boolean AND p.track_id = excluded.track_id AND p.awaited AND p.state = 'PENDING'
+      ${given.map((name, n) => `$${n + 7}::${typeOf(name)}`).join(', ')} FROM clock, held WHERE held.loss IS NULL
+    ON CONFLICT (id) ${again ? writeAgain : 'DO NOTHING'}
     RETURNING p.created_at, p.xmax = 0 AS is_new),
   counted AS (
     UPDATE bankql.tally SET began = began + 1, newest_at = greatest(newest_at, begun.created_at)
@@ -129,7 +130,8 @@ const named = (name: string, text: string) => (values: readonly unknown[]) => ({
 });
 
 export const statements = {
-  begin: named('begin', begin),
+  begin: named('begin', beginSql(false)),
+  beginAgain: named('beginAgain', beginSql(true)),
   find: named('find', find),
   finish: named('finish', finish),
   release: named('release', release),
