@@ -3,7 +3,7 @@ import { beginEvent } from '../../payment-history.ts';
 import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import type { KnownMarks } from '../known-marks.ts';
 import type { PostgresConnection } from './connection.ts';
-import { givenValues, timelessLine } from './record-row.ts';
+import { givenValues, parseRow, timelessLine } from './record-row.ts';
 import type { BeginAttempt, Rollback } from './rollback.ts';
 import { type ServerDemands, unconfirmed } from './server-check.ts';
 import { statements } from './statements.ts';
@@ -27,7 +27,8 @@ export interface BeginOptions extends Pick<ServerDemands, 'allowVolatile' | 'wai
 const time = z.coerce.number();
 const answerRow = z.object({
   loss: z.string().nullable(),
-  created_at: time.nullable(),
+  begun_at: time.nullable(),
+  id: z.string().nullable(),
   began: time.nullable(),
   newest_at: time.nullable(),
   synchronousCommit: z.string(),
@@ -45,18 +46,18 @@ const maxRounds = 5;
 export function createBegin(options: BeginOptions): PaymentStore['begin'] {
   const { pool, storeId, timeOf, find, marks, setLoss, ownLoss } = options;
 
-  /** Whether it was stored: false where there is a record with its id. */
+  /** Whether it was stored: true, or the record with its id that is there, or false where that has to be looked for. */
   async function insert(
     connection: PostgresConnection,
     attempt: BeginAttempt,
     now: number,
     again: boolean,
-  ): Promise<boolean> {
+  ): Promise<boolean | PaymentRecord> {
     const { record } = attempt;
     const times = [record.createdAt, record.updatedAt, record.leaseUntil].map((at) => at - now);
     const event = timelessLine(beginEvent(record));
     const store = storeId();
-    const values = [timeOf(now), store, event, ...times, ...givenValues(record)];
+    const values = [timeOf(now), store, event, ...times, ...givenValues(record), options.retentionMs];
     const { rows, warning } = await connection.query(
       again ? statements.beginAgain(values) : statements.begin(values),
     );
@@ -67,8 +68,9 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     const answer = answerRow.parse(rows[0]);
     setLoss(answer.loss);
     if (answer.loss !== null) throw new Error(answer.loss);
-    const { created_at: createdAt, began } = answer;
-    if (createdAt === null || began === null) return false;
+    const { begun_at: createdAt, began } = answer;
+    if (createdAt === null) return answer.id !== null && parseRow(rows[0]);
+    if (began === null) throw new Error('its count is gone');
     assertConfirmed(answer, warning, attempt);
     const { id, trackId } = record;
     marks.note({ storeId: store, began, newestAt: answer.newest_at }, { id, trackId, createdAt });
@@ -97,7 +99,9 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     return pool.run(
       async (connection, again) => {
         for (let round = 1; round <= maxRounds; round++) {
-          if (await insert(connection, attempt, now, again)) return null;
+          const inserted = await insert(connection, attempt, now, again);
+          if (inserted === true) return null;
+          if (inserted !== false) return inserted;
           const found = await find(connection, id, now);
           if (found !== null) return found;
           await connection.query(statements.forget([timeOf(now), options.retentionMs, id]));

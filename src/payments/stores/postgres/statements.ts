@@ -34,10 +34,12 @@ const writeAgain = `DO UPDATE SET track_id = excluded.track_id
 const typeOf = (name: string) => (name === 'status' ? 'integer' : 'text');
 
 /**
- * $2: the store's id. $3: the event. $4, $5, $6: createdAt, updatedAt and leaseUntil, from now. From $7 on: the given fields.
+ * $2: the store's id. $3: the event. $4, $5, $6: createdAt, updatedAt and leaseUntil, from now. From $7 on: the given fields, of
+ * which the id is the first one, and the retention.
  * `again`: a connection was lost, and what this attempt has begun already is written once more, so that its commit is confirmed
  * as well. Otherwise a record that is there is not even locked: a payment that is asked for once more costs no commit.
- * Answers with no row where the store is another one; else with its loss, and with when the payment began where it was stored.
+ * Answers with no row where the store is another one; else with its loss, with when the payment began where it was stored, and
+ * otherwise with the record that is there, unless it has to be changed first or has come meanwhile.
  */
 const beginSql = (again: boolean) => `WITH ${clock},
   held AS (SELECT loss FROM bankql.store WHERE store_id = $2),
@@ -50,11 +52,15 @@ const beginSql = (again: boolean) => `WITH ${clock},
   counted AS (
     UPDATE bankql.tally SET began = began + 1, newest_at = greatest(newest_at, begun.created_at)
     FROM begun WHERE begun.is_new AND ${slot})
-  SELECT held.loss, begun.created_at, tally.began + begun.is_new::int AS began,
+  SELECT existing.*, held.loss, begun.created_at AS begun_at, tally.began + begun.is_new::int AS began,
     greatest(tally.newest_at, begun.created_at) AS newest_at,
     current_setting('synchronous_commit') AS "synchronousCommit",
     current_setting('synchronous_standby_names') AS "standbyNames"
-  FROM held LEFT JOIN begun ON true, (SELECT sum(began) AS began, max(newest_at) AS newest_at FROM bankql.tally) AS tally`;
+  FROM held LEFT JOIN begun ON true LEFT JOIN (
+      SELECT ${recordColumns} FROM bankql.payment AS p, clock
+      WHERE p.id = $7 AND NOT (${leaseIsOver}) AND NOT ${outlived(`$${given.length + 7}`)}
+    ) AS existing ON begun.created_at IS NULL,
+    (SELECT sum(began) AS began, max(newest_at) AS newest_at FROM bankql.tally) AS tally`;
 
 /**
  * $2: the id. $3: the retention. The record as it is now; no row where there is none. `stale`: its lease is over, and somebody

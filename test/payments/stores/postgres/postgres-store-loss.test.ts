@@ -29,6 +29,8 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       retentionMs,
       timeoutMs: 2_000,
       clock: 'caller',
+      // Further ones would find out by themselves what the tests do in between.
+      poolSize: 1,
       ...change,
     });
     opened.push(store);
@@ -141,7 +143,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   });
 
   test('what is taken back while a new connection looks for it is no loss', async () => {
-    const store = await open();
+    const store = await open({ poolSize: 8 });
     let over = false;
     const payers = Array.from({ length: 12 }, async (_, payer) => {
       for (let n = 0; !over; n++) {
