@@ -8,8 +8,8 @@ const alone = [
 ];
 
 export default defineConfig({
-  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node is given these
-  // conditions too: with `import` among them a `require` would get modules that are not meant for it.
+  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these
+  // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
     // Many tests wait for a bank or a store to be late: two files at a time on two cores, where the default is one.

@@ -16,7 +16,7 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
     state = made.use(await start());
     const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url };
     replicas = [made.use(await startProcess(environment)), made.use(await startProcess(environment))];
-  });
+  }, 60_000);
 
   test.each([1, 2, 3])('200 calls at once with one key send one request (time %i)', async (time) => {
     const key = `at-once-${time}`;

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { chown } from 'node:fs/promises';
+import { chmod, chown, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -48,6 +48,7 @@ export interface TestPostgres extends AsyncDisposable {
   /** Of the role `bankql`, in its own database of that name. */
   readonly url: string;
   readonly address: PostgresAddress;
+  readonly socketFolder: string;
   /** Runs a statement in bankql's database, as superuser, over a connection of its own. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Deletes all tables of bankql. */
@@ -56,6 +57,8 @@ export interface TestPostgres extends AsyncDisposable {
   cut(): Promise<void>;
   /** Ends it with a SIGKILL to all of its processes. */
   kill(): Promise<void>;
+  /** Writes a file into its data folder, readable by the server alone. */
+  write(name: string, text: string): Promise<void>;
   /** Starts it again where it is not running, with further settings where they are given. */
   restart(settings?: Settings): Promise<void>;
   /** Holds it up: it answers nothing, and its connections stay. */
@@ -91,10 +94,14 @@ export async function startStandby(
   return server;
 }
 
+const own = async (path: string) => {
+  if (account?.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
+};
+
 async function createServer(first: Settings) {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'bankql-postgres-'));
-  if (account?.uid !== undefined && account.gid !== undefined) await chown(folder, account.uid, account.gid);
+  await own(folder);
   const data = join(folder, 'data');
   const url = `postgres://bankql@127.0.0.1:${port}/bankql`;
   const address = parsePostgresUrl(url);
@@ -178,6 +185,7 @@ async function createServer(first: Settings) {
   return {
     data,
     ask,
+    socketFolder: folder,
     port,
     url,
     address,
@@ -188,9 +196,19 @@ async function createServer(first: Settings) {
         'bankql',
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'bankql'",
       )),
+    async write(name: string, text: string) {
+      const file = join(data, name);
+      await writeFile(file, text);
+      await chmod(file, 0o600);
+      await own(file);
+    },
     kill,
     restart,
-    pause: () => signal('SIGSTOP'),
+    async pause() {
+      // The first process too at first: it starts no other while they are listed.
+      child?.kill('SIGSTOP');
+      await signal('SIGSTOP');
+    },
     resume: () => signal('SIGCONT'),
     async follow(primary: TestPostgres) {
       rmSync(data, { recursive: true, force: true });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { Client, DatabaseError } from 'pg';
+import { startResponseTimeout } from '../response-timeout.ts';
 import type { PostgresAddress, PostgresHost, PostgresTls } from './address.ts';
 
 /** A server that answers, and cannot be used. The message says why, and the remedy where it is known. */
@@ -50,8 +51,12 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** How long connecting may take, names, TLS and passwords included. */
   readonly connectTimeoutMs: number;
+  /** Drops the connection when it is aborted. */
+  readonly closing?: AbortSignal;
 }
 
+/** The share of its limit after which a statement is late: before its caller gives up, so that the next one knows. */
+const lateAfter = 0.8;
 /** How many times the limit of its call a statement may wait until its connection is taken for dead. */
 const deadAfterTimeouts = 10;
 
@@ -60,6 +65,10 @@ const ending = /^(08|57P|58|XX)/;
 /** What a server answers with that will be ready by itself: it starts or ends, is full, or has become read-only. */
 const passing = /^(08|57|53|25|55|40)/;
 
+/** What Node says of a certificate that nobody vouches for, that is out of date, or that is for another name. */
+const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const certificateRemedy = 'sslrootcert in STATE_URL names the file of the authority that vouches for it';
+
 /**
  * Opens a connection to one host.
  * Errors: ServerRefused (a wrong password, say), or an Error that says why there is none.
@@ -67,7 +76,7 @@ const passing = /^(08|57|53|25|55|40)/;
 export async function openConnection(
   address: PostgresAddress,
   host: PostgresHost,
-  { timeoutMs, connectTimeoutMs }: ConnectionOptions,
+  { timeoutMs, connectTimeoutMs, closing }: ConnectionOptions,
 ): Promise<PostgresConnection> {
   const { user, password, database, applicationName } = address;
   // Of our own, so that it can be ended at once, whatever the library waits for.
@@ -79,9 +88,9 @@ export async function openConnection(
     database,
     // A function, so that no password is taken from elsewhere.
     password: () => password ?? '',
-    ssl: address.tls === null ? false : await tlsOptions(address.tls),
+    // Like libpq: what goes through a Unix socket does not leave the machine.
+    ssl: address.tls === null || host.host.startsWith('/') ? false : await tlsOptions(address.tls),
     application_name: applicationName,
-    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     stream: () => socket,
   });
@@ -112,17 +121,30 @@ export async function openConnection(
     if (code?.startsWith('01')) warning = message ?? code;
   });
 
+  const close = () => drop('it is closed');
+  closing?.addEventListener('abort', close, { once: true });
+  void lost.then(() => closing?.removeEventListener('abort', close));
+  // The library's own timeout would count a pause of this process, too.
+  const connecting = startResponseTimeout(connectTimeoutMs, () =>
+    drop(`no answer in ${connectTimeoutMs} ms`),
+  );
   try {
     await client.connect();
   } catch (error) {
-    const reason = explained(error);
+    const reason = over ?? explained(error);
     drop(reason);
     if (error instanceof DatabaseError && !passing.test(error.code ?? '')) throw new ServerRefused(reason);
+    if (untrusted.test(String(Object(error).code)))
+      throw new ServerRefused(`its certificate is not accepted: ${reason} (${certificateRemedy})`);
+    if (password === undefined && reason.startsWith('SASL'))
+      throw new ServerRefused('it asks for a password, and STATE_URL has none');
     throw new Error(
       /not support SSL/.test(reason)
         ? `${reason} (where its network is trusted, say sslmode=disable in STATE_URL)`
         : reason,
     );
+  } finally {
+    connecting.clear();
   }
   // A store that nobody closed does not keep the process alive; a call that waits does, by its timer.
   socket.unref();
@@ -131,12 +153,12 @@ export async function openConnection(
     if (over !== null) throw new ConnectionLost(over);
     busy = true;
     warning = null;
-    // Before its caller gives up, so that the next one knows.
-    const timer = setTimeout(() => {
+    let silence: NodeJS.Timeout | undefined;
+    const timeout = startResponseTimeout(limitMs * lateAfter, () => {
       late = true;
-    }, limitMs * 0.8).unref();
-    const dead = limitMs * deadAfterTimeouts;
-    const silence = setTimeout(() => drop(`no answer in ${dead} ms`), dead).unref();
+      const more = limitMs * (deadAfterTimeouts - lateAfter);
+      silence = setTimeout(() => drop(`no answer in ${limitMs * deadAfterTimeouts} ms`), more).unref();
+    });
     try {
       const { rows } = await client.query({
         text,
@@ -149,7 +171,7 @@ export async function openConnection(
       drop(explained(error));
       throw new ConnectionLost(over ?? explained(error));
     } finally {
-      clearTimeout(timer);
+      timeout.clear();
       clearTimeout(silence);
       busy = false;
       late = false;

@@ -8,8 +8,11 @@ export interface PoolOptions {
   readonly timeoutMs: number;
   /** How long the start may try to reach a server. */
   readonly startTimeoutMs: number;
-  /** Opens a connection to the server that takes writes, and checks it. Errors: ServerRefused, or any that may pass. */
-  open(): Promise<PostgresConnection>;
+  /**
+   * Opens a connection to the server that takes writes, and checks it; gives up when `closing` is aborted.
+   * Errors: ServerRefused, or any that may pass.
+   */
+  open(closing: AbortSignal): Promise<PostgresConnection>;
   /** Is told of each new connection, once calls can have it. */
   readonly onReady?: () => void;
 }
@@ -17,12 +20,13 @@ export interface PoolOptions {
 export interface PostgresPool {
   /**
    * Does the work with a connection of its own.
-   * Errors: those of the work; an Error where there is no connection until then (by `performance.now()`).
+   * Errors: those of the work; an Error where there is no connection by the deadline.
    */
-  use<T>(until: number, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  use<T>(deadline: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
   /** Ends all connections: the server is another one than it was. Connecting again finds out which. */
   renew(reason: string): void;
-  close(): void;
+  /** Ends all connections; resolves when none is being opened any more. */
+  close(): Promise<void>;
 }
 
 interface Waiting {
@@ -54,8 +58,10 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
   const closing = new AbortController();
   let reason = 'it is not connected yet';
   let failures = 0;
-  let opening = false;
+  let growing: Promise<void> | null = null;
 
+  /** A single failure says little: the connection may have been cut while it was set up, as those were that it replaces. */
+  const isDown = () => all.size === 0 && failures > 1;
   const pause = (ref: boolean) =>
     delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
       ref,
@@ -70,7 +76,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
       const place = idle.findIndex((entry) => entry.connection === connection);
       if (place >= 0) idle.splice(place, 1);
       reason = end.reason;
-      void grow();
+      grow();
     });
     giveBack(connection);
     options.onReady?.();
@@ -92,55 +98,60 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     waiting.clear();
   }
 
+  const needsMore = () =>
+    !closing.signal.aborted && all.size < size && (all.size < keptOpen || waiting.size > 0);
+
+  function grow(): void {
+    if (growing !== null || !needsMore()) return;
+    growing = openMore().finally(() => {
+      growing = null;
+      grow();
+    });
+  }
+
   /** Opens connections one after the other, as long as there are too few, or calls wait for them. */
-  async function grow(): Promise<void> {
-    if (opening) return;
-    opening = true;
+  async function openMore(): Promise<void> {
     try {
-      while (!closing.signal.aborted && all.size < size && (all.size < keptOpen || waiting.size > 0)) {
+      while (needsMore()) {
         try {
-          const opened = await options.open();
+          const opened = await options.open(closing.signal);
           if (closing.signal.aborted) return opened.end();
           add(opened);
         } catch (error) {
           failures++;
           reason = error instanceof Error ? error.message : String(error);
-          // While others are open, they are waited for.
-          if (all.size === 0) failWaiting();
-          await pause(false);
+          if (isDown()) failWaiting();
+          if (failures > 1) await pause(false);
         }
       }
     } catch {
       // The pause was ended by close.
-    } finally {
-      opening = false;
     }
   }
 
-  async function acquire(until: number): Promise<PostgresConnection> {
+  async function acquire(deadline: AbortSignal): Promise<PostgresConnection> {
     const free = idle.pop();
     if (free !== undefined) return free.connection;
     if (closing.signal.aborted) throw new Error('it is closed');
-    if (all.size === 0 && failures > 0) throw new Error(reason);
+    if (deadline.aborted || isDown()) throw new Error(reason);
     // What is asked of it now would wait as well.
-    if ([...all].some((connection) => connection.overdue())) throw new Error('it does not answer');
+    if (all.size > 0 && [...all].every((connection) => connection.overdue()))
+      throw new Error('it does not answer');
     if (waiting.size >= maxWaiting)
       throw new Error('all connections are in use, and too many calls wait for one');
     const { promise, resolve, reject } = Promise.withResolvers<PostgresConnection>();
     const call = { resolve, reject };
     waiting.add(call);
-    void grow();
-    const timer = setTimeout(
-      () => {
-        waiting.delete(call);
-        reject(new Error(failures > 0 ? reason : 'all connections are in use'));
-      },
-      Math.max(0, until - performance.now()),
-    );
+    grow();
+    const giveUp = () => {
+      waiting.delete(call);
+      reject(new Error(failures > 0 ? reason : 'all connections are in use'));
+    };
+    deadline.addEventListener('abort', giveUp, { once: true });
     try {
       return await promise;
     } finally {
-      clearTimeout(timer);
+      deadline.removeEventListener('abort', giveUp);
     }
   }
 
@@ -165,7 +176,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
 
   for (const start = performance.now(); ; ) {
     try {
-      add(await options.open());
+      add(await options.open(closing.signal));
       break;
     } catch (error) {
       failures++;
@@ -173,12 +184,12 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
       await pause(true);
     }
   }
-  void grow();
+  grow();
   const timer = setInterval(pulse, pulseTimeouts * timeoutMs).unref();
 
   return {
-    async use(until, work) {
-      const connection = await acquire(until);
+    async use(deadline, work) {
+      const connection = await acquire(deadline);
       try {
         return await work(connection);
       } finally {
@@ -188,12 +199,14 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     renew(because) {
       for (const connection of all) connection.drop(because);
     },
-    close() {
+    async close() {
+      // First those that are open, as the server would like it: the signal drops what is left.
+      for (const connection of all) connection.end();
       closing.abort();
       clearInterval(timer);
       reason = 'it is closed';
       failWaiting();
-      for (const connection of all) connection.end();
+      await growing;
     },
   };
 }

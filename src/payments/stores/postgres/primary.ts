@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownHost } from './address.ts';
 import {
   type ConnectionOptions,
@@ -51,7 +51,12 @@ export async function findPrimary(
   });
   const everybody = Promise.all(all);
   await Promise.race([everybody, one]);
-  if (found.length > 0) await Promise.race([everybody, delay(graceMs, undefined, { ref: false })]);
+  if (found.length > 0) {
+    const { promise: graceIsOver, resolve: endGrace } = Promise.withResolvers<void>();
+    const grace = startResponseTimeout(graceMs, endGrace);
+    await Promise.race([everybody, graceIsOver]);
+    grace.clear();
+  }
   settled = true;
   const [latest, ...older] = found.sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
   for (const { connection } of older) connection.end();
@@ -68,9 +73,8 @@ async function askHost(
   options: ConnectionOptions,
 ): Promise<Primary> {
   const connection = await openConnection(address, host, options);
-  const timer = setTimeout(
-    () => connection.drop(`no answer in ${options.connectTimeoutMs} ms`),
-    options.connectTimeoutMs,
+  const timeout = startResponseTimeout(options.connectTimeoutMs, () =>
+    connection.drop(`no answer in ${options.connectTimeoutMs} ms`),
   );
   try {
     const { rows } = await connection.query({
@@ -84,7 +88,7 @@ async function askHost(
     connection.drop(error instanceof Error ? error.message : String(error));
     throw error;
   } finally {
-    clearTimeout(timer);
+    timeout.clear();
   }
 }
 

@@ -50,7 +50,7 @@ const endBackends = `SELECT pg_terminate_backend(activity.pid) FROM pg_stat_acti
  * Errors of what it makes: ServerRefused; an Error where the server may be ready later.
  */
 export function createSessionOpener(options: SessionOptions): {
-  open(): Promise<PostgresConnection>;
+  open(closing: AbortSignal): Promise<PostgresConnection>;
 } {
   const { address, marks, allowVolatile, timeoutMs } = options;
   const failsOver = address.hosts.length > 1;
@@ -92,10 +92,11 @@ export function createSessionOpener(options: SessionOptions): {
   }
 
   return {
-    async open() {
+    async open(closing) {
       const { connection, timeline } = await findPrimary(address, latestTimeline, {
         timeoutMs,
         connectTimeoutMs,
+        closing,
       });
       try {
         await check(connection);

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { StoreUnavailable } from '../../store.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import { ConnectionLost, type PostgresConnection, ServerRefused } from './connection.ts';
 import { openPool, type PoolOptions, type PostgresPool } from './pool.ts';
@@ -46,30 +47,37 @@ export async function openTimedPool(address: PostgresAddress, options: PoolOptio
   });
 
   async function run<T>(work: Work<T>, { limitMs = timeoutMs, onLost }: RunOptions = {}): Promise<T> {
-    const until = performance.now() + limitMs;
+    const deadline = new AbortController();
+    const timeout = startResponseTimeout(limitMs, () => deadline.abort());
     let again = false;
-    for (;;) {
-      try {
-        return await pool.use(until, (connection) => work(connection, again));
-      } catch (error) {
-        const isChanged = error instanceof DatabaseError && changed.has(error.code ?? '');
-        if (isChanged) pool.renew(error.message);
-        else if (error instanceof ConnectionLost) {
-          again = true;
-          onLost?.();
-        } else throw error;
-        // All connections may have been cut at once: each that is lost is passed over.
-        if (performance.now() >= until) throw error;
+    try {
+      for (;;) {
+        try {
+          return await pool.use(deadline.signal, (connection) => work(connection, again));
+        } catch (error) {
+          const isChanged = error instanceof DatabaseError && changed.has(error.code ?? '');
+          if (isChanged) pool.renew(error.message);
+          else if (error instanceof ConnectionLost) {
+            again = true;
+            onLost?.();
+          } else throw error;
+          // All connections may have been cut at once: each that is lost is passed over.
+          if (deadline.signal.aborted) throw error;
+        }
       }
+    } finally {
+      timeout.clear();
     }
   }
 
   function withTimeout<T>(work: Promise<T>, limitMs = timeoutMs): Promise<T> {
     const limited = Promise.withResolvers<T>();
-    const timer = setTimeout(() => limited.reject(unavailable(`no answer in ${limitMs} ms`)), limitMs);
+    const timeout = startResponseTimeout(limitMs, () =>
+      limited.reject(unavailable(`no answer in ${limitMs} ms`)),
+    );
     work
       .then(limited.resolve, (error: unknown) => limited.reject(unavailable(reasonOf(error))))
-      .finally(() => clearTimeout(timer));
+      .finally(() => timeout.clear());
     const ended: Promise<void> = limited.promise.then(
       () => void underWay.delete(ended),
       () => void underWay.delete(ended),

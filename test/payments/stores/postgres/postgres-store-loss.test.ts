@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await begin(store, 'b');
     await restore();
     await postgres.cut();
-    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain('knows of 2 payments');
+    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain('knows of 2 payments');
     const operator = await open({ create: false });
     await operator.acceptLoss('Ada', start);
     expect(await begin(store, 'b')).toBeNull();
@@ -138,8 +138,8 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await postgres.cut();
     const lost =
       'of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
-    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain(lost);
-    await expect.poll(() => refusal(other), { timeout: 5_000 }).toContain(lost);
+    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain(lost);
+    await expect.poll(() => refusal(other), { timeout: 15_000 }).toContain(lost);
   });
 
   test('what is taken back while a new connection looks for it is no loss', async () => {
@@ -168,7 +168,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const { secret } = store;
     await begin(store, 'a');
     await postgres.empty();
-    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain('it is new and holds none of them');
+    await expect
+      .poll(() => refusal(store), { timeout: 15_000 })
+      .toContain('it is new and holds none of them');
     expect(store.secret).toBe(secret);
     expect(await (await open()).find('a', start)).toBeNull();
   });
@@ -177,7 +179,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     const store = await open({ witness, allowVolatile: true });
     await begin(store, 'a');
     await postgres.empty();
-    await expect.poll(() => begin(store, 'b').catch(() => 'not yet'), { timeout: 5_000 }).toBeNull();
+    await expect.poll(() => begin(store, 'b').catch(() => 'not yet'), { timeout: 15_000 }).toBeNull();
     expect((await open({ witness, allowVolatile: true })).loss).toBeNull();
   });
 
@@ -240,5 +242,21 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     );
     connection.end();
     expect((await open()).loss).toBeNull();
+  });
+
+  test('a role that may make no schema is told what its owner has to do', async () => {
+    await postgres.query('DROP ROLE IF EXISTS app');
+    await postgres.query('CREATE ROLE app LOGIN');
+    const address = { ...postgres.address, user: 'app' };
+    await expect(open({ address })).rejects.toThrow(/permission denied .*CREATE SCHEMA bankql AUTHORIZATION/);
+    await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
+    expect(await begin(await open({ address }), 'a')).toBeNull();
+  });
+
+  test('a store that is not made where there is none refuses an empty database', async () => {
+    await expect(open({ create: false })).rejects.toThrow('it holds no payments of bankql');
+    expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
+    await open();
+    expect(await (await open({ create: false })).search({ states: ['UNKNOWN'] }, start)).toEqual([]);
   });
 });
