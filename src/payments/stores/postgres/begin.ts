@@ -7,7 +7,7 @@ import { givenValues, parseRow, timelessLine } from './record-row.ts';
 import type { BeginAttempt, Rollback } from './rollback.ts';
 import { type ServerDemands, unconfirmed } from './server-check.ts';
 import { statements } from './statements.ts';
-import type { TimedPool } from './timed-pool.ts';
+import type { CallTime, TimedPool } from './timed-pool.ts';
 
 export interface BeginOptions extends Pick<ServerDemands, 'allowVolatile' | 'waitReplicas'> {
   readonly pool: TimedPool;
@@ -91,7 +91,7 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
     throw new Error(reason ?? `the server warned: ${warning}`);
   }
 
-  async function store(attempt: BeginAttempt, now: number): Promise<PaymentRecord | null> {
+  async function store(attempt: BeginAttempt, now: number, time: CallTime): Promise<PaymentRecord | null> {
     const onLost = () => {
       attempt.uncertain = true;
     };
@@ -108,18 +108,21 @@ export function createBegin(options: BeginOptions): PaymentStore['begin'] {
         }
         throw new Error('its record changes all the time');
       },
-      { onLost },
+      { onLost, time },
     );
   }
 
   return async (record, now) => {
     const refused = ownLoss();
-    if (refused !== null) return pool.withTimeout(Promise.reject(new Error(refused)));
+    if (refused !== null) return pool.withTimeout(() => Promise.reject(new Error(refused)));
     pool.assertOpen();
     const attempt: BeginAttempt = { record, uncertain: false };
-    const begun = store(attempt, now);
+    let begun: Promise<PaymentRecord | null> = Promise.resolve(null);
     try {
-      return await pool.withTimeout(begun);
+      return await pool.withTimeout((time) => {
+        begun = store(attempt, now, time);
+        return begun;
+      });
     } catch (error) {
       begun.then(() => marks.forget(record.id)).catch(() => {});
       options.takeBack.add({ attempt, begun });

@@ -23,6 +23,8 @@ export interface PostgresPool {
    * Errors: those of the work; an Error where there is no connection by the deadline.
    */
   use<T>(deadline: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+  /** Whether there is a connection whose statement is not overdue: whoever waits gets one in the end. */
+  isAnswering(): boolean;
   /** Ends all connections: the server is another one than it was. Connecting again finds out which. */
   renew(reason: string): void;
   /** Ends all connections; resolves when none is being opened any more. */
@@ -62,6 +64,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
 
   /** A single failure says little: the connection may have been cut while it was set up, as those were that it replaces. */
   const isDown = () => all.size === 0 && failures > 1;
+  const isAnswering = () => [...all].some((connection) => !connection.overdue());
   const pause = (ref: boolean) =>
     delay(Math.min(50 * 2 ** failures, maxPauseMs) * (0.5 + Math.random() / 2), undefined, {
       ref,
@@ -135,8 +138,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     if (closing.signal.aborted) throw new Error('it is closed');
     if (deadline.aborted || isDown()) throw new Error(reason);
     // What is asked of it now would wait as well.
-    if (all.size > 0 && [...all].every((connection) => connection.overdue()))
-      throw new Error('it does not answer');
+    if (all.size > 0 && !isAnswering()) throw new Error('it does not answer');
     if (waiting.size >= maxWaiting)
       throw new Error('all connections are in use, and too many calls wait for one');
     const { promise, resolve, reject } = Promise.withResolvers<PostgresConnection>();
@@ -196,6 +198,7 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
         giveBack(connection);
       }
     },
+    isAnswering,
     renew(because) {
       for (const connection of all) connection.drop(because);
     },

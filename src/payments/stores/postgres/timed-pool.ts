@@ -8,8 +8,17 @@ import { openPool, type PoolOptions, type PostgresPool } from './pool.ts';
 /** `again`: a connection was lost with this work under way, so that it may be done already. */
 export type Work<T> = (connection: PostgresConnection, again: boolean) => Promise<T>;
 
+/** The time of a call: a limit for its statements, and before that as many as it waits for a connection that others use. */
+export interface CallTime {
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+  /** The call has a connection: the limit begins. */
+  begin(): void;
+  end(): void;
+}
+
 export interface RunOptions {
-  /** How long it may take, a call's limit where it is left out. */
+  /** How long its statements may take, a call's limit where it is left out. */
   readonly limitMs?: number;
   /** Is told when a connection is lost, and with it the knowledge whether the work was done. */
   readonly onLost?: () => void;
@@ -18,9 +27,9 @@ export interface RunOptions {
 /** Calls to PostgreSQL that end in time, and fail as StoreUnavailable whatever went wrong. */
 export interface TimedPool {
   /** Does the work, once more over another connection where one is lost. Errors: those of the work, and of having no connection. */
-  run<T>(work: Work<T>, options?: RunOptions): Promise<T>;
+  run<T>(work: Work<T>, options?: RunOptions & { readonly time?: CallTime }): Promise<T>;
   /** The work's end, or StoreUnavailable when its time is up; the work then goes on by itself. */
-  withTimeout<T>(work: Promise<T>, limitMs?: number): Promise<T>;
+  withTimeout<T>(start: (time: CallTime) => Promise<T>, limitMs?: number): Promise<T>;
   /** Both. Errors: StoreUnavailable. */
   call<T>(work: Work<T>, options?: RunOptions): Promise<T>;
   /** Errors: StoreUnavailable where it is closed. */
@@ -30,6 +39,8 @@ export interface TimedPool {
   close(): Promise<void>;
 }
 
+/** How many limits of a call it may wait for a connection, as long as the server answers those that have one. */
+const maxWaits = 4;
 /** The server takes no writes any more, or its tables are gone: nothing was stored, and connecting again finds out more. */
 const changed = new Set(['25006', '42P01', '3F000']);
 
@@ -46,14 +57,37 @@ export async function openTimedPool(address: PostgresAddress, options: PoolOptio
     throw startError(address, error);
   });
 
-  async function run<T>(work: Work<T>, { limitMs = timeoutMs, onLost }: RunOptions = {}): Promise<T> {
-    const deadline = new AbortController();
-    const timeout = startResponseTimeout(limitMs, () => deadline.abort());
+  function startCallTime(limitMs: number): CallTime {
+    const over = new AbortController();
+    let hasConnection = false;
+    let waits = 0;
+    let timeout = startResponseTimeout(timeoutMs, waitOn);
+    function waitOn(): void {
+      if (++waits < maxWaits && pool.isAnswering()) timeout = startResponseTimeout(timeoutMs, waitOn);
+      else over.abort();
+    }
+    return {
+      signal: over.signal,
+      begin() {
+        if (hasConnection || over.signal.aborted) return;
+        hasConnection = true;
+        timeout.clear();
+        timeout = startResponseTimeout(limitMs, () => over.abort());
+      },
+      end: () => timeout.clear(),
+    };
+  }
+
+  const run: TimedPool['run'] = async (work, { limitMs = timeoutMs, onLost, time } = {}) => {
+    const { signal, begin, end } = time ?? startCallTime(limitMs);
     let again = false;
     try {
       for (;;) {
         try {
-          return await pool.use(deadline.signal, (connection) => work(connection, again));
+          return await pool.use(signal, (connection) => {
+            begin();
+            return work(connection, again);
+          });
         } catch (error) {
           const isChanged = error instanceof DatabaseError && changed.has(error.code ?? '');
           if (isChanged) pool.renew(error.message);
@@ -62,22 +96,23 @@ export async function openTimedPool(address: PostgresAddress, options: PoolOptio
             onLost?.();
           } else throw error;
           // All connections may have been cut at once: each that is lost is passed over.
-          if (deadline.signal.aborted) throw error;
+          if (signal.aborted) throw error;
         }
       }
     } finally {
-      timeout.clear();
+      end();
     }
-  }
+  };
 
-  function withTimeout<T>(work: Promise<T>, limitMs = timeoutMs): Promise<T> {
+  function withTimeout<T>(start: (time: CallTime) => Promise<T>, limitMs = timeoutMs): Promise<T> {
     const limited = Promise.withResolvers<T>();
-    const timeout = startResponseTimeout(limitMs, () =>
-      limited.reject(unavailable(`no answer in ${limitMs} ms`)),
-    );
-    work
+    const time = startCallTime(limitMs);
+    const giveUp = () => limited.reject(unavailable(`no answer in ${limitMs} ms`));
+    // A call that still waits for a connection says so first.
+    time.signal.addEventListener('abort', () => setImmediate(giveUp), { once: true });
+    start(time)
       .then(limited.resolve, (error: unknown) => limited.reject(unavailable(reasonOf(error))))
-      .finally(() => timeout.clear());
+      .finally(time.end);
     const ended: Promise<void> = limited.promise.then(
       () => void underWay.delete(ended),
       () => void underWay.delete(ended),
@@ -96,7 +131,7 @@ export async function openTimedPool(address: PostgresAddress, options: PoolOptio
     assertOpen,
     async call(work, runOptions) {
       assertOpen();
-      return withTimeout(run(work, runOptions), runOptions?.limitMs);
+      return withTimeout((time) => run(work, { ...runOptions, time }), runOptions?.limitMs);
     },
     renew: pool.renew,
     close() {
