@@ -8,8 +8,9 @@ const alone = [
 ];
 
 export default defineConfig({
-  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it.
-  ssr: { resolve: { conditions: ['module-sync', 'node', 'import', 'default'] } },
+  // One copy of graphql for yoga, Pothos and the tests: by default vitest resolves two builds of it. Node gets these
+  // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
+  ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
     // Many tests wait for a bank or a store to be late: two files at a time on two cores, where the default is one.
     maxWorkers: 2,

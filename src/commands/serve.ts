@@ -10,7 +10,7 @@ import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
-import { parseRedisUrl, parseSentinelUrl } from '../payments/stores/redis/address.ts';
+import { passwordsOf } from '../payments/stores/store-passwords.ts';
 import { schema } from '../schema/schema.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
@@ -248,10 +248,7 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 
 /** What the operator alone knows, as it may stand in somebody's error. */
 function operatorsSecrets({ subscriptionKey, state, tracing, bankLimits, identity }: Config): string[] {
-  // As it is written in the URL, and as it is sent. A URL with several hosts is none to URL.parse.
-  const address = parseRedisUrl(state.url) ?? parseSentinelUrl(state.url);
-  const written = address === null ? undefined : /:([^:@/]*)@/.exec(state.url)?.[1];
-  const passwords = [URL.parse(state.url)?.password, written, address?.password];
+  const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
   for (const proxy of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
     const password = URL.parse(proxy ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));

@@ -59,6 +59,13 @@ test('show prints each variable once, with where it comes from, and no secret', 
   expect(lines.join()).not.toContain('top-secret');
 });
 
+test('show hides the password of a cluster, whose address is no URL to others', async () => {
+  const who = 'user:top-secret';
+  const { lines } = await run(['show'], { STATE_URL: `postgres://${who}@a:5432,b/pay?sslmode=require` });
+  const line = lines.find((one) => one.startsWith('STATE_URL='));
+  expect(line).toMatch(/^STATE_URL=postgres:\/\/…@a:5432,b\/pay\?sslmode=require /);
+});
+
 test.each([[[]], [['verify']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
   expect((await run(args, {})).outcome).toBe('Say what: bankql config check, or bankql config show.');
 });

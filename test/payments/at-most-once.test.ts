@@ -15,8 +15,9 @@ describe.each(sharedStates)('two replicas that share $name', ({ start }) => {
     bank = made.use(await startPaymentBank());
     state = made.use(await start());
     const environment = { BANK_BASE_URL: bank.url, STATE_URL: state.url };
-    replicas = [made.use(await startProcess(environment)), made.use(await startProcess(environment))];
-  });
+    const [one, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
+    replicas = [made.use(one), made.use(other)];
+  }, 60_000);
 
   test.each([1, 2, 3])('200 calls at once with one key send one request (time %i)', async (time) => {
     const key = `at-once-${time}`;

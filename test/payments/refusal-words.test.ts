@@ -180,6 +180,8 @@ const places: Readonly<Record<string, string>> = {
   'src/payments/service.ts: nothing was sent':
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
   'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
+  'src/payments/stores/postgres/postgres-store.ts: this process died), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+    'a comment; nobody is told so',
   'src/payments/stores/redis/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
   'src/payments/stores/sqlite/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':

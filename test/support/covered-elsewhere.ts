@@ -217,8 +217,38 @@ export const coveredElsewhere: readonly Coverage[] = [
     'records are written and read back',
   ),
   of(
+    'payments/stores',
+    'known-marks',
+    'payments/stores/redis/redis-store-loss.test.ts',
+    'a store that has lost records',
+  ),
+  of(
+    'payments/stores/postgres',
+    'begin purge record-row search statements',
+    'payments/stores/postgres/postgres-store.test.ts',
+    'statements run in a PostgreSQL, not without one',
+  ),
+  of(
+    'payments/stores/postgres',
+    'rollback timed-pool',
+    'payments/stores/postgres/postgres-store-faults.test.ts',
+    'a PostgreSQL that is slow, away or another one',
+  ),
+  of(
+    'payments/stores/postgres',
+    'schema server-session store-metadata',
+    'payments/stores/postgres/postgres-store-loss.test.ts',
+    'a PostgreSQL that has lost records, or has older tables',
+  ),
+  of(
+    'payments/stores/postgres',
+    'primary',
+    'payments/stores/postgres/postgres-failover.test.ts',
+    'a primary with a standby',
+  ),
+  of(
     'payments/stores/redis',
-    'begin keys recent-begins record-fields script scripts slots',
+    'begin keys record-fields script scripts',
     'payments/stores/redis/redis-store.test.ts',
     'scripts run in a Redis, not without one',
   ),
@@ -230,7 +260,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   ),
   of(
     'payments/stores/redis',
-    'known-marks rollback store-metadata',
+    'rollback store-metadata',
     'payments/stores/redis/redis-store-loss.test.ts',
     'a Redis that has lost records',
   ),

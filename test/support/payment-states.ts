@@ -3,6 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import {
+  durable as durablePostgres,
+  hasPostgres,
+  startPostgres,
+  startStandby,
+  type TestPostgres,
+} from './postgres.ts';
 import { durable, hasRedis, startRedis, startSentinel, type TestRedis } from './redis.ts';
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
@@ -121,15 +128,100 @@ const sentinel: StateKind = {
   },
 };
 
+const readOnly = (server: TestPostgres, value: 'on' | 'off') =>
+  server
+    .query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    .then(() => server.query('SELECT pg_reload_conf()'));
+
+const postgres: StateKind = {
+  name: 'PostgreSQL',
+  ways: ['killed', 'held up'],
+  async start() {
+    const server = await startPostgres(durablePostgres);
+    return {
+      url: server.url,
+      async takeAway(way) {
+        if (way === 'held up') {
+          await server.pause();
+          return () => server.resume();
+        }
+        if (way === 'cut off') {
+          await server.cut();
+          return async () => {};
+        }
+        if (way === 'read-only') {
+          await readOnly(server, 'on');
+          return async () => void (await readOnly(server, 'off'));
+        }
+        await server.kill();
+        return () => server.restart();
+      },
+      lose: () => server.empty(),
+      [Symbol.asyncDispose]: () => server.stop(),
+    };
+  },
+};
+
+/** A primary and a standby that confirms each payment, either of which may end. */
+const standby: StateKind = {
+  name: 'PostgreSQL with a standby',
+  ways: ['failed over', 'without its standby'],
+  async start() {
+    await using made = new AsyncDisposableStack();
+    const confirming = { ...durablePostgres, synchronous_standby_names: '*' };
+    // What makes its role and database has nobody yet to confirm it.
+    let primary = made.use(await startPostgres(durablePostgres));
+    let other = made.use(await startStandby(primary, confirming));
+    await primary.kill();
+    await primary.restart(confirming);
+    const isFollowed = async () => {
+      const states = await primary.query('SELECT sync_state FROM pg_stat_replication');
+      return states.some(({ sync_state: state }) => state === 'sync');
+    };
+    await until(isFollowed);
+    const hosts = [primary, other].map(({ port }) => `127.0.0.1:${port}`);
+    const resources = made.move();
+    return {
+      url: `postgres://bankql@${hosts.join()}/bankql`,
+      environment: { STATE_WAIT_REPLICAS: '1' },
+      async takeAway(way) {
+        if (way === 'without its standby') {
+          await other.kill();
+          return async () => {
+            await other.restart();
+            await until(isFollowed);
+          };
+        }
+        await primary.kill();
+        return async () => {
+          await other.query('SELECT pg_promote()');
+          [primary, other] = [other, primary];
+          await other.follow(primary);
+          await until(isFollowed);
+        };
+      },
+      lose: () => primary.empty(),
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    };
+  },
+};
+
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + 60_000; performance.now() < end; await delay(50)) {
     if (await holds().catch(() => false)) return;
   }
-  throw new Error('the Redis servers do not become what they should');
+  throw new Error('the servers do not become what they should');
 }
 
 /** For `check:payments`; a failover takes seconds. */
 export const sentinelStates: readonly StateKind[] = hasRedis ? [sentinel] : [];
+export const postgresStates: readonly StateKind[] = hasPostgres
+  ? [{ ...postgres, ways: [...postgres.ways, 'cut off', 'read-only'] }, standby]
+  : [];
 
 /** The stores that several processes may share, as far as this machine has them. */
-export const sharedStates: readonly StateKind[] = hasRedis ? [sqlite, redis] : [sqlite];
+export const sharedStates: readonly StateKind[] = [
+  sqlite,
+  ...(hasRedis ? [redis] : []),
+  ...(hasPostgres ? [postgres] : []),
+];

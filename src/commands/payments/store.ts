@@ -123,7 +123,7 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
   const path = /^sqlite:(?!\/\/|:)(.+)$/s.exec(url)?.[1];
   if (path !== undefined) return path;
   throw new CommandError(
-    'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. Redis has its own tools: its append-only file and replicas.',
+    'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs), and so has Redis: its append-only file and replicas.',
   );
 }
 

@@ -10,7 +10,7 @@ export const paymentsVariables = {
       '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
     ),
     description:
-      'where records of payments are kept: `sqlite:PATH`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+      'where records of payments are kept: `sqlite:PATH`, `postgres://…`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `memory:` ([which](payments.md#where-they-are-kept))',
   },
   STATE_WITNESS: {
     ...optional(anyText),
@@ -19,12 +19,12 @@ export const paymentsVariables = {
   },
   STATE_ALLOW_VOLATILE: {
     ...flag(false),
-    description: 'accept a Redis that may forget payments, which then could be sent twice',
+    description: 'accept a PostgreSQL or Redis that may forget payments, which then could be sent twice',
   },
   STATE_WAIT_REPLICAS: {
     ...wholeNumber(0, 0, 10),
     description:
-      'how many replicas of a Redis have to confirm a payment before it is sent; behind Sentinels at least one',
+      'how many replicas (standbys) of a PostgreSQL or Redis have to confirm a payment before it is sent; where several hosts or Sentinels are named at least one',
   },
   BANK_PAYMENT_REJECTED_STATUSES: {
     ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),

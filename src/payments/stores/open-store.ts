@@ -1,9 +1,10 @@
 import type { PaymentStore } from '../store.ts';
 import { checkWitness } from './high-water-mark.ts';
 import { createMemoryStore } from './memory-store.ts';
+import { AddressError, type PostgresAddress, parsePostgresUrl } from './postgres/address.ts';
 import { parseRedisUrl, parseSentinelUrl } from './redis/address.ts';
-import type { StoreClock } from './redis/server.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
+import type { StoreClock } from './store-clock.ts';
 import type { OnStoreEvent } from './store-event.ts';
 
 export type { OnStoreEvent, StoreEvent } from './store-event.ts';
@@ -11,7 +12,7 @@ export type { OnStoreEvent, StoreEvent } from './store-event.ts';
 export interface OpenStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /** For Redis alone; see RedisStoreOptions. */
+  /** For PostgreSQL and Redis; see PostgresStoreOptions and RedisStoreOptions. */
   readonly allowVolatile?: boolean;
   readonly waitReplicas?: number;
   /** Whether to create a missing store; true by default. */
@@ -19,7 +20,7 @@ export interface OpenStoreOptions {
   /** A file, away from the store, that holds its high-water mark as well; see high-water-mark.ts. Not for `memory:`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** Only for Redis: whose clock is used; the server's, except in tests. */
+  /** Only for PostgreSQL and Redis: whose clock is used; the server's, except in tests. */
   readonly clock?: StoreClock;
 }
 
@@ -27,7 +28,7 @@ export interface OpenStoreOptions {
 const timeoutMs = 500;
 
 const allowed =
-  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, redis[s]://[[user]:password@]host[:port][/database], or redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database], with user and password percent-encoded';
+  'memory: (forgets all payments at the end of the process; for the sandbox), sqlite:PATH with a path such as sqlite:.bankql/state.db or sqlite:/var/lib/bankql/state.db, postgres://user[:password]@host[:port][,host[:port]…]/database[?sslmode=…], redis[s]://[[user]:password@]host[:port][/database], or redis[s]+sentinel://[[user]:password@]host[:port][,host[:port]…]/primary-name[/database], with user and password percent-encoded';
 
 /**
  * The payment store that STATE_URL names.
@@ -44,16 +45,31 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
   if (path !== undefined && !path.startsWith('//') && !path.startsWith(':')) {
     return createSqliteStore({ path, create, retentionMs, timeoutMs, witness, onEvent });
   }
+  const cluster = readPostgresUrl(url);
+  // The libraries of servers are large: nobody else waits for them.
+  if (cluster !== null) {
+    const { createPostgresStore } = await import('./postgres/postgres-store.ts');
+    return createPostgresStore({ ...options, address: cluster, timeoutMs });
+  }
   const address = parseRedisUrl(url) ?? parseSentinelUrl(url);
   if (address !== null) {
-    // Imported on demand, because its library is large.
     const { createRedisStore } = await import('./redis/redis-store.ts');
     return createRedisStore({ ...options, address, timeoutMs });
   }
   throw new Error(`STATE_URL is ${withoutPassword(url)}, which names no payment store: use ${allowed}.`);
 }
 
-/** A Redis URL may hold a password, and the message goes to the terminal and to logs. */
+/** Errors: an Error that says what is wrong with it, without repeating what may be a password. */
+function readPostgresUrl(url: string): PostgresAddress | null {
+  try {
+    return parsePostgresUrl(url);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    throw new Error(`STATE_URL is ${withoutPassword(url)}, which cannot be used: ${error.message}.`);
+  }
+}
+
+/** A URL may hold a password, and the message goes to the terminal and to logs. */
 function withoutPassword(url: string): string {
   return url.replace(/(:\/{0,2}).*@/s, '$1***@').replace(/[?#].*$/s, '?***');
 }

@@ -237,6 +237,19 @@ describe('refused, with what to do instead', () => {
     expect(code).toBe(1);
     expect(errors).toContain('STATE_URL is redis://***@:99999/x');
   });
+
+  test('a cluster that is not there, without its password', async () => {
+    const who = 'ops:s3cret';
+    url = `postgres://${who}@127.0.0.1:1,127.0.0.1:2/pay`;
+    const { code, errors } = await run('list');
+    expect(code).toBe(1);
+    expect(errors).toMatch(
+      /postgres:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2\/pay cannot be reached: none of its hosts takes writes/,
+    );
+    expect(errors).not.toContain('s3cret');
+    const backup = await run('backup', join(folder, 'copy.db'));
+    expect(backup).toMatchObject({ code: 1, errors: expect.stringContaining('pg_dump') });
+  });
 });
 
 describe('as a process', () => {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { beginEvent } from '../../payment-history.ts';
 import type { PaymentRecord, PaymentStore } from '../../store.ts';
+import type { KnownMarks } from '../known-marks.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import type { TimedRedis } from './command-timeouts.ts';
-import type { KnownMarks } from './known-marks.ts';
 import { recordFields, timelessLine } from './record-fields.ts';
 import type { Rollback } from './rollback.ts';
 import { runScript } from './script.ts';

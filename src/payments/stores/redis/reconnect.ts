@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorReply } from '@redis/client';
+import type { KnownMarks } from '../known-marks.ts';
+import type { StoreClock } from '../store-clock.ts';
 import type { RedisAddress, SentinelAddress } from './address.ts';
 import { openConnection, type RedisConnection, ServerRefused } from './connection.ts';
-import type { KnownMarks } from './known-marks.ts';
 import { createReplication } from './replication.ts';
 import { findPrimary, watchPrimary } from './sentinel.ts';
-import type { RedisServer, StoreClock } from './server.ts';
+import type { RedisServer } from './server.ts';
 import { checkServer, nameStore, type ServerDemands } from './server-check.ts';
 import { openStoreMetadata } from './store-metadata.ts';
 

@@ -1,20 +1,21 @@
 import { z } from 'zod';
 import { finishEvent, settleEvent } from '../../payment-history.ts';
 import type { PaymentRecord, PaymentStore } from '../../store.ts';
+import { createKnownMarks } from '../known-marks.ts';
+import { createSlots } from '../slots.ts';
+import type { StoreClock } from '../store-clock.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
 import { openTimedRedis } from './command-timeouts.ts';
 import { recordKey } from './keys.ts';
-import { createKnownMarks } from './known-marks.ts';
 import { migrateCallers } from './migration.ts';
 import { parseRecord, recordFields, timelessLine } from './record-fields.ts';
 import { createRollback } from './rollback.ts';
 import { runScript, type Script, type ScriptInput } from './script.ts';
 import { scripts } from './scripts.ts';
 import { type RedisReader, searchRecords } from './search.ts';
-import type { RedisServer, StoreClock } from './server.ts';
-import { createSlots } from './slots.ts';
+import type { RedisServer } from './server.ts';
 import { acceptMissing } from './store-metadata.ts';
 
 export interface RedisStoreOptions {

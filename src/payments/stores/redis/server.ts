@@ -1,4 +1,5 @@
 import type { HighWaterMark } from '../high-water-mark.ts';
+import type { StoreClock } from '../store-clock.ts';
 import type { RedisConnection } from './connection.ts';
 
 /** A connection to a server that has passed checkServer, and the name of the store on it. */
@@ -27,9 +28,3 @@ export interface StoreMetadata {
   /** What was begun in it. */
   readonly held: HighWaterMark;
 }
-
-/**
- * Whose clock is used. `server`: Redis's own, the same for all processes that share the store; times given by a process
- * are corrected by the difference between its clock and Redis's. `caller`: `now` of each call, for tests.
- */
-export type StoreClock = 'server' | 'caller';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { describeLoss, type HighWaterMark } from '../high-water-mark.ts';
+import type { KeptMarks } from '../known-marks.ts';
+import type { ConfirmedBegin } from '../recent-begins.ts';
 import { ServerRefused } from './connection.ts';
-import type { KeptMarks } from './known-marks.ts';
-import type { ConfirmedBegin } from './recent-begins.ts';
 import { runScript, type ScriptServer, script } from './script.ts';
 import type { StoreMetadata } from './server.ts';
 

@@ -1,4 +1,4 @@
-import type { PaymentRecord } from '../../store.ts';
+import type { PaymentRecord } from '../store.ts';
 
 /** A payment whose beginning the store has confirmed, and which may therefore have been sent. */
 export interface ConfirmedBegin extends Pick<PaymentRecord, 'id' | 'trackId'> {
@@ -15,7 +15,7 @@ export interface RecentBegins {
   list(): readonly ConfirmedBegin[];
 }
 
-/** About a megabyte, and some milliseconds of Redis' time when they are looked up. */
+/** About a megabyte, and some milliseconds of the server's time when they are looked up. */
 const maxRecent = 4_096;
 
 export function createRecentBegins(): RecentBegins {

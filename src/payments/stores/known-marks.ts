@@ -4,9 +4,9 @@ import {
   higherMark,
   readMark,
   unreadableMark,
-} from '../high-water-mark.ts';
-import type { OnStoreEvent } from '../store-event.ts';
+} from './high-water-mark.ts';
 import { type ConfirmedBegin, createRecentBegins } from './recent-begins.ts';
+import type { OnStoreEvent } from './store-event.ts';
 
 /** A high-water mark that the store has to fit, and where it was kept. */
 export interface KeptMark {

@@ -1,0 +1,220 @@
+import { readFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { Client, DatabaseError } from 'pg';
+import { startResponseTimeout } from '../response-timeout.ts';
+import type { PostgresAddress, PostgresHost, PostgresTls } from './address.ts';
+
+/** A server that answers, and cannot be used. The message says why, and the remedy where it is known. */
+export class ServerRefused extends Error {
+  override readonly name = 'ServerRefused';
+}
+
+/** The connection ended first: it is not known whether the server executed the statement. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+export interface Statement {
+  readonly text: string;
+  /** Under this name each connection prepares it once. */
+  readonly name?: string;
+  readonly values?: readonly unknown[];
+}
+
+export interface Answer {
+  readonly rows: readonly unknown[];
+  /** What the server warned of, such as a commit that its standbys have not confirmed; null where it did not. */
+  readonly warning: string | null;
+}
+
+/** One connection to a server, from its beginning to its end; it never comes back by itself. */
+export interface PostgresConnection {
+  readonly host: PostgresHost;
+  /**
+   * Sends one statement, which is a transaction of its own where none was begun; one after the other.
+   * Errors: DatabaseError as the server gave it: then nothing of the statement is stored. ConnectionLost.
+   */
+  query(statement: Statement, limitMs?: number): Promise<Answer>;
+  /** True while a statement has waited for its answer for longer than the limit of a call. */
+  overdue(): boolean;
+  /** Ends it at once; what is under way fails. */
+  drop(reason: string): void;
+  /** Ends it as the server would like it, with nothing under way. */
+  end(): void;
+  /** Resolves when it has ended: why, and whether a statement was under way. */
+  readonly lost: Promise<{ readonly reason: string; readonly wasBusy: boolean }>;
+}
+
+export interface ConnectionOptions {
+  /** How long a call may take. */
+  readonly timeoutMs: number;
+  /** How long connecting may take, names, TLS and passwords included. */
+  readonly connectTimeoutMs: number;
+  /** Drops the connection when it is aborted. */
+  readonly closing?: AbortSignal;
+}
+
+/** The share of its limit after which a statement is late: before its caller gives up, so that the next one knows. */
+const lateAfter = 0.8;
+/** How many times the limit of its call a statement may wait until its connection is taken for dead. */
+const deadAfterTimeouts = 10;
+
+/** The server ends, or cannot go on: whether a commit that was under way is stored is not said. */
+const ending = /^(08|57P|58|XX)/;
+/** What a server answers with that will be ready by itself: it starts or ends, is full, or has become read-only. */
+const passing = /^(08|57|53|25|55|40)/;
+
+/** What Node says of a certificate that nobody vouches for, that is out of date, or that is for another name. */
+const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+const certificateRemedy = 'sslrootcert in STATE_URL names the file of the authority that vouches for it';
+
+/**
+ * Opens a connection to one host.
+ * Errors: ServerRefused (a wrong password, say), or an Error that says why there is none.
+ */
+export async function openConnection(
+  address: PostgresAddress,
+  host: PostgresHost,
+  { timeoutMs, connectTimeoutMs, closing }: ConnectionOptions,
+): Promise<PostgresConnection> {
+  const { user, password, database, applicationName } = address;
+  // Of our own, so that it can be ended at once, whatever the library waits for.
+  const socket = new Socket();
+  const client = new Client({
+    host: host.host,
+    port: host.port,
+    user,
+    database,
+    // A function, so that no password is taken from elsewhere.
+    password: () => password ?? '',
+    // Like libpq: what goes through a Unix socket does not leave the machine.
+    ssl: address.tls === null || host.host.startsWith('/') ? false : await tlsOptions(address.tls),
+    application_name: applicationName,
+    keepAlive: true,
+    stream: () => socket,
+  });
+  const { promise: lost, resolve: ended } = Promise.withResolvers<{ reason: string; wasBusy: boolean }>();
+  let over: string | null = null;
+  let busy = false;
+  let late = false;
+  let warning: string | null = null;
+
+  function drop(reason: string): void {
+    if (over !== null) return;
+    over = reason;
+    ended({ reason, wasBusy: busy });
+    socket.destroy();
+  }
+
+  const explained = (error: unknown) => {
+    const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
+    const text = String(message || error).split('\n', 1)[0] ?? '';
+    return (password === undefined ? text : text.replaceAll(password, '***')).slice(0, 200);
+  };
+
+  // Whatever comes when nobody waits for it must not end the process.
+  client.on('error', (error: unknown) => drop(explained(error)));
+  client.on('end', () => drop('the server ended the connection'));
+  client.on('notice', ({ code, message }) => {
+    // By the class of the code: severities are in the server's language.
+    if (code?.startsWith('01')) warning = message ?? code;
+  });
+
+  const close = () => drop('it is closed');
+  closing?.addEventListener('abort', close, { once: true });
+  void lost.then(() => closing?.removeEventListener('abort', close));
+  // The library's own timeout would count a pause of this process, too.
+  const connecting = startResponseTimeout(connectTimeoutMs, () =>
+    drop(`no answer in ${connectTimeoutMs} ms`),
+  );
+  try {
+    await client.connect();
+  } catch (error) {
+    const reason = over ?? explained(error);
+    drop(reason);
+    if (error instanceof DatabaseError && !passing.test(error.code ?? '')) throw new ServerRefused(reason);
+    if (untrusted.test(String(Object(error).code)))
+      throw new ServerRefused(`its certificate is not accepted: ${reason} (${certificateRemedy})`);
+    if (password === undefined && reason.startsWith('SASL'))
+      throw new ServerRefused('it asks for a password, and STATE_URL has none');
+    throw new Error(
+      /not support SSL/.test(reason)
+        ? `${reason} (where its network is trusted, say sslmode=disable in STATE_URL)`
+        : reason,
+    );
+  } finally {
+    connecting.clear();
+  }
+  // A store that nobody closed does not keep the process alive; a call that waits does, by its timer.
+  socket.unref();
+
+  async function query({ text, name, values = [] }: Statement, limitMs = timeoutMs): Promise<Answer> {
+    if (over !== null) throw new ConnectionLost(over);
+    busy = true;
+    warning = null;
+    let silence: NodeJS.Timeout | undefined;
+    const timeout = startResponseTimeout(limitMs * lateAfter, () => {
+      late = true;
+      const more = limitMs * (deadAfterTimeouts - lateAfter);
+      silence = setTimeout(() => drop(`no answer in ${limitMs * deadAfterTimeouts} ms`), more).unref();
+    });
+    try {
+      const { rows } = await client.query({
+        text,
+        values: values.map(storable),
+        ...(name === undefined ? {} : { name }),
+      });
+      return { rows, warning };
+    } catch (error) {
+      if (error instanceof DatabaseError && !ending.test(error.code ?? '')) throw error;
+      drop(explained(error));
+      throw new ConnectionLost(over ?? explained(error));
+    } finally {
+      timeout.clear();
+      clearTimeout(silence);
+      busy = false;
+      late = false;
+    }
+  }
+
+  return {
+    host,
+    query,
+    overdue: () => late,
+    drop,
+    end() {
+      if (over !== null) return;
+      over = 'it is closed';
+      ended({ reason: over, wasBusy: busy });
+      client.end().then(
+        () => socket.destroy(),
+        () => socket.destroy(),
+      );
+    },
+    lost,
+  };
+}
+
+/** Whether a failed connect or check may succeed later, by itself. */
+export const isPassing = (error: unknown): boolean =>
+  !(error instanceof ServerRefused) && !(error instanceof DatabaseError && !passing.test(error.code ?? ''));
+
+/** PostgreSQL's text takes every character but one, which stands in no name or amount that means anything. */
+const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
+
+async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls): Promise<TlsOptions> {
+  const text = (file: string) =>
+    readFile(file, 'utf8').catch((error: Error) => {
+      throw new ServerRefused(`a file of STATE_URL cannot be read: ${error.message}`);
+    });
+  return {
+    // As libpq has it: with a root certificate, `require` looks at who signed.
+    rejectUnauthorized: mode !== 'require' || rootCertificate !== undefined,
+    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    ...(rootCertificate === undefined ? {} : { ca: await text(rootCertificate) }),
+    ...(certificate === undefined || key === undefined
+      ? {}
+      : { cert: await text(certificate), key: await text(key) }),
+  };
+}

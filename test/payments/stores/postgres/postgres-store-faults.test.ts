@@ -1,0 +1,297 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import {
+  createPostgresStore,
+  type PostgresStoreOptions,
+} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import { openLossyGate } from '../../../support/lossy-gate.ts';
+import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { done, pending, retentionMs, start, stored, unknown } from '../store-conformance.ts';
+
+const { id, trackId } = pending();
+const again = pending({ trackId: 'attempt-2' });
+const opened: PaymentStore[] = [];
+let postgres: TestPostgres;
+
+async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
+  const store = await createPostgresStore({
+    address: postgres.address,
+    retentionMs,
+    timeoutMs: 500,
+    startTimeoutMs: 500,
+    clock: 'caller',
+    ...change,
+  });
+  opened.push(store);
+  return store;
+}
+
+/** What a call fails with, and after how many milliseconds. */
+async function failure(call: Promise<unknown>): Promise<{ message: string; took: number }> {
+  const began = performance.now();
+  const error: unknown = await call.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(StoreUnavailable);
+  return { message: String(error), took: performance.now() - began };
+}
+
+/** What keeps the store from being opened. */
+const refusal = (change: Partial<PostgresStoreOptions> = {}) =>
+  open(change).then(
+    () => 'it was opened',
+    (error: unknown) => String(error),
+  );
+
+/** Tries until the store answers. */
+const answers = (store: PaymentStore) =>
+  expect.poll(() => store.find('none', start).catch(() => 'not yet'), { timeout: 15_000, interval: 50 });
+
+const statesOf = async () =>
+  (await postgres.query('SELECT state FROM bankql.payment ORDER BY id')).map(({ state }) => state);
+
+describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
+  beforeAll(async () => {
+    postgres = await startPostgres(durable);
+  }, 30_000);
+  beforeEach(() => postgres.empty());
+  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
+  afterAll(() => postgres.stop());
+
+  describe('a server that is down', () => {
+    test('makes the store unavailable in time, has kept what was stored, and is used again when it is back', async () => {
+      const store = await open();
+      await store.begin(pending(), start);
+      await postgres.kill();
+      const calls = [
+        store.begin(again, start),
+        store.find(id, start),
+        store.search({ states: ['DONE'] }, start),
+        store.finish(id, trackId, done, start),
+      ];
+      for (const { took } of await Promise.all(calls.map(failure))) expect(took).toBeLessThan(5_000);
+      expect((await failure(store.find(id, start))).message).toContain('is not available: ');
+      expect(await refusal()).toMatch(
+        /cannot be reached: .*ECONNREFUSED.* STATE_URL has to name a PostgreSQL/,
+      );
+      await postgres.restart();
+      await answers(store).toBeNull();
+      expect(await store.begin(again, start)).toEqual(stored());
+      expect(await store.finish(id, trackId, done, start)).toBe(true);
+    });
+
+    test('while payments begin stores each of them or nothing', async () => {
+      const store = await open();
+      const ids = Array.from({ length: 100 }, (_, n) => `p-${n}`);
+      const begins = ids.map((other) => store.begin(pending({ id: other }), start));
+      const settled = Promise.allSettled(begins);
+      await begins[0];
+      await postgres.kill();
+      const results = await settled;
+      await postgres.restart();
+      await answers(store).toBeNull();
+      const kept = async () =>
+        (await store.search({ states: ['PENDING'] }, start)).map((record) => record.id).sort();
+      // Those that failed are taken back.
+      await expect.poll(kept).toEqual(ids.filter((_, n) => results[n]?.status === 'fulfilled').sort());
+    });
+  });
+
+  test('a server that answers nothing makes the store unavailable in time, and what was begun is taken back', async () => {
+    const store = await open();
+    await store.begin(pending({ id: 'before' }), start);
+    await postgres.pause();
+    try {
+      const { message, took } = await failure(store.begin(pending(), start));
+      expect(message).toContain('no answer in 500 ms');
+      expect(took).toBeLessThan(5_000);
+      // From here on nothing is asked that would wait as well.
+      expect((await failure(store.begin(pending({ id: 'c' }), start))).took).toBeLessThan(5_000);
+    } finally {
+      await postgres.resume();
+    }
+    await answers(store).toBeNull();
+    await expect.poll(statesOf).toEqual(['PENDING']);
+    expect(await store.begin(again, start)).toBeNull();
+  });
+
+  test('idle connections that are cut are followed by others, and no call fails', async () => {
+    const store = await open({ timeoutMs: 5_000 });
+    for (let n = 0; n < 5; n++) {
+      await postgres.cut();
+      expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
+    }
+  });
+
+  test('a server that ends idle sessions does not end the process, nor fail calls', async () => {
+    await postgres.query("ALTER ROLE bankql SET idle_session_timeout = '1s'");
+    try {
+      const store = await open({ timeoutMs: 5_000 });
+      for (let n = 0; n < 2; n++) {
+        await delay(1_500);
+        expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
+      }
+    } finally {
+      await postgres.query('ALTER ROLE bankql RESET idle_session_timeout');
+    }
+  });
+
+  describe('a connection that dies under a commit', () => {
+    /** A way to the server that loses its connections once so many bytes were answered. */
+    async function behindGate(change: Partial<PostgresStoreOptions> = {}) {
+      const gate = await openLossyGate(postgres.port);
+      const address = { ...postgres.address, hosts: [{ host: '127.0.0.1', port: gate.port }] };
+      // One connection: what is lost is the answer to the statement that the test waits for.
+      const store = await open({ address, timeoutMs: 5_000, poolSize: 1, ...change });
+      return { gate, store };
+    }
+
+    test('is looked up: what is stored is told as stored, once', async () => {
+      const { gate, store } = await behindGate();
+      // The answer of the first attempt does not arrive, although the server stored it.
+      gate.loseNextAnswer();
+      expect(await store.begin(pending(), start)).toBeNull();
+      expect(await postgres.query('SELECT sum(began)::int AS began FROM bankql.tally')).toEqual([
+        { began: 1 },
+      ]);
+      gate.loseNextAnswer();
+      expect(await store.finish(id, trackId, unknown, start)).toBe(true);
+      gate.loseNextAnswer();
+      expect(await store.settle(id, 'DONE', 'Ada', start)).toBe(true);
+      expect((await store.find(id, start))?.history).toHaveLength(3);
+      await store.begin(pending({ id: 'b' }), start);
+      gate.loseNextAnswer();
+      expect(await store.release('b', trackId)).toBe(true);
+      await gate.close();
+    });
+
+    test('and cannot be looked up in time fails, and is taken back', async () => {
+      const { gate, store } = await behindGate({ timeoutMs: 500 });
+      gate.loseNextAnswer();
+      gate.refuse(true);
+      await failure(store.begin(pending(), start));
+      expect(await statesOf()).toEqual(['PENDING']);
+      gate.refuse(false);
+      await expect.poll(statesOf, { timeout: 15_000 }).toEqual([]);
+      await gate.close();
+    });
+  });
+
+  test('a pool that is used up makes calls wait, and fail in time', async () => {
+    const store = await open({ poolSize: 2 });
+    await store.begin(pending(), start);
+    const [host] = postgres.address.hosts;
+    const blocker = new Client({ ...host, user: 'postgres', database: 'bankql', ssl: false });
+    await blocker.connect();
+    try {
+      await blocker.query('BEGIN; LOCK TABLE bankql.payment IN ACCESS EXCLUSIVE MODE');
+      const calls = Array.from({ length: 6 }, () => failure(store.find(id, start)));
+      for (const { took, message } of await Promise.all(calls)) {
+        expect(took).toBeLessThan(5_000);
+        expect(message).toMatch(/no answer in|timeout|in use|does not answer/);
+      }
+    } finally {
+      await blocker.end();
+    }
+    await answers(store).toBeNull();
+    const many = Array.from({ length: 40 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
+    expect(new Set(await Promise.all(many))).toEqual(new Set([null]));
+  });
+
+  test('a primary that becomes read-only is left, and used again when it takes writes', async () => {
+    const store = await open();
+    const readOnly = async (value: string) => {
+      await postgres.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+      await postgres.query('SELECT pg_reload_conf()');
+    };
+    await readOnly('on');
+    await expect
+      .poll(() => failure(store.begin(pending(), start)), { timeout: 15_000 })
+      .toMatchObject({ message: expect.stringContaining('it is read-only') });
+    expect(await refusal()).toMatch(/cannot be used: it is read-only/);
+    await readOnly('off');
+    await answers(store).toBeNull();
+    expect(await store.begin(pending(), start)).toBeNull();
+  });
+
+  describe('a server that would forget payments', () => {
+    test.each([
+      ['fsync', 'off', /fsync is off.*power cut.*set "fsync = on"/],
+      ['full_page_writes', 'off', /full_page_writes is off/],
+      ['synchronous_commit', 'off', /synchronous_commit is off.*set "synchronous_commit = on"/],
+    ])('with %s = %s stops the start, unless that is accepted', async (name, value, reason) => {
+      await postgres.query(`ALTER SYSTEM SET ${name} = ${value}`);
+      await postgres.query('SELECT pg_reload_conf()');
+      await postgres.query('SELECT pg_sleep(0.1)');
+      try {
+        // Given on the command line fsync stays; the reload is for the others.
+        if (name === 'fsync') await postgres.kill().then(() => postgres.restart({ fsync: 'off' }));
+        const message = await refusal();
+        expect(message).toMatch(reason);
+        expect(message).toContain('cannot be used');
+        expect(message).toContain('STATE_ALLOW_VOLATILE=1');
+        expect(await (await open({ allowVolatile: true })).begin(pending(), start)).toBeNull();
+      } finally {
+        await postgres.query(`ALTER SYSTEM RESET ${name}`);
+        await postgres.query('SELECT pg_reload_conf()');
+        if (name === 'fsync') await postgres.kill().then(() => postgres.restart({ fsync: 'on' }));
+      }
+    });
+
+    test('has to have standbys confirm as many as STATE_WAIT_REPLICAS says, and where a cluster is named', async () => {
+      expect(await refusal({ waitReplicas: 1 })).toMatch(
+        /synchronous_standby_names is empty, and STATE_WAIT_REPLICAS is 1: set it there, such as "FIRST 1 \(\*\)"/,
+      );
+      const [host] = postgres.address.hosts;
+      const hosts = host === undefined ? [] : [host, host];
+      expect(await refusal({ address: { ...postgres.address, hosts } })).toMatch(
+        /several hosts.*synchronous_standby_names there and STATE_WAIT_REPLICAS=1/,
+      );
+    });
+
+    test('a payment that no standby confirms is not begun, and is taken back', async () => {
+      const store = await open();
+      expect(await store.begin(pending({ id: 'a' }), start)).toBeNull();
+      await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+      await postgres.query('SELECT pg_reload_conf()');
+      try {
+        // Until the server's processes have read it.
+        await delay(300);
+        expect((await failure(store.begin(pending(), start))).message).toContain('no answer in 500 ms');
+        // An operator who is tired of waiting makes the server give up, not bankql.
+        const cancelled = postgres.query(
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+        );
+        expect((await cancelled).length).toBeGreaterThan(0);
+        await failure(store.begin(pending({ id: 'c' }), start));
+      } finally {
+        await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
+        await postgres.query('SELECT pg_reload_conf()');
+      }
+      await expect
+        .poll(async () => (await postgres.query('SELECT id FROM bankql.payment')).map((row) => row.id), {
+          timeout: 15_000,
+        })
+        .toEqual(['a']);
+    });
+  });
+
+  test('a backend that waits for ever is ended by the next connection, so that they do not pile up', async () => {
+    const store = await open({ timeoutMs: 100 });
+    await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await postgres.query('SELECT pg_reload_conf()');
+    const waitingBackends = async () =>
+      (await postgres.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).length;
+    try {
+      for (let n = 0; n < 20; n++) {
+        await store.begin(pending({ id: `p-${n}` }), start).catch(() => {});
+        await delay(150);
+      }
+      expect(await waitingBackends()).toBeLessThanOrEqual(16);
+    } finally {
+      await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
+      await postgres.query('SELECT pg_reload_conf()');
+    }
+    await answers(store).toBeNull();
+  });
+});

@@ -1,0 +1,262 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import { openConnection } from '../../../../src/payments/stores/postgres/connection.ts';
+import {
+  createPostgresStore,
+  type PostgresStoreOptions,
+} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import { migrations, prepareSchema } from '../../../../src/payments/stores/postgres/schema.ts';
+import type { StoreEvent } from '../../../../src/payments/stores/store-event.ts';
+import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { done, pending, retentionMs, start } from '../store-conformance.ts';
+
+const { trackId } = pending();
+
+describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-witness-'));
+  const opened: PaymentStore[] = [];
+  let postgres: TestPostgres;
+  let files = 0;
+  let witness: string;
+
+  async function open(change: Partial<PostgresStoreOptions> = {}): Promise<PaymentStore> {
+    const store = await createPostgresStore({
+      address: postgres.address,
+      retentionMs,
+      timeoutMs: 2_000,
+      clock: 'caller',
+      // Further ones would find out by themselves what the tests do in between.
+      poolSize: 1,
+      ...change,
+    });
+    opened.push(store);
+    return store;
+  }
+  const begin = (store: PaymentStore, id: string) => store.begin(pending({ id }), start);
+
+  async function refusal(store: PaymentStore): Promise<string> {
+    const error: unknown = await begin(store, 'refused').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    return String(error);
+  }
+
+  /** All that the store holds now; the answer puts it back, and nothing else. */
+  async function backup(): Promise<() => Promise<void>> {
+    const tables = ['payment', 'store', 'tally', 'missed_mark'];
+    for (const table of tables)
+      await postgres.query(
+        `DROP TABLE IF EXISTS saved_${table}; CREATE TABLE saved_${table} AS TABLE bankql.${table}`,
+      );
+    return async () => {
+      for (const table of tables)
+        await postgres.query(
+          `DELETE FROM bankql.${table}; INSERT INTO bankql.${table} SELECT * FROM saved_${table}`,
+        );
+    };
+  }
+
+  beforeAll(async () => {
+    postgres = await startPostgres(durable);
+  }, 30_000);
+  beforeEach(async () => {
+    await postgres.empty();
+    witness = join(folder, `witness-${files++}`);
+  });
+  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
+  afterAll(async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('a store has a secret, the same for all, and for as long as it exists', async () => {
+    const stores = await Promise.all([open(), open(), open()]);
+    expect(new Set(stores.map(({ secret }) => secret)).size).toBe(1);
+    await postgres.empty();
+    expect((await open()).secret).not.toBe(stores[0].secret);
+  });
+
+  test('an emptied database is noticed at the start by the witness, and refused until that is accepted', async () => {
+    const before = await open({ witness });
+    await begin(before, 'a');
+    await begin(before, 'b');
+    await before.close();
+    expect(JSON.parse(readFileSync(witness, 'utf8'))).toMatchObject({ began: 2, newestAt: start });
+    await postgres.empty();
+    const events: StoreEvent[] = [];
+    const ignorant = await open({ onEvent: (event) => events.push(event) });
+    expect(await begin(ignorant, 'c')).toBeNull();
+
+    const store = await open({ witness });
+    expect(store.loss).toMatch(/knows of 2 payments until .+ it is another store, of 1 payment/);
+    expect(await refusal(store)).toContain('it has lost records');
+    expect(await refusal(ignorant)).toContain('it has lost records');
+    expect(await store.find('c', start)).toMatchObject({ state: 'PENDING' });
+    expect(await store.finish('c', trackId, done, start)).toBe(true);
+    expect((await open()).loss).toBe(store.loss);
+
+    const operator = await open({ witness, create: false });
+    await operator.acceptLoss('Ada: the server was replaced', start + 5);
+    for (const [n, each] of [ignorant, store, operator, await open({ witness })].entries()) {
+      expect(await begin(each, `d-${n}`)).toBeNull();
+      expect(each.loss).toBeNull();
+    }
+    expect(events).toEqual([{ kind: 'loss', loss: expect.any(String) }, { kind: 'loss-accepted' }]);
+    expect(
+      await postgres.query('SELECT loss_accepted_by, loss_accepted_at::int8::text AS at FROM bankql.store'),
+    ).toEqual([{ loss_accepted_by: 'Ada: the server was replaced', at: String(start + 5) }]);
+  });
+
+  test('an older copy that was put back is noticed at the start, and while bankql runs', async () => {
+    const store = await open({ witness });
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await restore();
+    await postgres.cut();
+    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain('knows of 2 payments');
+    const operator = await open({ create: false });
+    await operator.acceptLoss('Ada', start);
+    expect(await begin(store, 'b')).toBeNull();
+    expect(await store.status(start)).toMatchObject({ records: 2 });
+    expect((await open({ witness })).loss).toBeNull();
+  });
+
+  test('a beginning that is gone is noticed also where another process has begun as many since', async () => {
+    const store = await open();
+    await begin(store, 'a');
+    const restore = await backup();
+    await begin(store, 'b');
+    await begin(store, 'released');
+    await store.release('released', trackId);
+    await restore();
+    const other = await open();
+    for (const id of ['c', 'd', 'e']) expect(await begin(other, id)).toBeNull();
+    await postgres.cut();
+    const lost =
+      'of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
+    await expect.poll(() => refusal(store), { timeout: 15_000 }).toContain(lost);
+    await expect.poll(() => refusal(other), { timeout: 15_000 }).toContain(lost);
+  });
+
+  test('what is taken back while a new connection looks for it is no loss', async () => {
+    const store = await open({ poolSize: 8 });
+    let over = false;
+    const payers = Array.from({ length: 12 }, async (_, payer) => {
+      for (let n = 0; !over; n++) {
+        const id = `p-${payer}-${n}`;
+        await begin(store, id).catch(() => {});
+        await store.release(id, trackId).catch(() => {});
+        // Refusals come at once: the connections need their turn as well.
+        await delay(1);
+      }
+    });
+    for (let n = 0; n < 12; n++) {
+      await postgres.cut();
+      await delay(60);
+    }
+    over = true;
+    await Promise.all(payers);
+    expect((await open()).loss).toBeNull();
+  });
+
+  test('tables that are dropped while bankql runs are made anew, with the loss in them', async () => {
+    const store = await open();
+    const { secret } = store;
+    await begin(store, 'a');
+    await postgres.empty();
+    await expect
+      .poll(() => refusal(store), { timeout: 15_000 })
+      .toContain('it is new and holds none of them');
+    expect(store.secret).toBe(secret);
+    expect(await (await open()).find('a', start)).toBeNull();
+  });
+
+  test('is nothing to a store that may forget payments', async () => {
+    const store = await open({ witness, allowVolatile: true });
+    await begin(store, 'a');
+    await postgres.empty();
+    await expect.poll(() => begin(store, 'b').catch(() => 'not yet'), { timeout: 15_000 }).toBeNull();
+    expect((await open({ witness, allowVolatile: true })).loss).toBeNull();
+  });
+
+  test('times are the server’s, whatever the clock of a process says', async () => {
+    const store = await open({ clock: 'server' });
+    const wrong = Date.now() - 31 * 24 * 60 * 60 * 1000;
+    const record = pending({ createdAt: wrong, updatedAt: wrong, leaseUntil: wrong + 60_000 });
+    await store.begin(record, wrong);
+    await store.finish(record.id, trackId, done, wrong);
+    const found = await store.find(record.id, wrong);
+    for (const at of [found?.createdAt, found?.updatedAt, ...(found?.history ?? []).map((event) => event.at)])
+      expect(Math.abs((at ?? 0) - Date.now())).toBeLessThan(10_000);
+    expect((found?.leaseUntil ?? 0) - (found?.createdAt ?? 0)).toBe(60_000);
+  });
+
+  test('tables of a newer bankql are refused', async () => {
+    await open();
+    await postgres.query('UPDATE bankql.store SET version = 99');
+    await expect(open()).rejects.toThrow(
+      /of version 99, and this bankql knows up to 1: run the newer bankql/,
+    );
+  });
+
+  test('of several that come at once one makes the tables, and one migrates older ones', async () => {
+    const [host] = postgres.address.hosts;
+    if (host === undefined) throw new Error('no host');
+    const limits = { timeoutMs: 5_000, connectTimeoutMs: 5_000 };
+    const connections = await Promise.all(
+      Array.from({ length: 4 }, () => openConnection(postgres.address, host, limits)),
+    );
+    const prepare = (versions: typeof migrations) =>
+      Promise.all(
+        connections.map((connection) => prepareSchema(connection, { create: true, secret: null }, versions)),
+      );
+    await prepare(migrations);
+    const older = await open();
+    await begin(older, 'a');
+    // Twice, this would fail.
+    await prepare([...migrations, ['ALTER TABLE bankql.payment ADD COLUMN reference text']]);
+    expect(await postgres.query('SELECT version FROM bankql.store')).toEqual([
+      { version: migrations.length + 1 },
+    ]);
+    // A bankql that runs goes on beside it.
+    expect(await begin(older, 'b')).toBeNull();
+    expect(await older.find('a', start)).toMatchObject({ state: 'PENDING' });
+    for (const connection of connections) connection.end();
+  });
+
+  test('a migration that fails leaves the older tables', async () => {
+    await open();
+    const [host] = postgres.address.hosts;
+    if (host === undefined) throw new Error('no host');
+    const connection = await openConnection(postgres.address, host, {
+      timeoutMs: 5_000,
+      connectTimeoutMs: 5_000,
+    });
+    const broken = [...migrations, ['ALTER TABLE bankql.payment ADD COLUMN reference text', 'SELECT 1 / 0']];
+    await expect(prepareSchema(connection, { create: true, secret: null }, broken)).rejects.toThrow(
+      'division by zero',
+    );
+    connection.end();
+    expect((await open()).loss).toBeNull();
+  });
+
+  test('a role that may make no schema is told what its owner has to do', async () => {
+    await postgres.query('DROP ROLE IF EXISTS app');
+    await postgres.query('CREATE ROLE app LOGIN');
+    const address = { ...postgres.address, user: 'app' };
+    await expect(open({ address })).rejects.toThrow(/permission denied .*CREATE SCHEMA bankql AUTHORIZATION/);
+    await postgres.query('CREATE SCHEMA bankql AUTHORIZATION app');
+    expect(await begin(await open({ address }), 'a')).toBeNull();
+  });
+
+  test('a store that is not made where there is none refuses an empty database', async () => {
+    await expect(open({ create: false })).rejects.toThrow('it holds no payments of bankql');
+    expect(await postgres.query("SELECT to_regnamespace('bankql') AS found")).toEqual([{ found: null }]);
+    await open();
+    expect(await (await open({ create: false })).search({ states: ['UNKNOWN'] }, start)).toEqual([]);
+  });
+});

@@ -1,0 +1,232 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmod, chown, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { type PostgresAddress, parsePostgresUrl } from '../../src/payments/stores/postgres/address.ts';
+import { freePort } from './redis.ts';
+
+/** Debian has each version in a folder of its own, which is not in the PATH. */
+const debian = '/usr/lib/postgresql';
+const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+const programs = [
+  ...versions.map((version) => join(debian, version, 'bin')),
+  ...(process.env.PATH ?? '').split(delimiter),
+].find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+
+const isRoot = process.getuid?.() === 0;
+/** PostgreSQL does not run as root: its package comes with a user of its own. */
+const account: { uid?: number; gid?: number } | null = isRoot ? serverAccount() : {};
+
+/** Whether a PostgreSQL server is installed here. */
+export const hasPostgres = programs !== undefined && account !== null;
+
+function serverAccount(): { uid: number; gid: number } | null {
+  const id = (what: string) =>
+    Number(execFileSync('id', [what, 'postgres'], { stdio: ['ignore', 'pipe', 'ignore'] }));
+  try {
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return null;
+  }
+}
+
+/** Settings of a server that is quick and forgets what a power cut takes: `STATE_ALLOW_VOLATILE=1`, or see `durable`. */
+export const volatile = { fsync: 'off', full_page_writes: 'off' };
+/** Settings of a server that keeps what it is told, as payments need it. */
+export const durable = { fsync: 'on' };
+
+type Settings = Readonly<Record<string, string>>;
+
+/** A PostgreSQL server of the tests' own, on loopback; it keeps its port and its folder when it is started again. */
+export interface TestPostgres extends AsyncDisposable {
+  readonly port: number;
+  /** Of the role `bankql`, in its own database of that name. */
+  readonly url: string;
+  readonly address: PostgresAddress;
+  readonly socketFolder: string;
+  /** Runs a statement in bankql's database, as superuser, over a connection of its own. */
+  query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** Deletes all tables of bankql. */
+  empty(): Promise<void>;
+  /** Ends all connections of bankql's, as an operator does. */
+  cut(): Promise<void>;
+  /** Ends it with a SIGKILL to all of its processes. */
+  kill(): Promise<void>;
+  /** Writes a file into its data folder, readable by the server alone. */
+  write(name: string, text: string): Promise<void>;
+  /** Starts it again where it is not running, with further settings where they are given. */
+  restart(settings?: Settings): Promise<void>;
+  /** Holds it up: it answers nothing, and its connections stay. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Makes a server that is down a standby of another one, with nothing of its own left, and starts it. */
+  follow(primary: TestPostgres): Promise<void>;
+  /** Ends it and deletes its folder. */
+  stop(): Promise<void>;
+}
+
+const run = (program: string, args: readonly string[]) =>
+  promisify(execFile)(join(programs ?? '', program), args, { ...account, cwd: tmpdir() });
+
+/** Starts a server with an empty database. */
+export async function startPostgres(settings: Settings = volatile): Promise<TestPostgres> {
+  const server = await createServer(settings);
+  const options = ['--no-sync', '--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C'];
+  await run('initdb', [...options, '--no-instructions', '--pgdata', server.data]);
+  await server.restart();
+  await server.ask('postgres', 'CREATE ROLE bankql LOGIN');
+  await server.ask('postgres', 'CREATE DATABASE bankql OWNER bankql');
+  return server;
+}
+
+/** Starts a standby of a primary, which confirms what that one asks it to (synchronous_standby_names). */
+export async function startStandby(
+  primary: TestPostgres,
+  settings: Settings = volatile,
+): Promise<TestPostgres> {
+  const server = await createServer(settings);
+  await server.follow(primary);
+  return server;
+}
+
+const own = async (path: string) => {
+  if (account?.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
+};
+
+async function createServer(first: Settings) {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-postgres-'));
+  await own(folder);
+  const data = join(folder, 'data');
+  const url = `postgres://bankql@127.0.0.1:${port}/bankql`;
+  const address = parsePostgresUrl(url);
+  if (address === null) throw new Error(url);
+  let child: ChildProcess | null = null;
+  let settings: Settings = first;
+
+  async function ask(database: string, text: string, values: readonly unknown[] = []) {
+    const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database, ssl: false });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      const { rows } = await client.query(text, [...values]);
+      return rows as Record<string, unknown>[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function restart(further: Settings = {}): Promise<void> {
+    settings = { ...settings, ...further };
+    const all = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: folder,
+      shared_buffers: '16MB',
+      max_connections: '60',
+      log_min_messages: 'fatal',
+      // A standby sees at once what it may connect to.
+      wal_retrieve_retry_interval: '100ms',
+      ...settings,
+    };
+    const given = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const started = spawn(join(programs ?? '', 'postgres'), ['-D', data, '-p', String(port), ...given], {
+      ...account,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    child = started;
+    for (const end = performance.now() + 20_000; performance.now() < end; await delay(20)) {
+      if (started.exitCode !== null) throw new Error('postgres ended');
+      if (await ask('postgres', 'SELECT 1').then(Boolean, () => false)) return;
+    }
+    throw new Error('postgres does not answer');
+  }
+
+  /** The server's processes: the children are no group of their own. */
+  async function processes(): Promise<number[]> {
+    const pid = child?.pid;
+    if (pid === undefined) return [];
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+    const lines = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+    return [pid, ...lines.flatMap(([one, parent]) => (parent === pid && one !== undefined ? [one] : []))];
+  }
+
+  async function signal(name: NodeJS.Signals): Promise<void> {
+    for (const pid of await processes()) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  }
+
+  async function kill(): Promise<void> {
+    const ending = child;
+    if (ending === null) return;
+    // The first one keeps others from being started.
+    ending.kill('SIGSTOP');
+    const ended = ending.exitCode === null && ending.signalCode === null ? once(ending, 'exit') : null;
+    await signal('SIGKILL');
+    await ended;
+    child = null;
+  }
+
+  async function stop(): Promise<void> {
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  return {
+    data,
+    ask,
+    socketFolder: folder,
+    port,
+    url,
+    address,
+    query: (text: string, values?: readonly unknown[]) => ask('bankql', text, values),
+    empty: async () => void (await ask('bankql', 'DROP SCHEMA IF EXISTS bankql CASCADE')),
+    cut: async () =>
+      void (await ask(
+        'bankql',
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'bankql'",
+      )),
+    async write(name: string, text: string) {
+      const file = join(data, name);
+      await writeFile(file, text);
+      await chmod(file, 0o600);
+      await own(file);
+    },
+    kill,
+    restart,
+    async pause() {
+      // The first process too at first: it starts no other while they are listed.
+      child?.kill('SIGSTOP');
+      await signal('SIGSTOP');
+    },
+    resume: () => signal('SIGCONT'),
+    async follow(primary: TestPostgres) {
+      rmSync(data, { recursive: true, force: true });
+      const from = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
+      await run('pg_basebackup', [
+        '-D',
+        data,
+        '-R',
+        '-X',
+        'stream',
+        '--checkpoint=fast',
+        '--no-sync',
+        '-d',
+        from,
+      ]);
+      await restart();
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
