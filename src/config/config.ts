@@ -17,6 +17,8 @@ import type { Values } from './variables.ts';
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {
   readonly http: { readonly host: string; readonly port: number };
+  /** How many processes serve. Limits of a process are its share of what all of them may take on. */
+  readonly workers: number;
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
   /** Files with certificates for the bank; null for none. */
@@ -119,8 +121,11 @@ function configOf(values: Values): Config {
     values.PERSISTED_DOCUMENTS === undefined
       ? null
       : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+  const { WORKERS: workers } = values;
+  const shareOf = (total: number) => Math.ceil(total / workers);
   return {
     http: { host: values.HOST, port: values.PORT },
+    workers,
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
@@ -128,7 +133,7 @@ function configOf(values: Values): Config {
       timeoutMs: values.BANK_TIMEOUT_MS,
       connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
-      connections: values.BANK_CONNECTIONS,
+      connections: shareOf(values.BANK_CONNECTIONS),
       operationShare: values.BANK_OPERATION_SHARE,
       connectionPerCaller: values.BANK_CONNECTION_PER_CALLER,
       connectionWaitMs: values.BANK_CONNECTION_WAIT_MS,
@@ -150,13 +155,13 @@ function configOf(values: Values): Config {
     },
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
-    maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
+    maxUnreadBytes: shareOf(values.LIMIT_UNREAD_BYTES),
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
     load: {
-      inFlight: values.MAX_IN_FLIGHT,
+      inFlight: shareOf(values.MAX_IN_FLIGHT),
       inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
     },

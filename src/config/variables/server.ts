@@ -11,6 +11,7 @@ import {
   port,
   text,
   wholeNumber,
+  workerCount,
 } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
@@ -18,6 +19,11 @@ import type { Variable } from '../variable.ts';
 export const serverVariables = {
   HOST: { ...text('127.0.0.1'), description: 'the address to listen on' },
   PORT: { ...port(4000), description: 'the port to listen on; 0 for any' },
+  WORKERS: {
+    ...workerCount,
+    description:
+      'how many processes serve, `auto` for one for each core ([how](operations.md#all-cores)); what `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS` allow is shared out among them',
+  },
   METRICS_PORT: {
     ...optional(anyPort),
     description: "the port for Prometheus' metrics, on `HOST`; 0 for any, which the start prints",
