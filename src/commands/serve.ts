@@ -140,6 +140,7 @@ export async function serveBankql(
     rateLimiter,
     persisted,
     authenticate,
+    readyNeedsRoom: config.readyNeedsRoom,
     isReady: config.readyNeedsState
       ? async () => {
           // Whoever asks while nobody pays finds out too.

@@ -71,6 +71,8 @@ export interface Config {
   readonly logLevelFile: string | null;
   /** Whether /ready answers 503 while payments cannot be recorded. */
   readonly readyNeedsState: boolean;
+  /** Whether it answers 503 while requests are refused because there is too much to do. */
+  readonly readyNeedsRoom: boolean;
   readonly sandbox: {
     readonly port: number;
     readonly database: string;
@@ -185,6 +187,7 @@ function configOf(values: Values): Config {
     logLevel: values.LOG_LEVEL,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     readyNeedsState: values.READY_NEEDS_STATE,
+    readyNeedsRoom: values.READY_NEEDS_ROOM,
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     state: {
       // Where it could not be said, contradictions() has.

@@ -23,6 +23,8 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> 
   /** How long one of them may wait, in milliseconds; see listen.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
+  /** Whether /ready answers 503 while requests are refused because there is too much to do; false where left out. */
+  readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
@@ -69,7 +71,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
-    isReady: () => !isLeaving && (options.isReady?.() ?? true),
+    isReady: () =>
+      !isLeaving && (load.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
     hasRoomFor: (response, bytes) =>
       !(response instanceof ConnectionAwareResponse) || response.hasRoomFor(bytes),
   };

@@ -4,6 +4,7 @@ import {
   anyPort,
   anyText,
   count,
+  flag,
   milliseconds,
   oneOf,
   optional,
@@ -48,6 +49,11 @@ export const serverVariables = {
   MAX_EVENT_LOOP_LAG_MS: {
     ...milliseconds(500),
     description: 'how late the event loop may be before requests are 503',
+  },
+  READY_NEEDS_ROOM: {
+    ...flag(false),
+    description:
+      '`/ready` answers 503 while requests are refused because there is too much to do ([when](operations.md#overload))',
   },
   DRAIN_DELAY_MS: {
     ...wholeNumber(0, 0, 600_000),
