@@ -37,6 +37,7 @@ if (isFit) {
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
   // A terminal sends its signals to both; what is sent to this process alone has to reach the one that works.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'])
+    process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGKILL' ? 137 : 1)));
 }

@@ -1,5 +1,7 @@
 import { serveBankql } from './commands/serve.ts';
+import { readConfig } from './config/config.ts';
 import { resolveEnvironment } from './config/read-environment.ts';
+import { ConfigError } from './config/start-error.ts';
 
 export { ConfigError, StartError } from './config/start-error.ts';
 export { type ErrorCode, errorCodes } from './errors.ts';
@@ -38,8 +40,14 @@ export async function startBankql({
   write = () => {},
   replica = 'bankql',
 }: StartOptions): Promise<Bankql> {
+  const resolved = resolveEnvironment(environment, envFiles);
+  const { workers } = readConfig(resolved.environment);
+  if (workers > 1) {
+    const remedy = 'it is for the command bankql: from code, start it in processes of your own.';
+    throw new ConfigError([{ variable: 'WORKERS', value: String(workers), remedy }]);
+  }
   const { url, reload, stop } = await serveBankql({
-    ...resolveEnvironment(environment, envFiles),
+    ...resolved,
     args: [],
     replica,
     write,

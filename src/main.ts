@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { CliContext } from './commands/cli-context.ts';
@@ -6,6 +7,7 @@ import { readInvocation, takeEnvFiles } from './commands/invocation.ts';
 import { createProgress } from './commands/progress.ts';
 import type { Service } from './commands/service.ts';
 import { describeStartFailure } from './commands/start-failure.ts';
+import { tellPrimary } from './commands/workers/messages.ts';
 import { version } from './version.ts';
 
 /**
@@ -71,13 +73,30 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-/** Runs until a signal comes, and then ends what runs. SIGHUP ends nothing, not even a start that is under way. */
-async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
-  let reload = async () => {};
-  process.on('SIGHUP', () => void reload());
+/** Runs until a signal comes, or it ends by itself. SIGHUP and SIGUSR2 end nothing, not even a start that is under way. */
+async function serve(start: () => Promise<Service>): Promise<void> {
   let service: Service | null = null;
+  const onSignals = cluster.isWorker ? ignoreSignals : handleSignals;
+  onSignals(() => service);
+  service = await start();
+  flush = service.flush;
+  if (service.ended === undefined) return;
+  await service.ended;
+  process.exit(0);
+}
+
+/** A terminal and many supervisors send a signal to all processes of a group: the primary tells its workers what to do. */
+function ignoreSignals(): void {
+  for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGTERM', 'SIGINT']) process.on(signal, () => {});
+}
+
+/** Before the start says that it serves: whoever reads that may send a signal at once. */
+function handleSignals(running: () => Service | null): void {
+  process.on('SIGHUP', () => void running()?.reload());
+  process.on('SIGUSR2', () => void running()?.replaceWorkers?.());
   let stopping = false;
   const endBy = (code: number) => () => {
+    const service = running();
     // Nothing is under way yet.
     if (service === null) process.exit(code);
     // Whoever asks twice does not want to wait.
@@ -89,12 +108,8 @@ async function serveUntilSignal(start: () => Promise<Service>): Promise<void> {
     void service.stop().then(() => process.exit(0));
   };
   const end = endBy(143);
-  // Before the start says that it serves: whoever reads that may send a signal at once.
   process.on('SIGTERM', end);
   process.on('SIGINT', endBy(130));
-  service = await start();
-  reload = service.reload;
-  flush = service.flush;
   if (process.env.npm_lifecycle_event !== undefined) onceShellEnds(end);
 }
 
@@ -124,13 +139,15 @@ async function run(): Promise<void> {
   failureCode = command.failureCode ?? failureCode;
   const { resolveEnvironment } = await import('./config/read-environment.ts');
   const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
-  if (command.kind === 'service') await serveUntilSignal(() => command.start(context));
+  if (command.kind === 'service') await serve(() => command.start(context));
   else process.exitCode = await command.run(context);
 }
 
 try {
   await run();
 } catch (error) {
-  terminal.writeError(`${describeStartFailure(error)}\n`);
+  const words = describeStartFailure(error);
+  if (cluster.isWorker) await tellPrimary({ bankql: 'failed', words });
+  else terminal.writeError(`${words}\n`);
   process.exit(failureCode);
 }

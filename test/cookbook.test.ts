@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { alice } from '../src/commands/sandbox.ts';
+import { alice } from '../src/commands/announcements.ts';
 import { readConfig } from '../src/config/config.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import { createTestBankql } from './support/bankql.ts';

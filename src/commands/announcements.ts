@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { alice } from './sandbox.ts';
+import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
 
 /** What the start found. */
 export interface Started {
@@ -11,7 +11,7 @@ export interface Started {
   readonly bankUrl: string;
   /** What the payment store holds, in a sentence. */
   readonly stateLine: string;
-  readonly config: Pick<Config, 'graphiql' | 'identity'>;
+  readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }
 
 export interface AnnouncementOptions {
@@ -22,10 +22,19 @@ export interface AnnouncementOptions {
   readonly logger: Logger;
 }
 
+export interface Announcements {
+  started(started: Started): void;
+  stopping(): void;
+  stopped(): void;
+}
+
+/** Where another process speaks for this one. */
+export const noAnnouncements: Announcements = { started() {}, stopping() {}, stopped() {} };
+
 /** Says that it serves, that it is about to stop, and that it has stopped. */
-export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions) {
+export function createAnnouncements({ isTerminal, write, logger }: AnnouncementOptions): Announcements {
   return {
-    started(started: Started): void {
+    started(started) {
       if (isTerminal) {
         write(`${banner(started)}\n`);
         return;
@@ -33,11 +42,11 @@ export function createAnnouncements({ isTerminal, write, logger }: AnnouncementO
       const { url, bankUrl: bank, metricsUrl: metrics } = started;
       logger.info({ url, bank, ...(metrics !== null && { metrics }) }, facts(started).join(' '));
     },
-    stopping(): void {
+    stopping() {
       if (isTerminal) write('bankql stops: requests and payments that are under way end first.\n');
       else logger.info('bankql stops: requests and payments that are under way end first');
     },
-    stopped(): void {
+    stopped() {
       if (isTerminal) write('bankql has stopped.\n');
       else logger.info('bankql has stopped');
     },
@@ -50,10 +59,18 @@ const facts = ({ url, metricsUrl, sandboxUrl, bankUrl, stateLine, config }: Star
   sandboxUrl === null
     ? `The bank is ${bankUrl}.`
     : `The bank is the embedded sandbox bank at ${sandboxUrl}; BANK_BASE_URL names a real one.`,
+  ...(config.workers === 1 ? [] : [`${config.workers} workers share the port.`]),
   stateLine,
   `Health: ${url}/health, ready for traffic: ${url}/ready.`,
   ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}.`]),
 ];
+
+/** The headers of alice, a customer of the sandbox bank. */
+export const alice = {
+  'Ocp-Apim-Subscription-Key': subscriptionKey,
+  'Auth-Provider-Name': authProvider,
+  'Auth-ID': 'alice',
+};
 
 /** What is sent where tokens say who calls. */
 export const bearer = { Authorization: 'Bearer your-token' };

@@ -8,11 +8,12 @@ export const commands = {
     help: `usage: bankql [serve] [--env-file FILE]
 
 Serves GraphQL at http://HOST:PORT/graphql until it gets SIGTERM or SIGINT. Without BANK_BASE_URL it starts the sandbox
-bank beside it. \`bankql help\` lists the environment variables. SIGHUP reads anew what can change while it runs.
+bank beside it. \`bankql help\` lists the environment variables. SIGHUP reads anew what can change while it runs; with
+WORKERS, SIGUSR2 starts new workers in the place of those that serve.
 
   BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
 `,
-    start: async (context) => (await import('./serve.ts')).serveBankql(context),
+    start: async (context) => (await import('./start-serving.ts')).startServing(context),
   },
   sandbox: {
     kind: 'service',

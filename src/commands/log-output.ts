@@ -8,7 +8,12 @@ interface LogOutputOptions {
   readonly maxLength?: number;
   /** Is told of each line that is not kept. It must not throw. */
   readonly onDropped?: () => void;
+  /** Whether other processes write there too. */
+  readonly isShared?: boolean;
 }
+
+/** What a pipe takes from one process without lines of another in between, in bytes (POSIX: at least 512; Linux: 4096). */
+const maxAtomicWrite = 4096;
 
 /**
  * Where lines of a log go. A reader that is gone, or a full disk, must not end the process; lines that could not be
@@ -18,9 +23,10 @@ interface LogOutputOptions {
 export function openLogOutput(
   dest: number,
   sync: boolean,
-  { maxLength = maxUnwritten, onDropped = () => {} }: LogOutputOptions = {},
+  { maxLength = maxUnwritten, onDropped = () => {}, isShared = false }: LogOutputOptions = {},
 ) {
-  const stream = pino.destination({ dest, sync, maxLength });
+  const maxWrite = isShared ? { maxWrite: maxAtomicWrite } : {};
+  const stream = pino.destination({ dest, sync, maxLength, ...maxWrite });
   let failure: Error | null = null;
   stream.on('error', (error: Error) => {
     failure = error;

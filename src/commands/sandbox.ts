@@ -30,15 +30,8 @@ function asConfigError(error: unknown, { faults, scenario, database }: Partial<S
   return error;
 }
 
-/** The headers of alice, a customer of the sandbox bank. */
-export const alice = {
-  'Ocp-Apim-Subscription-Key': identity.subscriptionKey,
-  'Auth-Provider-Name': identity.authProvider,
-  'Auth-ID': 'alice',
-};
-
 const optionsOf = ({ environment }: CliContext) =>
-  readConfig({ ...environment, BANK_BASE_URL: undefined, SANDBOX: 'on' }).sandbox;
+  readConfig({ ...environment, BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' }).sandbox;
 
 /** `bankql sandbox`: the sandbox bank alone. */
 export async function serveSandbox(context: CliContext): Promise<Service> {

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { type Logger, pino } from 'pino';
+import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
@@ -16,7 +17,7 @@ import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import { currentRequestId } from '../server/request-scope.ts';
-import { serve } from '../server/server.ts';
+import { type ServerCloseOptions, serve } from '../server/server.ts';
 import { createCallerHashes } from '../telemetry/caller-hashes.ts';
 import { createGraphQLMetrics } from '../telemetry/graphql-metrics.ts';
 import { logOptions } from '../telemetry/log.ts';
@@ -24,13 +25,13 @@ import { serveMetrics } from '../telemetry/metrics-server.ts';
 import { createOperationObserver } from '../telemetry/operation-observer.ts';
 import { watchPools } from '../telemetry/pool-metrics.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
-import { bearer, createAnnouncements } from './announcements.ts';
+import { alice, bearer, createAnnouncements, noAnnouncements } from './announcements.ts';
 import { readBankTls, watchBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { openLogOutput } from './log-output.ts';
 import { createReload } from './reload.ts';
-import { alice, openSandbox } from './sandbox.ts';
+import { openSandbox } from './sandbox.ts';
 import type { Service } from './service.ts';
 import { takeAll } from './stop.ts';
 import { describeState } from './store-summary.ts';
@@ -38,27 +39,41 @@ import { describeState } from './store-summary.ts';
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;
 
+export interface ServeOptions {
+  /** It is one of several that share a port: the primary announces them, and serves their metrics. */
+  readonly isWorker?: boolean;
+}
+
+export interface BankqlService extends Service {
+  readonly url: string;
+  /** What the payment store held at the start, in a sentence. */
+  readonly stateLine: string;
+  /** Its metrics. */
+  readonly registry: Registry;
+  stop(options?: ServerCloseOptions): Promise<void>;
+}
+
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
-export async function serveBankql({
-  environment,
-  write,
-  isTerminal,
-  replica,
-}: CliContext): Promise<Service & { readonly url: string }> {
+export async function serveBankql(
+  { environment, write, isTerminal, replica }: CliContext,
+  { isWorker = false }: ServeOptions = {},
+): Promise<BankqlService> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
   let droppedLines = 0;
   const onDropped = () => void droppedLines++;
   const logger = pino(
     logOptions(await readLogLevel(config), secrets),
-    openLogOutput(1, false, { onDropped }).stream,
+    openLogOutput(1, false, { onDropped, isShared: isWorker }).stream,
   );
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { onDropped });
   const lasting = pino(logOptions('info', secrets), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
-  const announcements = createAnnouncements({ isTerminal, write, logger: lasting });
+  const announcements = isWorker
+    ? noAnnouncements
+    : createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit);
   const served = await readSchema(config);
   const persisted = await readPersisted(config, served);
@@ -136,6 +151,7 @@ export async function serveBankql({
     persisted,
     automatic: config.automaticPersistedQueries ? createAutomaticPersistedQueries() : null,
     authenticate,
+    readyNeedsRoom: config.readyNeedsRoom,
     isReady: config.readyNeedsState
       ? async () => {
           // Whoever asks while nobody pays finds out too.
@@ -178,7 +194,7 @@ export async function serveBankql({
   const reloadTls = bankTls === null ? null : async () => bank.useTls(await readBankTls(bankTls));
   const unwatchTls = bankTls === null || reloadTls === null ? null : watchBankTls(bankTls, reloadTls, logger);
   const metricsServer =
-    config.metrics === null
+    config.metrics === null || isWorker
       ? null
       : await serveMetrics(telemetry.registry, config.http.host, config.metrics.port);
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
@@ -192,6 +208,8 @@ export async function serveBankql({
   });
   return {
     url: server.url,
+    stateLine,
+    registry: telemetry.registry,
     reload: createReload({
       logger,
       logLevel: () => readLogLevel(config),
@@ -201,12 +219,12 @@ export async function serveBankql({
       reloadTls,
     }),
     flush: payments.logUnwrittenEnds,
-    async stop() {
+    async stop(options) {
       announcements.stopping();
       // Whoever sent the signal may not wait for the rest.
       payments.logUnwrittenEnds();
       await takeAll([
-        () => server.close(),
+        () => server.close(options),
         () => metricsServer?.close(),
         () => unwatchTls?.(),
         // A client that left does not end its payment.

@@ -10,11 +10,14 @@ const listenRemedies: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name could not be looked up; give another HOST.',
 };
 
+/** What fails where the server cannot listen; `bind` where a worker asked the primary to do it. */
+const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
+
 /** What stopped the start: one line where it is known, else the stack. */
 export function describeStartFailure(error: unknown): string {
   if (error instanceof StartError) return error.message;
   if (!(error instanceof Error)) return String(error);
-  const isListening = 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
+  const isListening = 'syscall' in error && listenCalls.has(String(error.syscall));
   const remedy = isListening && 'code' in error ? listenRemedies[String(error.code)] : undefined;
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }

@@ -18,6 +18,8 @@ import type { Values } from './variables.ts';
 /** What a process of bankql is started with, read once from the environment. */
 export interface Config {
   readonly http: { readonly host: string; readonly port: number };
+  /** How many processes serve. Limits of a process are its share of what all of them may take on. */
+  readonly workers: number;
   /** Null: the embedded sandbox bank. */
   readonly bank: { readonly baseUrl: string } | null;
   /** Files with certificates for the bank; null for none. */
@@ -76,6 +78,8 @@ export interface Config {
   readonly logLevelFile: string | null;
   /** Whether /ready answers 503 while payments cannot be recorded. */
   readonly readyNeedsState: boolean;
+  /** Whether it answers 503 while requests are refused because there is too much to do. */
+  readonly readyNeedsRoom: boolean;
   readonly sandbox: {
     readonly port: number;
     readonly database: string;
@@ -126,8 +130,11 @@ function configOf(values: Values): Config {
     values.PERSISTED_DOCUMENTS === undefined
       ? null
       : { file: values.PERSISTED_DOCUMENTS, only: values.PERSISTED_ONLY };
+  const { WORKERS: workers } = values;
+  const shareOf = (total: number) => Math.ceil(total / workers);
   return {
     http: { host: values.HOST, port: values.PORT },
+    workers,
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
@@ -135,7 +142,7 @@ function configOf(values: Values): Config {
       timeoutMs: values.BANK_TIMEOUT_MS,
       connectTimeoutMs: values.BANK_CONNECT_TIMEOUT_MS,
       paymentTimeoutMs: values.BANK_TRANSFER_TIMEOUT_MS,
-      connections: values.BANK_CONNECTIONS,
+      connections: shareOf(values.BANK_CONNECTIONS),
       operationShare: values.BANK_OPERATION_SHARE,
       connectionPerCaller: values.BANK_CONNECTION_PER_CALLER,
       connectionWaitMs: values.BANK_CONNECTION_WAIT_MS,
@@ -157,7 +164,7 @@ function configOf(values: Values): Config {
     },
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
-    maxUnreadBytes: values.LIMIT_UNREAD_BYTES,
+    maxUnreadBytes: shareOf(values.LIMIT_UNREAD_BYTES),
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
     corsHeaders: values.CORS_HEADERS,
@@ -165,7 +172,7 @@ function configOf(values: Values): Config {
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
     load: {
-      inFlight: values.MAX_IN_FLIGHT,
+      inFlight: shareOf(values.MAX_IN_FLIGHT),
       inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
     },
@@ -191,6 +198,7 @@ function configOf(values: Values): Config {
     logLevel: values.LOG_LEVEL,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     readyNeedsState: values.READY_NEEDS_STATE,
+    readyNeedsRoom: values.READY_NEEDS_ROOM,
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     state: {
       // Where it could not be said, contradictions() has.

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
@@ -36,6 +37,20 @@ export function wholeNumber(fallback: number, min: number, max: number): Format<
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
 export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
 export const port = (fallback: number) => wholeNumber(fallback, 0, 65_535);
+
+const maxWorkers = 256;
+
+/** How many processes serve: a number, or as many as there are cores (of a container, as many as it may use). */
+export const workerCount: Format<number> = {
+  fallback: 1,
+  shownFallback: '1',
+  schema: z.string().transform((given, context) => {
+    const workers = given === 'auto' ? availableParallelism() : /^\d{1,3}$/.test(given) ? Number(given) : 0;
+    if (workers >= 1 && workers <= maxWorkers) return workers;
+    context.addIssue(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`);
+    return z.NEVER;
+  }),
+};
 
 /** A share, from 0 to 1; with `above: 0` more than none. */
 export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {

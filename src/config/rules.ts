@@ -112,6 +112,8 @@ const rules: readonly Rule[] = [
 
   (values) => (values.IDENTITY === 'jwt' ? null : claimsWithoutTokens(values)),
 
+  (values) => (values.WORKERS === 1 ? null : notSharedByWorkers(values)),
+
   (values) =>
     stateUrlOf(values) === null
       ? problem(
@@ -161,6 +163,31 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
     const remedy = '{claim:name} needs IDENTITY=jwt: without that no token is verified.';
     return [problem(name, template.text, remedy, ['IDENTITY'])];
   });
+
+/** What each of several processes would have for itself. */
+function notSharedByWorkers(values: Values): Contradiction | null {
+  const { WORKERS, BANK_BASE_URL, RATE_LIMIT, RATE_LIMIT_PER_KEY } = values;
+  const refuse = (remedy: string, involved: readonly VariableName[]) =>
+    problem('WORKERS', WORKERS, remedy, involved);
+  if (BANK_BASE_URL === undefined)
+    return refuse(
+      'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves one alone).',
+      ['BANK_BASE_URL'],
+    );
+  const stateUrl = stateUrlOf(values) ?? '';
+  if (stateUrl === 'memory:')
+    return refuse(
+      'with STATE_URL=memory: each worker would know its own payments alone, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or redis://host.',
+      ['STATE_URL'],
+    );
+  const isLimited = RATE_LIMIT !== undefined || RATE_LIMIT_PER_KEY !== undefined;
+  if (isLimited && !/^rediss?:/.test(stateUrl))
+    return refuse(
+      'RATE_LIMIT and RATE_LIMIT_PER_KEY are counted by each worker alone unless STATE_URL is redis://host or rediss://host: name that, or use WORKERS=1.',
+      ['STATE_URL', 'RATE_LIMIT', 'RATE_LIMIT_PER_KEY'],
+    );
+  return null;
+}
 
 /** Where payments are kept; null where the operator has to say it. */
 export function stateUrlOf({ STATE_URL, BANK_BASE_URL }: Values): string | null {

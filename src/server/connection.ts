@@ -72,6 +72,12 @@ export class Connection {
     if (this.#responses[0] === response) this.#responses.shift();
   }
 
+  /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
+  announceEnd(): void {
+    const latest = this.#responses.at(-1);
+    if (latest?.headersSent === false) latest.shouldKeepAlive = false;
+  }
+
   /**
    * Ends it where any of its answers has been waiting for longer than this to be taken, in milliseconds. Each has a deadline
    * of its own: who takes one answer in a while would keep those behind it for ever.

@@ -19,10 +19,17 @@ export interface ListenOptions {
   readonly writeDeadlineMs?: number | undefined;
 }
 
+export interface CloseOptions {
+  /** How long a connection on which nothing is under way may be used once more, in milliseconds; 0 where left out. */
+  readonly idleMs?: number;
+}
+
 export interface Listening {
   readonly url: string;
+  /** From now on each answer says that its connection ends, and ends it. */
+  drain(): void;
   /** Lets what is under way end. */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /**
@@ -37,7 +44,9 @@ export async function listen(
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const connections = new Map<Socket, Connection>();
-  let closing = false;
+  let draining = false;
+  /** Whether a connection ends as soon as nothing is under way on it. */
+  let endsIdle = false;
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
@@ -59,8 +68,9 @@ export async function listen(
       const { socket } = request;
       const connection = connectionOf(socket);
       response.belongTo(connection);
+      if (draining) response.shouldKeepAlive = false;
       response.once('close', () => {
-        if (closing && connection.isIdle) socket.destroySoon();
+        if (endsIdle && connection.isIdle) socket.destroySoon();
       });
       listener(request, response);
     },
@@ -85,18 +95,29 @@ export async function listen(
     server.listen(port, host, resolve);
   });
   const address = server.address() as AddressInfo;
+  const drain = () => {
+    draining = true;
+    for (const connection of connections.values()) connection.announceEnd();
+  };
+  const endIdle = () => {
+    endsIdle = true;
+    for (const [socket, connection] of connections) if (connection.isIdle) socket.destroy();
+  };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    close: () =>
+    drain,
+    close: ({ idleMs = 0 } = {}) =>
       new Promise((resolve) => {
-        closing = true;
+        drain();
+        const idle = idleMs === 0 ? undefined : setTimeout(endIdle, idleMs);
         const last = setTimeout(() => server.closeAllConnections(), maxDrainMs);
         server.close(() => {
+          clearTimeout(idle);
           clearTimeout(last);
           clearInterval(cutOff);
           resolve();
         });
-        for (const [socket, connection] of connections) if (connection.isIdle) socket.destroy();
+        if (idle === undefined) endIdle();
       }),
   };
 }

@@ -59,6 +59,10 @@ export function createLoadShedder(
     get inFlight() {
       return inFlight;
     },
+    /** Whether a request of somebody who has nothing under way would be accepted. */
+    get hasRoom() {
+      return !isLate && inFlight < limits.inFlight && !unread.isFull;
+    },
     tryAcquire(request: IncomingRequest): Admission | ShedReason {
       if (isLate) return 'event loop lag';
       if (inFlight >= limits.inFlight) return 'in flight';

@@ -23,6 +23,8 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> 
   /** How long one of them may wait, in milliseconds; see listen.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
+  /** Whether /ready answers 503 while requests are refused because there is too much to do; false where left out. */
+  readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
   /** Is told of every request that is not accepted; it must not throw. */
@@ -42,8 +44,19 @@ export interface RunningServer {
   /** From now on these are the documents that may be asked for by their ids; what is under way ends as it began. */
   replacePersisted(persisted: GraphQLServerOptions['persisted']): void;
   /** Lets what is under way end, and serves nothing new. */
-  close(): Promise<void>;
+  close(options?: ServerCloseOptions): Promise<void>;
 }
+
+export interface ServerCloseOptions {
+  /**
+   * Another process listens at the same port: /ready need not warn anybody, and connections that are kept may be used once
+   * more, so that none is closed under a request that is on its way.
+   */
+  readonly isReplaced?: boolean;
+}
+
+/** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
+const lastUseMs = 5000;
 
 /** Said before it is known what the request asks for: a payment that was sent before may have been executed. */
 const tooMuchToDo =
@@ -54,11 +67,12 @@ const defaultMaxUnreadBytes = 256 * 1024 * 1024;
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
   const { logger, subscriptionKey, writeDeadlineMs, observer } = options;
-  let draining = false;
+  let isLeaving = false;
   const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
-    isReady: () => !draining && (options.isReady?.() ?? true),
+    isReady: () =>
+      !isLeaving && (load.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
     hasRoomFor: (response, bytes) =>
       !(response instanceof ConnectionAwareResponse) || response.hasRoomFor(bytes),
   };
@@ -78,8 +92,6 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       { method, target, headers: request.headers },
       policy,
     );
-    // A connection that is kept alive would go on being served after close().
-    if (draining) headers.push('Connection', 'close');
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
@@ -176,10 +188,12 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     replacePersisted(persisted) {
       graphql = createGraphQLServer({ ...graphqlOptions, persisted });
     },
-    async close() {
-      draining = true;
-      await delay(options.drainDelayMs ?? 0);
-      await listening.close();
+    async close({ isReplaced = false } = {}) {
+      isLeaving = !isReplaced;
+      // A connection that is kept alive would go on being served.
+      listening.drain();
+      if (isLeaving) await delay(options.drainDelayMs ?? 0);
+      await listening.close({ idleMs: isReplaced ? lastUseMs : 0 });
       load.close();
     },
   };

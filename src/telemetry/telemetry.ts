@@ -46,6 +46,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
   });
   const breakers = new Gauge({
     name: 'bankql_breaker_open',
+    aggregator: 'max',
     help: '1 where calls of an operation are paused, because the bank did not answer them, or slowly.',
     labelNames: ['operation'],
     registers,
@@ -186,6 +187,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
       new Gauge({
         name: 'bankql_state_up',
+        aggregator: 'min',
         help: '1 where payments can be recorded, 0 where they are refused because they cannot.',
         registers,
         async collect() {
@@ -195,6 +197,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
       });
       new Gauge({
         name: 'bankql_state_payments',
+        aggregator: 'max',
         help: 'Payments in the store that have not ended: under way, or of unknown outcome.',
         labelNames: ['state'],
         registers,

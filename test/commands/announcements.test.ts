@@ -9,7 +9,7 @@ const overSandbox: Started = {
   sandboxUrl: 'http://127.0.0.1:5000',
   bankUrl: 'http://127.0.0.1:5000',
   stateLine: 'Payment records: none.',
-  config: { graphiql: true, identity: null },
+  config: { graphiql: true, identity: null, workers: 1 },
 };
 
 function announce(isTerminal: boolean, started: Started) {
@@ -49,7 +49,7 @@ test('where tokens say who calls, the query to paste has a token and no key', ()
     IDENTITY_AUDIENCE: 'bankql',
     BANK_SUBSCRIPTION_KEY: 'sandbox-key',
   });
-  const { text } = announce(true, { ...overSandbox, config: { graphiql: true, identity } });
+  const { text } = announce(true, { ...overSandbox, config: { ...overSandbox.config, identity } });
   expect(text).toContain("-H 'Authorization: Bearer your-token'");
   expect(text).not.toContain('sandbox-key');
 });
@@ -58,4 +58,10 @@ test('where nobody reads, the start is a line of the log', () => {
   const { text, log } = announce(false, overSandbox);
   expect(text).toBe('');
   expect(JSON.parse(log)).toMatchObject({ url: 'http://127.0.0.1:4000', bank: 'http://127.0.0.1:5000' });
+});
+
+test('how many workers there are is said once, for all of them', () => {
+  const { log } = announce(false, { ...overSandbox, config: { ...overSandbox.config, workers: 2 } });
+  expect(JSON.parse(log).msg).toContain('2 workers share the port.');
+  expect(announce(false, overSandbox).log).not.toContain('workers');
 });

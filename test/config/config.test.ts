@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/start-error.ts';
@@ -125,6 +126,14 @@ test.each<[string, Record<string, string>, string]>([
   ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is none'],
   ['COMPRESSION', { COMPRESSION: 'br' }, 'COMPRESSION=br '],
   ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
+  ...['0', '257', 'all', '1.5'].map((text): [string, Record<string, string>, string] => [
+    'WORKERS',
+    { WORKERS: text },
+    'or auto for one for each core',
+  ]),
+  ['WORKERS', { WORKERS: '2' }, 'name the bank with BANK_BASE_URL'],
+  ['WORKERS', { ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know its own payments'],
+  ['WORKERS', { ...real, WORKERS: '2', STATE_URL: 'sqlite:s.db', RATE_LIMIT: '9/1' }, 'redis://host'],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
 ])(
@@ -136,6 +145,17 @@ test.each<[string, Record<string, string>, string]>([
     expect(read).toThrow(part);
   },
 );
+
+test('of what all workers may take on, each gets its share; what is one caller’s is not shared out', () => {
+  const given = { ...real, STATE_URL: 'sqlite:s.db', BANK_CONNECTIONS: '65', LIMIT_UNREAD_BYTES: '1000' };
+  const { workers, load, bankLimits, maxUnreadBytes } = readConfig({ ...given, WORKERS: '4' });
+  expect(workers).toBe(4);
+  expect(load).toMatchObject({ inFlight: 250, inFlightPerCaller: 100 });
+  expect([bankLimits.connections, maxUnreadBytes]).toEqual([17, 250]);
+  expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
+  const limited = { ...given, WORKERS: '2', RATE_LIMIT: '9/1', STATE_URL: 'redis://store' };
+  expect(readConfig(limited).workers).toBe(2);
+});
 
 test('the statuses with which a bank refuses payments are those that are named, or bankql knows', () => {
   expect(readConfig({}).paymentRejectedStatuses).toBeUndefined();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../src/commands/sandbox.ts';
+import { alice } from '../../src/commands/announcements.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { RecordedCall as ExplainedCall } from '../../src/engine/call-recorder.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { alice } from '../../src/commands/sandbox.ts';
+import { alice } from '../../src/commands/announcements.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';

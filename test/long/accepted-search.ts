@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { alice } from '../../src/commands/sandbox.ts';
+import { alice } from '../../src/commands/announcements.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { meterOptions, readMeter } from './accepted-meter.ts';
 import { bodyOf, type Candidate, createGenerator, createRandom } from './accepted-requests.ts';

@@ -8,6 +8,7 @@ import { createLoadShedder, type LoadLimits, type ShedReason } from '../../src/s
 import { type RunningServer, serve } from '../../src/server/server.ts';
 import { credentials, testOptions } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { startServerFixture } from '../support/server-fixture.ts';
 
 const from = (authId: string) => fromNodeRequest({ url: '/graphql', rawHeaders: ['Auth-ID', authId] });
 const guard = (limits: LoadLimits, callerKey = callerKeyByHeaders(null)) =>
@@ -143,6 +144,35 @@ describe('over a socket', () => {
     await expect.poll(() => server.inFlight).toBe(0);
     expect((await ask('three')).status).toBe(200);
     expect(shed).toEqual(['in flight']);
+  });
+
+  test('where readiness needs room, /ready is 503 as long as there is none, and not for one caller’s own limit', async () => {
+    await using fixture = await startServerFixture({
+      load: { inFlight: 2, inFlightPerCaller: 1, eventLoopLagMs: 10_000 },
+      readyNeedsRoom: true,
+    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    fixture.bank.otherwise(async () => {
+      await promise;
+      return { body: { branches: [] } };
+    });
+    const post = (authId: string) =>
+      fetch(fixture.url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId },
+        body: JSON.stringify({ query: '{ bank { branches { totalCount } } }' }),
+      });
+    const statusOf = async (path: string) => (await fetch(`${fixture.server.url}${path}`)).status;
+    const first = post('one');
+    await expect.poll(() => fixture.server.inFlight).toBe(1);
+    expect((await post('one')).status).toBe(503);
+    expect(await statusOf('/ready')).toBe(200);
+    const second = post('two');
+    await expect.poll(() => fixture.server.inFlight).toBe(2);
+    expect([await statusOf('/ready'), await statusOf('/health')]).toEqual([503, 200]);
+    resolve();
+    for (const answer of await Promise.all([first, second])) expect(answer.status).toBe(200);
+    await expect.poll(() => statusOf('/ready')).toBe(200);
   });
 
   test('one caller’s many requests leave room for another’s', async () => {

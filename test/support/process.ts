@@ -47,7 +47,10 @@ export async function startProcess(
   const url = await new Promise<string>((resolve, reject) => {
     const look = () => {
       const found = /at (http:\/\/[^\s/,;]+)/.exec(output())?.[1];
-      if (found !== undefined && /(curl|ready for traffic).*\n/.test(output())) resolve(found);
+      if (found === undefined || !/(curl|ready for traffic).*\n/.test(output())) return;
+      // To look through all of a long log at each line would hold up whoever writes it.
+      child.stdout?.off('data', look);
+      resolve(found);
     };
     child.stdout?.on('data', look);
     void ended.then(() => reject(new Error(`it ended: ${output()}`)));

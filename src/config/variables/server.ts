@@ -14,6 +14,7 @@ import {
   port,
   text,
   wholeNumber,
+  workerCount,
 } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
@@ -21,6 +22,11 @@ import type { Variable } from '../variable.ts';
 export const serverVariables = {
   HOST: { ...text('127.0.0.1'), description: 'the address to listen on' },
   PORT: { ...port(4000), description: 'the port to listen on; 0 for any' },
+  WORKERS: {
+    ...workerCount,
+    description:
+      'how many processes serve, `auto` for one for each core ([how](operations.md#all-cores)); what `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS` allow is shared out among them',
+  },
   METRICS_PORT: {
     ...optional(anyPort),
     description: "the port for Prometheus' metrics, on `HOST`; 0 for any, which the start prints",
@@ -65,6 +71,11 @@ export const serverVariables = {
   MAX_EVENT_LOOP_LAG_MS: {
     ...milliseconds(500),
     description: 'how late the event loop may be before requests are 503',
+  },
+  READY_NEEDS_ROOM: {
+    ...flag(false),
+    description:
+      '`/ready` answers 503 while requests are refused because there is too much to do ([when](operations.md#overload))',
   },
   DRAIN_DELAY_MS: {
     ...wholeNumber(0, 0, 600_000),

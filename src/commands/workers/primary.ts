@@ -1,0 +1,103 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Config } from '../../config/config.ts';
+import { logOptions } from '../../telemetry/log.ts';
+import { serveMetrics } from '../../telemetry/metrics-server.ts';
+import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
+import { createAnnouncements } from '../announcements.ts';
+import type { CliContext } from '../cli-context.ts';
+import { openLogOutput } from '../log-output.ts';
+import type { Service } from '../service.ts';
+import { takeAll } from '../stop.ts';
+import { isWorkerMessage } from './messages.ts';
+import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
+
+/** How long a worker's metrics are waited for before those count that it told last, in milliseconds. */
+const maxMetricsWaitMs = 1000;
+
+/** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
+export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
+  const logger = pino(logOptions('info'), openLogOutput(1, true, { isShared: true }).stream);
+  const announcements = createAnnouncements({ isTerminal, write, logger });
+  const metrics = createWorkerMetrics({ ready: () => supervisor.ready });
+  /** Workers by their ids, with what waits for their metrics. */
+  const asked = new Map<Worker, () => void>();
+
+  function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
+    // A file of --env-file may have changed since the start: the port is held by this process, and stays.
+    const worker = cluster.fork({ HOST: config.http.host, PORT: config.http.port });
+    worker.on('message', (message: unknown) => {
+      if (!isWorkerMessage(message)) return;
+      if (message.bankql === 'ready') onReady(message);
+      else if (message.bankql === 'failed') onFailed(message.words);
+      else {
+        metrics.update(worker.id, message.metrics);
+        asked.get(worker)?.();
+      }
+    });
+    // Its last message may be read after its end.
+    const ended = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]);
+    void ended.then(async ([[code, signal]]) => {
+      await metrics.retire(worker.id);
+      asked.get(worker)?.();
+      onExit(signal ?? code);
+    });
+    return {
+      send(order) {
+        if (worker.isConnected()) worker.send({ bankql: order }, () => {});
+      },
+    };
+  }
+
+  /** Waits for what each worker tells of itself; one that is too busy to tell is as it was. */
+  async function readMetrics(): Promise<string> {
+    const answers = Object.values(cluster.workers ?? {}).map((worker) => askForMetrics(worker));
+    await Promise.race([Promise.all(answers), delay(maxMetricsWaitMs, undefined, { ref: false })]);
+    return metrics.text();
+  }
+
+  const askForMetrics = (worker: Worker | undefined) =>
+    new Promise<void>((resolve) => {
+      if (worker?.isConnected() !== true) return resolve();
+      const previous = asked.get(worker);
+      asked.set(worker, () => {
+        asked.delete(worker);
+        previous?.();
+        resolve();
+      });
+      worker.send({ bankql: 'metrics' }, () => {});
+    });
+
+  const supervisor = new Supervisor({ workers: config.workers, fork, logger, onCrash: metrics.onCrash });
+  const metricsServer =
+    config.metrics === null
+      ? null
+      : await serveMetrics(
+          { contentType: metrics.contentType, metrics: readMetrics },
+          config.http.host,
+          config.metrics.port,
+        );
+  const { url, stateLine } = await supervisor.start();
+  announcements.started({
+    url,
+    metricsUrl: metricsServer === null ? null : `${metricsServer.url}/metrics`,
+    sandboxUrl: null,
+    bankUrl: config.bank?.baseUrl ?? '',
+    stateLine,
+    config,
+  });
+  return {
+    reload: async () => supervisor.reload(),
+    replaceWorkers: () => supervisor.replace(),
+    // Each worker does that for itself.
+    flush() {},
+    async stop() {
+      announcements.stopping();
+      await takeAll([() => supervisor.stop(), () => metricsServer?.close()]);
+      announcements.stopped();
+    },
+    ended: supervisor.ended,
+  };
+}

@@ -1,0 +1,38 @@
+import cluster from 'node:cluster';
+import type { CliContext } from '../cli-context.ts';
+import { type BankqlService, serveBankql } from '../serve.ts';
+import type { Service } from '../service.ts';
+import { isOrder, tellPrimary } from './messages.ts';
+
+/** Serves as one of several workers, until the primary tells it to end. Errors: what stops a start. */
+export async function serveAsWorker(context: CliContext): Promise<Service> {
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  let service: BankqlService | null = null;
+  let isEnding = false;
+
+  async function end(isReplaced: boolean): Promise<void> {
+    if (isEnding) return;
+    isEnding = true;
+    // During the start nothing is under way yet.
+    await service?.stop({ isReplaced });
+    await tellMetrics();
+  }
+
+  async function tellMetrics(): Promise<void> {
+    const metrics = await service?.registry.getMetricsAsJSON();
+    if (metrics !== undefined) await tellPrimary({ bankql: 'metrics', metrics });
+  }
+
+  cluster.worker?.on('message', (message: unknown) => {
+    if (!isOrder(message)) return;
+    if (message.bankql === 'metrics') void tellMetrics();
+    else if (message.bankql === 'reload') void service?.reload();
+    else end(message.bankql === 'retire').then(resolve, reject);
+  });
+  service = await serveBankql(context, { isWorker: true });
+  // Where the primary is killed, Node ends its workers.
+  cluster.worker?.on('disconnect', service.flush);
+  const { url, stateLine } = service;
+  if (!isEnding) await tellPrimary({ bankql: 'ready', url, stateLine });
+  return { ...service, ended };
+}

@@ -1,0 +1,65 @@
+import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
+
+/** The metrics of one process, as it sends them to another. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+export interface WorkerMetricsOptions {
+  /** How many workers serve. */
+  readonly ready: () => number;
+}
+
+/** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
+const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
+/** Of these the worker counts that is worst off: an average would hide it. */
+const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
+
+/**
+ * The metrics of all workers together: counts are summed up, those of workers that have ended among them; of gauges that
+ * say the same in each worker, one counts. What a worker that crashed has counted since it was last read is lost.
+ */
+export function createWorkerMetrics({ ready }: WorkerMetricsOptions) {
+  const registry = new Registry();
+  const registers = [registry];
+  new Gauge({
+    name: 'bankql_workers',
+    help: 'Workers that serve; only where there are several.',
+    registers,
+    collect() {
+      this.set(ready());
+    },
+  });
+  const crashes = new Counter({
+    name: 'bankql_worker_crashes_total',
+    help: 'Workers that ended without being told to.',
+    registers,
+  });
+  const latest = new Map<number, MetricsSnapshot>();
+  let ended: MetricsSnapshot = [];
+
+  return {
+    contentType: registry.contentType,
+    onCrash: () => crashes.inc(),
+    update(worker: number, snapshot: MetricsSnapshot): void {
+      latest.set(
+        worker,
+        snapshot.map((metric) => (worst.test(metric.name) ? { ...metric, aggregator: 'max' } : metric)),
+      );
+    },
+    /** The worker has ended: what it counted stays. */
+    async retire(worker: number): Promise<void> {
+      const last = latest.get(worker)?.filter(({ type }) => growing.has(String(type)));
+      latest.delete(worker);
+      if (last === undefined) return;
+      const sum = AggregatorRegistry.aggregate([ended, last]).getMetricsAsJSON();
+      // The sums are there at once; only their interface is asynchronous.
+      ended = await sum;
+    },
+    /** All of it, in Prometheus' text. */
+    async text(): Promise<string> {
+      const workers = AggregatorRegistry.aggregate([...latest.values(), ended]);
+      return `${await registry.metrics()}${await workers.metrics()}`;
+    },
+  };
+}
+
+export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;

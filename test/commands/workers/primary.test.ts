@@ -1,0 +1,263 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startBankql } from '../../../src/index.ts';
+import { credentials } from '../../support/bankql.ts';
+import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
+import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
+import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+
+/** `WORKERS=2`: a primary and its workers, as processes. */
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+const folder = mkdtempSync(join(tmpdir(), 'bankql-workers-'));
+const stores = { next: 0 };
+let bank: PaymentBank;
+beforeAll(async () => {
+  bank = await startPaymentBank();
+});
+afterEach(() => {
+  bank.decide = accept;
+});
+afterAll(async () => {
+  await bank[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const environment = (more: Readonly<Record<string, string>> = {}) => ({
+  BANK_BASE_URL: bank.url,
+  BANK_ID: 'BANK',
+  STATE_URL: `sqlite:${join(folder, `${stores.next++}.db`)}`,
+  WORKERS: '2',
+  METRICS_PORT: '0',
+  // Payments are under way while processes start, which takes long on a busy machine.
+  BANK_TRANSFER_TIMEOUT_MS: '100000',
+  OPERATION_TIMEOUT_MS: '100000',
+  ...more,
+});
+
+const linesOf = ({ output }: BankqlProcess): Record<string, unknown>[] =>
+  output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+const withMessage = (bankql: BankqlProcess, words: string) =>
+  linesOf(bankql).filter(({ msg }) => String(msg).includes(words));
+
+/** The workers' process ids. */
+const workersOf = ({ child }: BankqlProcess): number[] =>
+  spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter((line) => line !== '')
+    .map(Number);
+
+async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
+  const [start] = withMessage(bankql, 'bankql serves');
+  const text = await (await fetch(String(start?.metrics))).text();
+  return Object.fromEntries(
+    [...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name = '', value]) => [name, Number(value)]),
+  );
+}
+
+/** Waits until so many workers serve. */
+const serving = (bankql: BankqlProcess, workers: number) =>
+  vi.waitFor(async () => expect((await metricsOf(bankql)).bankql_workers).toBe(workers), {
+    timeout: 30_000,
+    interval: 100,
+  });
+
+const ask = (bankql: BankqlProcess) => post(bankql.url, '{ __typename }', credentials);
+const answer = { data: { __typename: 'Query' } };
+
+/** Asks again and again, over kept connections and over new ones, until it is told to stop; what went wrong, and how many did not. */
+function keepAsking(url: string) {
+  const agents = [new Agent({ keepAlive: true, maxSockets: 4 }), new Agent({ keepAlive: false })];
+  const failures: string[] = [];
+  let good = 0;
+  let isOver = false;
+  const once = (agent: Agent) =>
+    new Promise<void>((resolve) => {
+      const fail = (why: string) => {
+        failures.push(why);
+        resolve();
+      };
+      const asked = request(`${url}/graphql`, { agent, method: 'POST' }, (response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          if (text !== JSON.stringify(answer)) return fail(`${response.statusCode} ${text}`);
+          good++;
+          resolve();
+        });
+      });
+      for (const [name, value] of Object.entries(credentials)) asked.setHeader(name, value);
+      asked.setHeader('Content-Type', 'application/json');
+      asked.on('error', (error) => fail(error.message));
+      asked.end('{"query":"{ __typename }"}');
+    });
+  const asking = agents.map(async (agent) => {
+    while (!isOver) {
+      await once(agent);
+      await delay(2);
+    }
+    agent.destroy();
+  });
+  return {
+    failures,
+    good: () => good,
+    async stop() {
+      isOver = true;
+      await Promise.all(asking);
+    },
+  };
+}
+
+describe('two workers over one store', () => {
+  let bankql: BankqlProcess;
+  beforeAll(async () => {
+    bankql = await startProcess(environment());
+  });
+  afterAll(() => bankql[Symbol.asyncDispose]());
+
+  test('are one start in the log, know each other’s payments, and have their metrics in common', async () => {
+    expect(withMessage(bankql, 'bankql serves')).toMatchObject([
+      { pid: bankql.child.pid, msg: expect.stringContaining('2 workers share the port.') },
+    ]);
+    const workers = workersOf(bankql);
+    expect(workers).toHaveLength(2);
+    const paid = await pay(bankql.url, transfer('once'));
+    expect(paid).toMatchObject({ code: 'DONE', replayed: false });
+    // Each connection is another worker's turn.
+    for (let n = 0; n < 6; n++)
+      expect(await pay(bankql.url, transfer('once'), { headers: { Connection: 'close' } })).toMatchObject({
+        code: 'DONE',
+        replayed: true,
+        trackId: paid.trackId,
+      });
+    expect(bank.of('once')).toHaveLength(1);
+    const served = new Set(withMessage(bankql, 'operation').map(({ pid }) => Number(pid)));
+    expect([...served].sort()).toEqual(workers.sort());
+    expect(await metricsOf(bankql)).toMatchObject({
+      bankql_workers: 2,
+      bankql_worker_crashes_total: 0,
+      'bankql_graphql_requests_total{operation="other",kind="mutation",outcome="ok"}': 7,
+      bankql_state_up: 1,
+    });
+  });
+
+  test('are all reached by SIGHUP', async () => {
+    bankql.child.kill('SIGHUP');
+    await vi.waitFor(() => expect(withMessage(bankql, 'SIGHUP: reloaded')).toHaveLength(2), {
+      timeout: 30_000,
+    });
+    const reloaded = withMessage(bankql, 'SIGHUP: reloaded').map(({ pid }) => Number(pid));
+    expect(reloaded.sort()).toEqual(workersOf(bankql).sort());
+  });
+
+  test('a worker that is killed is replaced, logged and counted, and no count falls', async () => {
+    for (let n = 0; n < 4; n++) await ask(bankql);
+    const name = 'bankql_graphql_requests_total{operation="other",kind="query",outcome="ok"}';
+    expect((await metricsOf(bankql))[name]).toBe(4);
+    const [killed = 0] = workersOf(bankql);
+    process.kill(killed, 'SIGKILL');
+    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(1), {
+      timeout: 30_000,
+    });
+    expect(withMessage(bankql, 'a worker ended')).toMatchObject([{ level: 50, how: 'SIGKILL' }]);
+    await serving(bankql, 2);
+    expect(workersOf(bankql)).not.toContain(killed);
+    expect(await ask(bankql)).toEqual(answer);
+    expect(await metricsOf(bankql)).toMatchObject({ [name]: 5, bankql_worker_crashes_total: 1 });
+  });
+
+  test('SIGUSR2 puts new ones in their place: nothing is refused, and a payment that is under way ends', async () => {
+    const before = workersOf(bankql);
+    const arrived = Promise.withResolvers<() => void>();
+    bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+    const paid = pay(bankql.url, transfer('rolling'));
+    const answerPayment = await arrived.promise;
+    const asking = keepAsking(bankql.url);
+    bankql.child.kill('SIGUSR2');
+    await vi.waitFor(() => expect(withMessage(bankql, 'every worker is a new one')).toHaveLength(1), {
+      timeout: 60_000,
+    });
+    answerPayment();
+    expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
+    // The old ones end, and what is asked meanwhile is answered.
+    await vi.waitFor(() => expect(workersOf(bankql)).toHaveLength(2), { timeout: 60_000, interval: 200 });
+    await asking.stop();
+    expect(asking.failures).toEqual([]);
+    expect(asking.good()).toBeGreaterThan(20);
+    expect(workersOf(bankql).filter((pid) => before.includes(pid))).toEqual([]);
+    expect(bank.of('rolling')).toHaveLength(1);
+    expect(withMessage(bankql, 'a worker ended')).toHaveLength(1);
+  });
+
+  test('SIGTERM to all of them, as a terminal sends it, lets what is under way end, and the exit code is 0', async () => {
+    const arrived = Promise.withResolvers<() => void>();
+    bank.decide = (payment) => (socket) => arrived.resolve(() => accept(payment)(socket));
+    const paid = payToTheEnd(bankql.url, transfer('draining'));
+    const answerPayment = await arrived.promise;
+    for (const pid of workersOf(bankql)) process.kill(pid, 'SIGTERM');
+    const stopped = bankql.stop();
+    await vi.waitFor(() => expect(workersOf(bankql)).toHaveLength(1), { timeout: 30_000 });
+    answerPayment();
+    expect(await paid).toMatchObject({ code: 'DONE', replayed: false });
+    expect(await stopped).toBe(0);
+    expect(withMessage(bankql, 'bankql stops')).toHaveLength(1);
+    expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
+  });
+});
+
+describe('a start that fails', () => {
+  test('says why once, as one process would', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await vi.waitFor(() => expect(taken.listening).toBe(true));
+    const address = taken.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const { code, output } = await runProcess(environment({ PORT: port }), [], 60_000);
+    taken.close();
+    expect(code).toBe(1);
+    expect(output).toBe(
+      `bind EADDRINUSE 127.0.0.1:${port}: another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.\n`,
+    );
+  });
+
+  test('after a reload: those that serve go on; where all are killed, it ends with the workers’ own words', async () => {
+    const manifest = join(folder, 'manifest.json');
+    writeFileSync(manifest, JSON.stringify({ first: '{ __typename }' }));
+    await using bankql = await startProcess(environment({ PERSISTED_DOCUMENTS: manifest }));
+    writeFileSync(manifest, JSON.stringify({ first: '{ nowhere }' }));
+    bankql.child.kill('SIGUSR2');
+    await vi.waitFor(() => expect(withMessage(bankql, 'those that serve go on')).toHaveLength(1), {
+      timeout: 30_000,
+    });
+    expect(await ask(bankql)).toEqual(answer);
+    for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
+    const [code] = await new Promise<[number | null]>((resolve) =>
+      bankql.child.once('exit', (...args) => resolve([args[0]])),
+    );
+    expect(code).toBe(1);
+    const words = /document first/;
+    expect(withMessage(bankql, 'a worker cannot start').length).toBeGreaterThanOrEqual(3);
+    expect(
+      bankql
+        .output()
+        .split('\n')
+        .filter((line) => !line.startsWith('{') && words.test(line)),
+    ).toHaveLength(1);
+  });
+});
+
+test('from code there is one process: WORKERS is refused', async () => {
+  await expect(startBankql({ environment: environment() })).rejects.toThrow(
+    'WORKERS=2 cannot be used: it is for the command bankql',
+  );
+});

@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { hasRedis } from '../support/redis.ts';
+import { type Asked, good, outcomeOf, startLoad, tally } from './rolling/load.ts';
+import { hasNginx, replicas, startTopology, type Topology } from './rolling/topology.ts';
+
+/**
+ * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: nginx, two replicas and a Redis with the
+ * settings of ops/compose, under so many requests a second, of which one in ten is a payment. First rolling restarts: every
+ * answer has to be good, and every payment at the bank once. Then SIGKILL of a replica and of the Redis: it says what is
+ * answered, and no payment may be at the bank twice. Exit code 1 where that is not so.
+ */
+const { values } = parseArgs({
+  options: {
+    restarts: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '200' },
+    'outage-seconds': { type: 'string', default: '10' },
+  },
+});
+const [restarts, rate, outageSeconds] = [
+  Number(values.restarts),
+  Number(values.rate),
+  Number(values['outage-seconds']),
+];
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (!(restarts > 0) || !(rate > 0) || !(outageSeconds > 0)) {
+  say('Give --restarts, --rate and --outage-seconds as numbers above 0.');
+  process.exit(2);
+}
+if (!hasNginx || !hasRedis) {
+  say('skipped: nginx and redis-server are not both installed here');
+  process.exit(0);
+}
+
+const problems: string[] = [];
+const check = (isSo: boolean, problem: string) => {
+  if (!isSo) problems.push(problem);
+};
+
+const paymentsOf = (asked: readonly Asked[]) =>
+  asked.flatMap(({ key, outcome }) => (key === null ? [] : [{ key, outcome }]));
+
+async function rollingRestarts({ url, bank, roll }: Topology): Promise<void> {
+  const load = startLoad(url, rate, 'rolling');
+  const startedAt = performance.now();
+  for (let nth = 1; nth <= restarts; nth++) {
+    for (const replica of replicas) await roll(replica);
+    say(`  restart ${nth}: ${JSON.stringify(tally(load.asked.filter(({ outcome }) => outcome !== null)))}`);
+  }
+  await load.stop();
+  const payments = paymentsOf(load.asked);
+  const once = payments.filter(({ key }) => bank.of(key).length === 1).length;
+  const seconds = (performance.now() - startedAt) / 1000;
+  say(`  ${load.asked.length} requests in ${seconds.toFixed(0)} s: ${JSON.stringify(tally(load.asked))}`);
+  say(`  ${payments.length} payments, ${once} of them at the bank once`);
+  const bad = load.asked.filter(({ outcome }) => outcome !== good).length;
+  check(bad === 0, `${bad} answers during rolling restarts were not good`);
+  check(once === payments.length, 'a payment was not at the bank once');
+}
+
+/** Does harm under load, undoes it, and settles what was left open by asking again under the same keys. */
+async function outage(
+  { url, bank }: Topology,
+  name: string,
+  harm: () => Promise<void>,
+  undo: () => Promise<void>,
+): Promise<void> {
+  const load = startLoad(url, rate, name);
+  await delay(2000);
+  const harmedAt = performance.now();
+  await harm();
+  await delay(outageSeconds * 1000);
+  await undo();
+  const undoneAt = performance.now();
+  await delay(outageSeconds * 1000);
+  await load.stop();
+  const during = load.asked.filter(({ startedAt }) => startedAt >= harmedAt && startedAt < undoneAt);
+  const after = load.asked.filter(({ startedAt }) => startedAt >= undoneAt);
+  const lastBad = load.asked.findLast(({ outcome }) => outcome !== good);
+  say(`  during: ${JSON.stringify(tally(during))}`);
+  say(`  after:  ${JSON.stringify(tally(after))}`);
+  if (lastBad !== undefined && lastBad.startedAt >= undoneAt)
+    say(`  all good from ${((lastBad.startedAt - undoneAt) / 1000).toFixed(1)} s after it was undone`);
+
+  const open = paymentsOf(load.asked).filter(({ outcome }) => outcome !== good);
+  const settled = await Promise.all(open.map(async ({ key }) => settle(url, key)));
+  say(`  ${open.length} payments asked for again under their keys: ${JSON.stringify(count(settled))}`);
+  for (const { key, outcome } of paymentsOf(load.asked)) {
+    const times = bank.of(key).length;
+    check(times <= 1, `${key} was at the bank ${times} times`);
+    if (outcome === good)
+      check(times === 1, `${key} was told to be paid, and was at the bank ${times} times`);
+  }
+}
+
+/** Asks until it is known what became of a payment, as a client does. */
+async function settle(url: string, key: string): Promise<string> {
+  for (const end = performance.now() + 60_000; ; await delay(500)) {
+    const outcome = await outcomeOf(url, key);
+    if (outcome === good || outcome.includes('UNKNOWN') || performance.now() > end) return outcome;
+  }
+}
+
+const count = (words: readonly string[]) =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(words, (word) => word)).map(([word, all = []]) => [word, all.length]),
+  );
+
+await using topology = await startTopology();
+const end = () => void topology[Symbol.asyncDispose]().then(() => process.exit(130));
+process.once('SIGINT', end).once('SIGTERM', end);
+say(`${rate} requests a second, one in ten a payment`);
+say(`${restarts} rolling restarts of both replicas:`);
+await rollingRestarts(topology);
+say('SIGKILL of a replica:');
+await outage(
+  topology,
+  'replica',
+  () => topology.kill('bankql-1'),
+  () => topology.start('bankql-1'),
+);
+say('SIGKILL of the Redis:');
+await outage(
+  topology,
+  'redis',
+  () => topology.redis.kill(),
+  () => topology.redis.restart(),
+);
+for (const problem of problems.slice(0, 20)) say(`FAILED: ${problem}`);
+process.exitCode = problems.length > 0 ? 1 : 0;

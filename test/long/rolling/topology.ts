@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
+import { type BankqlProcess, startProcess } from '../../support/process.ts';
+import { freePort, startRedis, type TestRedis } from '../../support/redis.ts';
+
+/** What ops/compose describes, as processes of this machine: nginx, two replicas, a Redis, and a bank that counts. */
+
+const ops = join(import.meta.dirname, '../../../ops/compose');
+const compose = z
+  .object({
+    services: z.object({
+      'bankql-1': z.object({ environment: z.record(z.string(), z.string()) }),
+      redis: z.object({ command: z.array(z.string()) }),
+    }),
+  })
+  .parse(parse(readFileSync(join(ops, 'compose.yaml'), 'utf8'), { merge: true }));
+
+const nginxProgram = (process.env.PATH ?? '')
+  .split(delimiter)
+  .concat('/usr/sbin', '/usr/local/sbin')
+  .map((folder) => join(folder, 'nginx'))
+  .find((path) => existsSync(path));
+
+/** Whether nginx is installed here. */
+export const hasNginx = nginxProgram !== undefined;
+
+export const replicas = ['bankql-1', 'bankql-2'] as const;
+type Replica = (typeof replicas)[number];
+
+export interface Topology extends AsyncDisposable {
+  /** nginx' address. */
+  readonly url: string;
+  readonly bank: PaymentBank;
+  readonly redis: TestRedis;
+  /** Restarts a replica as ops/compose/rolling-restart.sh does. */
+  roll(replica: Replica): Promise<void>;
+  kill(replica: Replica): Promise<void>;
+  start(replica: Replica): Promise<void>;
+}
+
+export async function startTopology(): Promise<Topology> {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-rolling-'));
+  const drain = join(folder, 'drain');
+  mkdirSync(drain);
+  // Started by root, nginx serves as another user, who has to see the files of drain/.
+  chmodSync(folder, 0o755);
+  const bank = await startPaymentBank();
+  const [, ...redisArguments] = compose.services.redis.command;
+  const redis = await startRedis(redisArguments);
+  const ports = { 'bankql-1': await freePort(), 'bankql-2': await freePort() };
+  const running = new Map<Replica, BankqlProcess>();
+
+  async function start(replica: Replica): Promise<void> {
+    running.set(
+      replica,
+      await startProcess({
+        ...compose.services['bankql-1'].environment,
+        BANK_BASE_URL: bank.url,
+        BANK_ID: 'BANK',
+        STATE_URL: redis.url,
+        HOST: '127.0.0.1',
+        PORT: String(ports[replica]),
+        METRICS_PORT: '0',
+      }),
+    );
+    await until(async () => (await fetch(`http://127.0.0.1:${ports[replica]}/ready`)).ok);
+  }
+  const stop = async (replica: Replica, signal: NodeJS.Signals) => {
+    const code = await running.get(replica)?.stop(signal);
+    running.delete(replica);
+    return code;
+  };
+
+  await Promise.all(replicas.map(start));
+  const port = await freePort();
+  const nginx = startNginx(folder, port, ports);
+  const url = `http://127.0.0.1:${port}`;
+  await until(async () => (await fetch(`${url}/ready`)).ok);
+
+  return {
+    url,
+    bank,
+    redis,
+    start,
+    async kill(replica) {
+      await stop(replica, 'SIGKILL');
+    },
+    async roll(replica) {
+      writeFileSync(join(drain, replica), '');
+      await delay(1000);
+      const code = await stop(replica, 'SIGTERM');
+      if (code !== 0) throw new Error(`${replica} ended with ${code}`);
+      await start(replica);
+      rmSync(join(drain, replica));
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = once(nginx, 'exit');
+      nginx.kill('SIGTERM');
+      await ended;
+      await Promise.all(replicas.map((replica) => stop(replica, 'SIGKILL')));
+      await redis[Symbol.asyncDispose]();
+      await bank[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** nginx with the file of ops/compose, in which only addresses and paths are this machine's. */
+function startNginx(folder: string, port: number, ports: Readonly<Record<Replica, number>>): ChildProcess {
+  let server = readFileSync(join(ops, 'nginx.conf'), 'utf8')
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+    .replaceAll('/etc/nginx/drain/', `${join(folder, 'drain')}/`);
+  for (const replica of replicas)
+    server = server.replaceAll(`server ${replica}:4000`, `server 127.0.0.1:${ports[replica]}`);
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, name)};`,
+  );
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${join(folder, 'nginx.pid')}; error_log stderr crit;
+events { worker_connections 4096; }
+http { access_log off; ${paths.join(' ')}
+${server}
+}\n`,
+  );
+  return spawn(nginxProgram ?? 'nginx', ['-c', file, '-p', folder], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** Waits until it is true; what it throws is not. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 60_000; performance.now() < end; await delay(50))
+    if (await isSo().catch(() => false)) return;
+  throw new Error('it is not ready within a minute');
+}

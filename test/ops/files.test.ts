@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { variableNames } from '../../src/config/variables.ts';
+
+/** What the files of ops/ say of bankql is so, and they agree with each other. */
+
+const root = join(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(root, 'ops', file), 'utf8');
+const yamlFiles = readdirSync(join(root, 'ops'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+  /\.ya?ml$/.test(file),
+);
+const compose = parse(read('compose/compose.yaml'), { merge: true });
+const manifest = (name: string) => parse(read(`kubernetes/${name}.yaml`));
+const known: ReadonlySet<string> = new Set([...variableNames, 'NODE_OPTIONS']);
+
+test.each(yamlFiles)('%s is YAML without errors', (file) => {
+  const documents = parseAllDocuments(read(file), { strict: true, merge: true });
+  expect([documents].flat().flatMap(({ errors }) => errors)).toEqual([]);
+});
+
+test('they set variables that bankql reads', () => {
+  const pod = manifest('deployment').spec.template.spec.containers[0];
+  const dockerfile = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
+  const unit = [...read('systemd/bankql.service').matchAll(/^Environment=(.*)$/gm)].map(([, text]) => text);
+  const names = [
+    ...Object.keys(compose.services['bankql-1'].environment),
+    ...Object.keys(manifest('configmap').data),
+    ...pod.env.map(({ name }: { name: string }) => name),
+    ...[...`${dockerfile} ${unit.join(' ')}`.matchAll(/(?<![\w-])([A-Z_]+)=/g)].map(([, name]) => name),
+  ];
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('a Redis of theirs loses no payment: it writes each to the disk, and evicts none', () => {
+  expect(compose.services.redis.command.join(' ')).toMatch(
+    /--appendonly yes --appendfsync always .*--maxmemory-policy noeviction/,
+  );
+});
+
+test('replicas are not root, write nothing, and have time to end payments', () => {
+  const { spec } = manifest('deployment').spec.template;
+  const [container] = spec.containers;
+  expect(read('Dockerfile')).toMatch(/^USER 1000:1000$/m);
+  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+  expect(container.securityContext).toMatchObject({
+    readOnlyRootFilesystem: true,
+    allowPrivilegeEscalation: false,
+  });
+  for (const name of ['bankql-1', 'bankql-2'])
+    expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+  const drainSeconds = Number(manifest('configmap').data.DRAIN_DELAY_MS) / 1000;
+  // BANK_TRANSFER_TIMEOUT_MS, and 30 s for clients that take their answers slowly.
+  expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds + 15 + 30);
+});
+
+test('ports, paths and labels are those of the others', () => {
+  const [container] = manifest('deployment').spec.template.spec.containers;
+  const labels = manifest('deployment').spec.template.metadata.labels;
+  expect(container.ports.map(({ containerPort }: { containerPort: number }) => containerPort)).toEqual([
+    4000, 9464,
+  ]);
+  expect(read('Dockerfile')).toMatch(/^EXPOSE 4000 9464$/m);
+  expect(container.readinessProbe.httpGet.path).toBe('/ready');
+  expect(container.livenessProbe.httpGet.path).toBe('/health');
+  expect(manifest('service').spec.selector).toEqual(labels);
+  for (const name of ['pdb', 'servicemonitor'])
+    expect(manifest(name).spec.selector.matchLabels).toEqual(labels);
+  expect(manifest('networkpolicy').spec.podSelector.matchLabels).toEqual(labels);
+  expect(parse(read('compose/prometheus.yml')).scrape_configs[0].static_configs[0].targets).toEqual([
+    'bankql-1:9464',
+    'bankql-2:9464',
+  ]);
+  expect(read('compose/nginx.conf').match(/^ {2}server bankql-\d:4000/gm)).toHaveLength(4);
+});
+
+test('kustomization names every other file of its folder', () => {
+  const others = readdirSync(join(root, 'ops/kubernetes')).filter((file) => file !== 'kustomization.yaml');
+  expect(manifest('kustomization').resources.toSorted()).toEqual(others.toSorted());
+});

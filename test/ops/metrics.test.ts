@@ -1,0 +1,126 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { startProcess } from '../support/process.ts';
+import { exposedMetrics, queriedMetrics } from '../support/promql.ts';
+
+/** Alerts and the dashboard ask for metrics that bankql has, and every alert says what to do. */
+
+const root = join(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const { groups } = z
+  .object({
+    groups: z.array(
+      z.object({
+        rules: z.array(
+          z.object({
+            alert: z.string(),
+            expr: z.string(),
+            labels: z.object({ severity: z.enum(['page', 'ticket']) }),
+            annotations: z.object({ summary: z.string().min(10) }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .parse(parse(read('ops/prometheus/alerts.yml')));
+const alerts = groups.flatMap(({ rules }) => rules);
+
+const dashboard = z
+  .object({
+    panels: z.array(
+      z.object({
+        id: z.number(),
+        title: z.string(),
+        type: z.string(),
+        targets: z.array(z.object({ expr: z.string() })).optional(),
+      }),
+    ),
+    templating: z.object({
+      list: z.array(z.object({ name: z.string(), definition: z.string().optional() })),
+    }),
+  })
+  .parse(JSON.parse(read('ops/grafana/bankql.json')));
+const panels = dashboard.panels.filter(({ type }) => type !== 'row');
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-ops-'));
+let exposed: ReadonlySet<string>;
+beforeAll(async () => {
+  // With workers, since some metrics are theirs.
+  await using bankql = await startProcess({
+    BANK_BASE_URL: 'http://127.0.0.1:9',
+    STATE_URL: `sqlite:${join(folder, 'state.db')}`,
+    METRICS_PORT: '0',
+    WORKERS: '2',
+  });
+  const [, metricsUrl = ''] = /"metrics":"([^"]+)"/.exec(bankql.output()) ?? [];
+  exposed = exposedMetrics(await (await fetch(metricsUrl)).text());
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** `up` is Prometheus' own. */
+const missing = (expression: string) =>
+  queriedMetrics(expression).filter((name) => name !== 'up' && !exposed.has(name));
+
+test('what an expression reads is found', () => {
+  expect(
+    queriedMetrics(
+      'sum by (le, job) (rate(a_total{x="b_total{", job="$job"}[$__rate_interval])) / b_sum > 0.5',
+    ),
+  ).toEqual(['a_total', 'b_sum']);
+  expect(queriedMetrics('60 * histogram_quantile(0.9, sum(rate(c_bucket[5m]))) and on (job) d')).toEqual([
+    'c_bucket',
+    'd',
+  ]);
+});
+
+test('a name that bankql does not have would be found', () => {
+  expect(missing('rate(bankql_payments_total[5m])')).toEqual([]);
+  expect(missing('rate(bankql_payment_total[5m])')).toEqual(['bankql_payment_total']);
+  expect(missing('rate(bankql_bank_call_seconds[5m])')).toEqual(['bankql_bank_call_seconds']);
+});
+
+test.each(alerts.map(({ alert, expr }) => [alert, expr]))(
+  '%s reads metrics that there are',
+  (_alert, expr) => {
+    expect(queriedMetrics(expr)).not.toEqual([]);
+    expect(missing(expr)).toEqual([]);
+  },
+);
+
+test('every alert has its entry in docs/operations.md, and no other has one', () => {
+  const entries = [...read('docs/operations.md').matchAll(/^### (Bankql\w+)$/gm)].map(([, name]) => name);
+  expect(entries).toEqual(alerts.map(({ alert }) => alert));
+});
+
+test.each(panels.map(({ title, targets = [] }) => [title, targets.map(({ expr }) => expr)] as const))(
+  'the panel "%s" reads metrics that there are',
+  (_title, expressions) => {
+    expect(expressions).not.toEqual([]);
+    for (const expression of expressions) {
+      expect(queriedMetrics(expression)).not.toEqual([]);
+      expect(missing(expression)).toEqual([]);
+    }
+  },
+);
+
+test('the dashboard shows every metric of bankql’s own, and each panel once', () => {
+  const shown = new Set(
+    panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => queriedMetrics(expr))),
+  );
+  const own = [...read('docs/reliability.md').matchAll(/^\| `(bankql_\w+)` \|/gm)].map(
+    ([, name = '']) => name,
+  );
+  // How many documents are kept says less than how much they take.
+  const notShown = own.filter((name) => ![...shown].some((each) => each.startsWith(name)));
+  expect(notShown).toEqual(['bankql_document_cache_documents']);
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const [, variable] = dashboard.templating.list;
+  expect(/^label_values\((\w+), job\)$/.exec(variable?.definition ?? '')?.[1]).toSatisfy((name: string) =>
+    exposed.has(name),
+  );
+});
