@@ -4,7 +4,7 @@ import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import type { OnStoreEvent } from '../store-event.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
-import { openTimedRedis } from './command-timeouts.ts';
+import { openTimedRedis, startError } from './command-timeouts.ts';
 import { recordKey } from './keys.ts';
 import { createKnownMarks } from './known-marks.ts';
 import { migrateCallers } from './migration.ts';
@@ -209,7 +209,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Paym
     await migrateCallers({ run }, secret);
   } catch (error) {
     await close();
-    throw error;
+    throw startError(options.address, error);
   } finally {
     clearInterval(alive);
   }
