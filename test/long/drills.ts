@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url';
 import { credentials } from '../support/bankql.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, type Told, transfer } from '../support/payment-client.ts';
+import { saysNothingWasSent } from '../support/payment-invariants.ts';
 import type { State, StateKind } from '../support/payment-states.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../support/process.ts';
-import { saysNothingWasSent } from './payment-history/checker.ts';
 
 /** What a drill works with: a bank, a store, and processes of bankql over them. */
 export interface DrillContext {

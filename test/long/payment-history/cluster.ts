@@ -1,18 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Arrived, startPaymentBank } from '../../support/payment-bank.ts';
+import { startPaymentBank } from '../../support/payment-bank.ts';
+import type { BankEntry } from '../../support/payment-history.ts';
 import type { StateKind } from '../../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
-import { accepting, type Fault, faultOf } from './faults.ts';
+import { accepting, faultOf } from './faults.ts';
 import type { ChaosEvent, Workload } from './workload.ts';
-
-/** What the bank received, and what it did with it. */
-export interface BankEntry extends Pick<Fault, 'name' | 'ends' | 'executed'> {
-  readonly arrived: Arrived;
-  readonly amount: string;
-  /** When it arrived, by `performance.now()`. */
-  readonly at: number;
-}
 
 /** Two processes of bankql over one store and one bank, and all that can happen to them. */
 export interface Cluster extends AsyncDisposable {
@@ -72,7 +65,8 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     const nth = bank.of(arrived.account).length;
     const { act, ...fault } = isWell ? accepting(arrived) : faultOf(plan.random, arrived, nth, deadlineMs);
     const amount = paid.parse(JSON.parse(arrived.body)).value.amount.toFixed(2);
-    log.push({ arrived, amount, at: performance.now(), ...fault });
+    const at = performance.now();
+    log.push({ arrived, amount, leftAt: at, at, ...fault });
     nextArrival.resolve();
     nextArrival = Promise.withResolvers();
     return act;

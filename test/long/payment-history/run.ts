@@ -2,27 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PaymentRecord, PaymentState } from '../../../src/payments/store.ts';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
-import { pay, type Told, transfer } from '../../support/payment-client.ts';
+import { pay, transfer } from '../../support/payment-client.ts';
+import type { AuditLine, BankEntry, ClientEntry } from '../../support/payment-history.ts';
 import type { StateKind } from '../../support/payment-states.ts';
-import { type BankEntry, type Cluster, deadlineMs, startCluster } from './cluster.ts';
+import { type Cluster, deadlineMs, startCluster } from './cluster.ts';
 import type { ChaosEvent, PlannedPayment, Workload } from './workload.ts';
 
-/** What a client asked for, when (by `performance.now()`), and what it was told; null: no answer. */
-export interface ClientEntry {
-  readonly payment: PlannedPayment;
-  readonly amount: string;
-  readonly began: number;
-  readonly ended: number;
-  readonly told: Told | null;
-  readonly phase: 'history' | 'last word' | 'after the lease';
-}
-
-export interface AuditLine {
-  readonly state: string;
-  readonly trackId: string;
-}
-
-/** All that was seen of a run. */
+/** All that was seen of a run; times are of `performance.now()`. */
 export interface History {
   readonly clients: readonly ClientEntry[];
   readonly bank: readonly BankEntry[];
@@ -147,7 +133,18 @@ async function readRecords(stateUrl: string): Promise<PaymentRecord[]> {
   }
 }
 
-const auditLine = z.object({ audit: z.literal('payment'), state: z.string(), trackId: z.string() });
+const auditLine = z
+  .object({
+    audit: z.literal('payment'),
+    state: z.string(),
+    trackId: z.string(),
+    createdAt: z.number(),
+  })
+  .transform(({ state, trackId, createdAt }) => ({
+    state,
+    trackId,
+    begunAt: createdAt - performance.timeOrigin,
+  }));
 
 function auditLines(output: string): AuditLine[] {
   return output

@@ -67,8 +67,13 @@ export async function openTimedRedis(options: ReconnectOptions): Promise<TimedRe
   };
 }
 
-/** Without the cause: the library's error may contain what was sent, such as a password. */
+/**
+ * Why a start failed, with the server's name and the remedy. Without the cause: the library's error may contain what was sent,
+ * such as a password.
+ */
 function startError(address: RedisAddress | SentinelAddress, error: unknown): Error {
+  // It names the server itself.
+  if (error instanceof StoreUnavailable) return error;
   const shown = shownAddress(address);
   return error instanceof ServerRefused
     ? new Error(`The payment store ${shown} cannot be used: ${error.message}.`)

@@ -38,6 +38,14 @@ for n = 5, #ARGV, 3 do
 end
 return 1`);
 
+/** All scripts of this file, for whoever stands in for a Redis. */
+export const migrationScripts = {
+  begin: beginScript,
+  read: readScript,
+  write: writeScript,
+  end: endScript,
+};
+
 /**
  * Migrates records of version 1 to version 2: their callers are hashed under the store's secret, and indexed. Each
  * process does it at its start for what was written since the last migration, because an older bankql running beside it

@@ -82,6 +82,14 @@ else
 end
 return { tonumber(began), tonumber(newestAt) }`);
 
+/** All scripts of this file, for whoever stands in for a Redis. */
+export const metadataScripts = {
+  open: openScript,
+  missing: missingScript,
+  note: noteScript,
+  accept: acceptScript,
+};
+
 const count = z.coerce.number().int().nonnegative();
 const optionalTime = z.coerce.number().nullable();
 const response = z.tuple([

@@ -1,0 +1,155 @@
+import type { PaymentStore } from '../../src/payments/store.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { createRedisStore } from '../../src/payments/stores/redis/redis-store.ts';
+import type { AuditLine, BankEntry } from '../support/payment-history.ts';
+import { between } from './choices.ts';
+import { deadlineMs } from './limits.ts';
+import { createLocalStore } from './local-store.ts';
+import type { SimulatedNetwork } from './network.ts';
+import { type Replica, startReplica } from './replica.ts';
+import { bankAddress, SimulatedBank } from './simulated-bank.ts';
+import { redisAddress, SimulatedRedis } from './simulated-redis.ts';
+import type { Variant } from './variants.ts';
+import { SimulatedProcess, type World } from './world.ts';
+
+/** A place of a replica, which is empty while that is down. */
+interface Place {
+  readonly n: number;
+  starts: number;
+  process: SimulatedProcess;
+  running: Replica | null;
+}
+
+const retentionMs = 30 * 86_400_000;
+const storeTimeoutMs = 500;
+
+/** Replicas of bankql over one store and one bank, and all that can happen to them. */
+export class Cluster {
+  readonly audit: AuditLine[] = [];
+  /** What a replica did that it must not, whatever the payments. */
+  readonly misdeeds: string[] = [];
+  /** What is stored; behind it, what a variant makes of it. */
+  readonly records: PaymentStore = createMemoryStore({ retentionMs });
+  readonly places: readonly Place[];
+  readonly #world: World;
+  readonly #network: SimulatedNetwork;
+  readonly #variant: Variant;
+  readonly #shared: PaymentStore;
+  readonly #redis: SimulatedRedis | null;
+  readonly #redisProcess = new SimulatedProcess('redis');
+  readonly #bank: SimulatedBank;
+
+  constructor(world: World, network: SimulatedNetwork, variant: Variant) {
+    this.#world = world;
+    this.#network = network;
+    this.#variant = variant;
+    this.#shared = variant.recordsOf?.(this.records) ?? this.records;
+    // Two in three seeds: it is the one with the longer way.
+    this.#redis = world.choices.random('the store') < 2 / 3 ? new SimulatedRedis(this.#shared) : null;
+    this.#redis?.listen(network, this.#redisProcess);
+    this.#bank = new SimulatedBank({ world, network, deadlineMs });
+    this.#bank.listen();
+    this.places = Array.from({ length: 2 + Math.floor(world.choices.random('replicas') * 2) }, (_, n) => ({
+      n,
+      starts: 0,
+      process: new SimulatedProcess(`replica ${n}`),
+      running: null,
+    }));
+    for (const place of this.places) this.#launch(place);
+  }
+
+  get received(): readonly BankEntry[] {
+    return this.#bank.received;
+  }
+
+  /** What may happen within a second, as the seed says. */
+  shake(): void {
+    const { choices, now } = this.#world;
+    const at = `at ${Math.round(now)} ms`;
+    for (const { process, n } of this.places) {
+      if (choices.departs('crashes', 0.02, `replica ${n} is killed ${at}`) !== null) {
+        this.#world.note(`${process.name} is killed`);
+        process.die();
+      }
+      this.#world.mayStop(process, at, 0.02);
+    }
+    if (this.#redis !== null) {
+      this.#world.mayStop(this.#redisProcess, at, 0.02);
+      const away = choices.departs('store', 0.03, `the store ends ${at}`);
+      if (away !== null) this.#takeAwayStore(this.#redis, between(50, 8000, away));
+    }
+    const refuses = choices.departs('bank', 0.03, `the bank refuses connections ${at}`);
+    if (refuses !== null) {
+      this.#world.note('the bank refuses connections');
+      this.#network.refuse(bankAddress);
+      this.#later(between(50, 5000, refuses), () => this.#bank.listen());
+    }
+  }
+
+  /** Starts all replicas anew, after a SIGTERM. */
+  restart(): void {
+    for (const { process, running } of this.places) {
+      if (running === null) continue;
+      const end = () => process.die();
+      this.#world
+        .as(process, () => running.stop())
+        .then(end, (error) => {
+          this.misdeeds.push(`a stop failed: ${error}`);
+          end();
+        });
+    }
+  }
+
+  #later(ms: number, run: () => void): void {
+    this.#world.after(ms, 'timer', null, 'chaos', run);
+  }
+
+  #takeAwayStore(redis: SimulatedRedis, forMs: number): void {
+    this.#world.note(`the store is away for ${Math.round(forMs)} ms`);
+    this.#network.refuse(`${redisAddress.host}:${redisAddress.port}`);
+    redis.breakConnections();
+    this.#later(forMs, () => redis.listen(this.#network, this.#redisProcess));
+  }
+
+  #launch(place: Place): void {
+    const world = this.#world;
+    const process = new SimulatedProcess(`replica ${place.n}.${++place.starts}`, { isMortal: true });
+    Object.assign(place, { process, running: null });
+    // The processes of one machine have one clock.
+    const ahead =
+      this.#redis === null
+        ? null
+        : world.choices.departs('clocks', 0.3, `the clock of ${process.name} is wrong`);
+    process.clockAheadMs = ahead === null ? 0 : Math.round((ahead - 0.5) * 120_000);
+    process.onDeath.push(() => {
+      place.running = null;
+      this.#later(between(20, 5000, world.choices.random(`${process.name} comes back`)), () =>
+        this.#launch(place),
+      );
+    });
+    const { audit } = this;
+    const variant = this.#variant;
+    world
+      .as(process, () =>
+        startReplica({ world, process, openStore: () => this.#openStore(process), variant, audit }),
+      )
+      .then(
+        (replica) => {
+          world.note(`${process.name} is up`);
+          place.running = replica;
+        },
+        (error: Error) => {
+          // The store may be away just now; whoever runs bankql starts it again.
+          if (!error.message.startsWith('The payment store ')) this.misdeeds.push(`a start failed: ${error}`);
+          world.note(`${process.name} cannot start: ${error.message}`);
+          process.die();
+        },
+      );
+  }
+
+  async #openStore(process: SimulatedProcess): Promise<PaymentStore> {
+    return this.#redis === null
+      ? createLocalStore(this.#world, process, this.#shared)
+      : createRedisStore({ address: redisAddress, retentionMs, timeoutMs: storeTimeoutMs });
+  }
+}

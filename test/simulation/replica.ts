@@ -1,0 +1,132 @@
+import { createBankClient } from '../../src/bank/client.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import { postMakeTransaction } from '../../src/contract/transaction.ts';
+import { BankqlError } from '../../src/errors.ts';
+import { createPaymentService } from '../../src/payments/service.ts';
+import type { PaymentStore } from '../../src/payments/store.ts';
+import type { Told } from '../support/payment-client.ts';
+import type { AuditLine } from '../support/payment-history.ts';
+import { deadlineMs, leaseMs } from './limits.ts';
+import { bankAddress } from './simulated-bank.ts';
+import type { Variant } from './variants.ts';
+import { epoch } from './virtual-globals.ts';
+import type { SimulatedProcess, World } from './world.ts';
+
+/** What somebody wants paid. */
+export interface Order {
+  readonly account: string;
+  readonly key: string;
+  readonly amount: string;
+}
+
+/** bankql's payments in a process of their own. */
+export interface Replica {
+  /** What the order is answered with; never, where the process dies. */
+  pay(order: Order): Promise<Told>;
+  /** As at a SIGTERM: resolves when the process may exit. */
+  stop(): Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly world: World;
+  readonly process: SimulatedProcess;
+  readonly openStore: () => Promise<PaymentStore>;
+  readonly variant: Variant;
+  readonly audit: AuditLine[];
+}
+
+const credentials: Credentials = {
+  subscriptionKey: 'subscription',
+  authProviderName: 'provider',
+  authId: 'caller',
+};
+
+/** Starts one, as the process. Errors: those of opening the store. */
+export async function startReplica(options: ReplicaOptions): Promise<Replica> {
+  const { world, process, openStore, audit } = options;
+  const { partsOf = (parts) => parts } = options.variant;
+  const store = await openStore();
+  const client = createBankClient({
+    baseUrl: `http://${bankAddress}`,
+    timeoutMs: deadlineMs,
+    paymentTimeoutMs: deadlineMs,
+    // None: undici counts them with one timer for all that this thread simulates, the dead and the worlds before included.
+    connectTimeoutMs: 0,
+    connections: 2,
+    connectionWaitMs: 250,
+    operationShare: 1,
+    connectionPerCaller: false,
+    maxBodyBytes: 1024 * 1024,
+    retryShare: 0,
+    // Every fault is to reach the bank: no breaker pauses payments in between.
+    breakerThreshold: 0,
+    breakerOpenMs: 10_000,
+    slowCallMs: 1600,
+    publicCacheTtlMs: 0,
+  });
+  const payments = createPaymentService({
+    ...partsOf({ bank: client, store, leaseMs }),
+    replica: process.name,
+    audit({ state, trackId, createdAt }) {
+      if (!world.takesEffect(process, `the audit line ${state}`)) return;
+      if (state === 'PENDING' && world.choices.departs('log', 0.03, `${process.name} cannot log`) !== null)
+        throw new Error('the disk is full');
+      world.note(`${process.name} logs ${state} of ${trackId}`);
+      audit.push({ state, trackId, begunAt: createdAt - epoch - process.clockAheadMs });
+    },
+  });
+
+  return {
+    pay: ({ account, key, amount }) =>
+      payments
+        .pay(postMakeTransaction, {
+          idempotencyKey: key,
+          input: {
+            ids: { BANK_ID: 'BANK', ACCOUNT_ID: account },
+            body: {
+              from: { bank_id: 'BANK', account_id: account },
+              to: { bank_id: 'TO-BANK', account_id: 'to' },
+              value: { amount, currency: 'EUR' },
+            },
+            credentials,
+          },
+        })
+        .then(
+          ({ trackId, replayed, answer }) => ({
+            ...nothing,
+            code: 'DONE',
+            trackId,
+            replayed,
+            transactionId: idOf(answer),
+          }),
+          toldOf,
+        ),
+    async stop() {
+      await payments.idle();
+      await store.close();
+      await client.close();
+    },
+  };
+}
+
+const nothing: Omit<Told, 'code'> = {
+  trackId: null,
+  replayed: false,
+  transactionId: null,
+  idempotencyKey: null,
+  status: null,
+  message: null,
+  retryAfter: null,
+};
+
+/** Errors: whatever is no error of bankql's. */
+function toldOf(error: unknown): Told {
+  if (!(error instanceof BankqlError)) throw error;
+  const { code, trackId = null, idempotencyKey = null, status = null, retryAfter = null } = error.extensions;
+  return { ...nothing, code, message: error.message, trackId, idempotencyKey, status, retryAfter };
+}
+
+const idOf = (receipt: unknown): string | null => {
+  const id: unknown = Reflect.get(Object(receipt), 'id');
+  return typeof id === 'string' ? id : null;
+};

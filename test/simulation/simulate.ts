@@ -1,0 +1,113 @@
+import { describeViolation, violationsOf } from '../support/payment-invariants.ts';
+import { between, Choices } from './choices.ts';
+import { Clients } from './clients.ts';
+import { Cluster } from './cluster.ts';
+import { deadlineMs, leaseMs } from './limits.ts';
+import { SimulatedNetwork } from './network.ts';
+import type { Order } from './replica.ts';
+import { sound, type Variant } from './variants.ts';
+import { epoch, installVirtualGlobals } from './virtual-globals.ts';
+import { longestStopMs, World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly variant?: Variant;
+  /** The only departures from the usual course that may be taken; all where it is left out. */
+  readonly allowed?: ReadonlySet<string>;
+  /** Whether the course of events is wanted, in words. */
+  readonly keepsLines?: boolean;
+}
+
+export interface Simulation {
+  readonly violations: readonly { readonly invariant: string; readonly text: string }[];
+  /** The same for two runs that are the same. */
+  readonly traceHash: string;
+  /** How the run departed from its usual course. */
+  readonly departures: readonly string[];
+  readonly lines: readonly string[];
+  /** How often the bank received a payment, and how often clients were told what. */
+  readonly requests: number;
+  readonly told: readonly string[];
+}
+
+/** How long all may go wrong. */
+const historyMs = 30_000;
+const patienceMs = 15_000;
+const maxAsks = 3;
+
+/** Runs the world of a seed. Only one at a time. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Simulation> {
+  const { variant = sound, allowed = null, keepsLines = false } = options;
+  const choices = new Choices(seed, allowed);
+  const world = new World(choices, { keepsLines });
+  const network = new SimulatedNetwork(world);
+  using _ = installVirtualGlobals(world, network);
+  const cluster = new Cluster(world, network, variant);
+  const clients = new Clients(world, cluster);
+  const orders = ordersOf(choices);
+
+  for (const [n, order] of orders.entries()) planAsks(world, clients, order, n);
+  for (let at = 1000; at < historyMs; at += 1000) {
+    await world.run(1000);
+    cluster.shake();
+  }
+  // All is well now, and every payment is asked for once more of replicas started anew, and again after its lease.
+  choices.calm();
+  await world.run(longestStopMs);
+  cluster.restart();
+  await world.run(2 * patienceMs);
+  for (const order of orders) clients.ask({ order, amount: order.amount, place: 0, phase: 'last word' });
+  await world.run(patienceMs);
+  const records = await cluster.records.search({}, epoch + world.now + leaseMs);
+  await world.run(leaseMs);
+  for (const order of orders)
+    clients.ask({ order, amount: order.amount, place: 1, phase: 'after the lease' });
+  await world.run(patienceMs);
+
+  const history = {
+    clients: clients.asked,
+    bank: cluster.received,
+    audit: cluster.audit,
+    records,
+    deadlineMs,
+  };
+  return {
+    violations: [
+      ...cluster.misdeeds.map((text) => ({ invariant: 'nothing else fails', text })),
+      ...violationsOf(history).map((violation) => ({
+        invariant: violation.invariant,
+        text: describeViolation(violation),
+      })),
+    ],
+    traceHash: world.traceHash,
+    departures: choices.departures,
+    lines: world.lines,
+    requests: cluster.received.length,
+    told: history.clients.map(({ told }) => told?.code ?? 'no answer'),
+  };
+}
+
+/** The payments that somebody intends. */
+function ordersOf(choices: Choices): Order[] {
+  const count = 1 + Math.floor(choices.random('orders') * 2);
+  return Array.from({ length: count }, (_, n) => ({ account: `${n}`, key: `key-${n}`, amount: '12.50' }));
+}
+
+/** When a payment is asked for, and by how many. */
+function planAsks(world: World, clients: Clients, order: Order, n: number): void {
+  const { choices } = world;
+  for (let ask = 0; ask < maxAsks; ask++) {
+    const name = `ask ${ask} for payment ${n}`;
+    const when = ask === 0 ? 0 : choices.departs(null, 0.5, name);
+    if (when === null) continue;
+    const amount =
+      choices.departs('amounts', 0.1, `${name} is for another amount`) === null ? order.amount : '13.50';
+    const at = ask === 0 ? 100 : between(100, historyMs, when);
+    const place = Math.floor(choices.random(`the replica of ${name}`) * 3);
+    const doubled = choices.departs('doubled messages', 0.2, `${name} arrives twice`);
+    world.after(at, 'message', null, name, () => {
+      const asked = { order, amount, place, phase: 'history', retries: 5 } as const;
+      clients.ask(asked);
+      if (doubled !== null) clients.ask({ ...asked, place: place + Math.floor(doubled * 2) });
+    });
+  }
+}

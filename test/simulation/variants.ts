@@ -1,0 +1,191 @@
+import type { BankClient } from '../../src/bank/client.ts';
+import { TransportFailure } from '../../src/bank/http/http-message.ts';
+import type { PaymentServiceOptions } from '../../src/payments/service.ts';
+import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
+import { deadlineMs } from './limits.ts';
+
+/** What a payment service is made of. */
+export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'leaseMs'>;
+
+/** bankql as it is, or broken: other parts are put into a replica, or other records behind its store. */
+export interface Variant {
+  readonly name: string;
+  readonly partsOf?: (parts: Parts) => Parts;
+  readonly recordsOf?: (records: PaymentStore) => PaymentStore;
+}
+
+export const sound: Variant = { name: 'bankql as it is' };
+
+/** A store of which some methods are others. */
+const withMethods = (store: PaymentStore, methods: Partial<PaymentStore>): PaymentStore => ({
+  get secret() {
+    return store.secret;
+  },
+  get loss() {
+    return store.loss;
+  },
+  acceptLoss: (...args) => store.acceptLoss(...args),
+  status: (...args) => store.status(...args),
+  begin: (...args) => store.begin(...args),
+  finish: (...args) => store.finish(...args),
+  release: (...args) => store.release(...args),
+  find: (...args) => store.find(...args),
+  search: (...args) => store.search(...args),
+  settle: (...args) => store.settle(...args),
+  close: () => store.close(),
+  ...methods,
+});
+
+type Methods<T> = (whole: T) => Partial<T>;
+
+const recordsWith =
+  (methods: Methods<PaymentStore>): Variant['recordsOf'] =>
+  (records) =>
+    withMethods(records, methods(records));
+
+const storeWith =
+  (methods: Methods<PaymentStore>): Variant['partsOf'] =>
+  (parts) => ({ ...parts, store: withMethods(parts.store, methods(parts.store)) });
+
+const bankWith =
+  (methods: Methods<BankClient>): Variant['partsOf'] =>
+  (parts) => ({ ...parts, bank: { ...parts.bank, ...methods(parts.bank) } });
+
+/** Each breaks one rule of the protocol; the simulation has to find out. */
+export const brokenVariants: readonly Variant[] = [
+  {
+    name: 'no lease check',
+    // The service believes in a lease without an end, the store in the right one.
+    partsOf: ({ bank, store, leaseMs }) => ({
+      bank,
+      leaseMs: 2 ** 40,
+      store: withMethods(store, {
+        begin: (record, now) => store.begin({ ...record, leaseUntil: record.createdAt + leaseMs }, now),
+      }),
+    }),
+  },
+  {
+    name: 'lease shorter than the call',
+    partsOf: (parts) => ({ ...parts, leaseMs: deadlineMs / 4 }),
+  },
+  {
+    name: 'record after send',
+    partsOf: recordAfterSend,
+  },
+  {
+    name: 'sent without a confirmed record',
+    partsOf: storeWith((store) => ({
+      begin: (record, now) =>
+        store.begin(record, now).catch((error: unknown) => {
+          if (error instanceof StoreUnavailable) return null;
+          throw error;
+        }),
+    })),
+  },
+  {
+    name: 'release after an unknown outcome',
+    partsOf: storeWith((store) => ({
+      finish: (id, trackId, outcome, now) =>
+        outcome.state === 'UNKNOWN'
+          ? store.release(id, trackId, { afterLease: true })
+          : store.finish(id, trackId, outcome, now),
+    })),
+  },
+  {
+    name: 'unknown outcome recorded as a refusal',
+    partsOf: storeWith((store) => ({
+      finish: (id, trackId, outcome, now) =>
+        store.finish(
+          id,
+          trackId,
+          outcome.state === 'UNKNOWN' ? { ...outcome, state: 'REJECTED' } : outcome,
+          now,
+        ),
+    })),
+  },
+  {
+    name: 'replay not checked',
+    partsOf: storeWith((store) => ({
+      async begin(record, now) {
+        const found = await store.begin(record, now);
+        return found?.state === 'DONE' || found?.state === 'REJECTED' ? null : found;
+      },
+    })),
+  },
+  {
+    name: 'request not compared with the record',
+    partsOf: storeWith((store) => ({
+      async begin(record, now) {
+        const found = await store.begin(record, now);
+        return found === null ? null : { ...found, fingerprint: record.fingerprint };
+      },
+    })),
+  },
+  {
+    name: 'the end of a lease frees the key',
+    recordsOf: recordsWith((records) => ({
+      async begin(record, now) {
+        const found = await records.begin(record, now);
+        if (found?.state !== 'UNKNOWN' || found.leaseUntil > now) return found;
+        await records.release(record.id, found.trackId, { afterLease: true });
+        return records.begin(record, now);
+      },
+    })),
+  },
+  {
+    name: 'finish and release by anyone, Track-ID not compared',
+    recordsOf: recordsWith((records) => {
+      const own = async (id: string, now: number) => (await records.find(id, now))?.trackId ?? '';
+      return {
+        finish: async (id, _, outcome, now) => records.finish(id, await own(id, now), outcome, now),
+        release: async (id, _, options) => records.release(id, await own(id, 0), options),
+      };
+    }),
+  },
+  {
+    name: 'broken request counts as not sent',
+    partsOf: bankWith((bank) => ({
+      send: (call) =>
+        bank.send(call).catch((error: unknown) => {
+          if (!(error instanceof TransportFailure)) throw error;
+          throw new TransportFailure(error.reason, false, error.message, error);
+        }),
+    })),
+  },
+  {
+    name: 'broken request sent once more',
+    partsOf: bankWith((bank) => ({ send: (call) => bank.send(call).catch(() => bank.send(call)) })),
+  },
+];
+
+function recordAfterSend({ store, bank, leaseMs }: Parts): Parts {
+  const begun = new Map<string | null, PaymentRecord>();
+  return {
+    leaseMs,
+    store: withMethods(store, {
+      async begin(record, now) {
+        const found = await store.find(record.id, now);
+        if (found === null) begun.set(record.trackId, record);
+        return found;
+      },
+    }),
+    bank: {
+      ...bank,
+      async send(call) {
+        const response = await bank.send(call);
+        const record = begun.get(call.trackId);
+        if (record !== undefined) await store.begin(record, Date.now());
+        return response;
+      },
+    },
+  };
+}
+
+/** Errors: an Error that names all, where there is no such variant. */
+export function variantOf(name: string): Variant {
+  const all = [sound, ...brokenVariants];
+  const found = all.find((variant) => variant.name === name);
+  if (found === undefined)
+    throw new Error(`There is no variant "${name}": ${all.map((one) => one.name).join('; ')}.`);
+  return found;
+}

@@ -1,0 +1,241 @@
+import type { Told } from './payment-client.ts';
+import {
+  type BankEntry,
+  type ClientEntry,
+  casesOf,
+  type PaymentCase,
+  type PaymentHistory,
+} from './payment-history.ts';
+
+/** What must hold of every payment, whatever happens: for each invariant, what of a payment breaks it. */
+export const invariants = {
+  /** Those that the bank refused for their credentials (401) are not counted: their key is free again. */
+  'at most one POST for a key while the store keeps its records': ({ sent, records }) => [
+    ...(sent.length > 1 ? [`${sent.length} requests: ${sent.map(nameOf).join(', ')}`] : []),
+    ...(sent.filter(({ executed }) => executed).length > 1 ? ['executed more than once'] : []),
+    ...(records.length > 1 ? [`${records.length} records`] : []),
+  ],
+
+  'DONE only with a POST': (one) => {
+    const [record] = one.records;
+    const request = requestOf(one, record?.trackId);
+    const accepted = (entry: BankEntry | undefined) => entry?.ends === 'DONE' && entry.executed;
+    return [
+      ...(record?.state === 'DONE' && !accepted(request)
+        ? [`the record is DONE, and the bank did: ${request?.name ?? 'nothing'}`]
+        : []),
+      ...answers(one, ['DONE'], ({ trackId }) => {
+        const own = requestOf(one, trackId);
+        // Where its end could not be written, the record is UNKNOWN in the end.
+        if (record === undefined || record.trackId !== trackId || record.state === 'REJECTED')
+          return `the record is ${record?.state} of ${record?.trackId}`;
+        return accepted(own) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
+      }),
+    ];
+  },
+
+  'REJECTED or reopened only without an execution': (one) => {
+    const [record] = one.records;
+    const request = requestOf(one, record?.trackId);
+    const refused = (entry: BankEntry | undefined) => entry?.ends === 'REJECTED' && !entry.executed;
+    return [
+      ...(record?.state === 'REJECTED' && !refused(request)
+        ? [`the record is REJECTED, and the bank did: ${request?.name ?? 'nothing'}`]
+        : []),
+      ...answers(one, refusals, ({ trackId }) => {
+        const own = requestOf(one, trackId);
+        if (record?.trackId !== trackId || record?.state === 'DONE')
+          return `the record is ${record?.state} of ${record?.trackId}`;
+        return refused(own) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
+      }),
+      ...answers(one, ['UNAUTHENTICATED'], ({ trackId }) => {
+        const own = requestOf(one, trackId);
+        return own?.ends === 'RELEASED' ? null : `the bank did: ${own?.name ?? 'nothing'}`;
+      }),
+      ...one.sent.flatMap((entry) =>
+        isFree(one, entry.arrived.trackId) ? `${nameOf(entry)} was freed` : [],
+      ),
+    ];
+  },
+
+  'a replay gives the first answer': (one) => {
+    const { clients } = one;
+    const first = clients.filter(({ told }) => told?.code === 'DONE' && !told.replayed);
+    return [
+      ...(first.length > 1 ? [`told ${first.length} times that it was executed just now`] : []),
+      ...clients.flatMap((end) => clients.flatMap((after) => contradiction(one, end, after) ?? [])),
+      ...answers(one, ['DONE'], ({ transactionId, trackId }) =>
+        transactionId === null || transactionId === `tx-${trackId}`
+          ? null
+          : `the answer is that of ${transactionId}`,
+      ),
+      ...answers(one, [], ({ trackId }, { amount }) => {
+        const own = requestOf(one, trackId);
+        return own === undefined || own.amount === amount
+          ? null
+          : `its request was for ${own.amount}, not ${amount}`;
+      }),
+    ];
+  },
+
+  'no answer claims that nothing was sent where it was': (one) => [
+    ...answers(one, [], ({ code, message }, { began }) =>
+      // That one says of itself that the key was another payment's.
+      code !== 'IDEMPOTENCY_KEY_REUSED' &&
+      saysNothingWasSent(message) &&
+      one.sent.some(({ at }) => at < began)
+        ? `"${message}", and the bank had received a request with this key`
+        : null,
+    ),
+    ...answers(one, ['BANK_UNAVAILABLE', 'BANK_TIMEOUT', 'OVERLOADED'], ({ code, trackId }) => {
+      // Refused at the door, by a process that was just asleep: it says nothing of the payment.
+      if (code === 'OVERLOADED' && trackId === null) return null;
+      const own = requestOf(one, trackId);
+      if (own !== undefined) return `the bank received it, and did: ${own.name}`;
+      return isFree(one, trackId) ? null : 'its key was not made free again';
+    }),
+  ],
+
+  'a payment is called unknown only once it was given up': (one) => [
+    ...answers(one, ['OUTCOME_UNKNOWN'], ({ trackId, idempotencyKey }, { ended, payment }) => {
+      const [record] = one.records;
+      if (record?.trackId !== trackId && !mayBeReopened(one, trackId))
+        return `the record is ${record?.state} of ${record?.trackId}`;
+      if (idempotencyKey !== payment.key) return `with the key ${idempotencyKey}`;
+      const leftAt = requestOf(one, trackId)?.leftAt ?? 0;
+      if (leftAt > ended) return `it was sent ${Math.round(leftAt - ended)} ms later`;
+      const lines = linesOf(one, trackId);
+      const begunAt = lines.find(({ state }) => state === 'PENDING')?.begunAt;
+      return begunAt === undefined ||
+        ended >= begunAt + one.deadlineMs ||
+        lines.some(({ state }) => state === 'UNKNOWN')
+        ? null
+        : `${Math.round(ended - begunAt)} ms after it began`;
+    }),
+    ...answers(one, ['IDEMPOTENCY_IN_PROGRESS'], ({ trackId }, { phase }) => {
+      if (phase === 'after the lease') return 'its lease has ended';
+      // An attempt that was under way then, and whose key was made free again before another one began.
+      const isNoOther =
+        one.records[0]?.trackId === trackId || requestOf(one, trackId) === undefined || isFree(one, trackId);
+      return isNoOther ? null : `the record is of ${one.records[0]?.trackId}`;
+    }),
+  ],
+
+  'what is sent has its record, and a line in the audit log': (one) => {
+    const [record] = one.records;
+    const request =
+      one.sent[0] ?? one.refusedCallers.find(({ arrived }) => arrived.trackId === record?.trackId);
+    const logged = (trackId: string, state: string) =>
+      linesOf(one, trackId).some((line) => line.state === state);
+    const broken = [...one.sent, ...one.refusedCallers].flatMap(({ arrived: { trackId } }) =>
+      logged(trackId, 'PENDING') ? [] : `${trackId} was sent without a line in the audit log`,
+    );
+    if (one.clients.length === 0) broken.push('nobody asked for it');
+    if (record?.state === 'DONE' && !logged(record.trackId, 'DONE'))
+      broken.push(`${record.trackId} is DONE without a line in the audit log`);
+    if (record?.state === 'PENDING') broken.push('its lease does not end');
+    if (request === undefined) return broken;
+    if (record === undefined) return [...broken, `${nameOf(request)} was sent, and there is no record`];
+    if (nameOf(request) !== record.trackId)
+      broken.push(`${nameOf(request)} was sent, and the record is of ${record.trackId}`);
+    if (request.amount !== record.amount)
+      broken.push(`${request.amount} was sent, and the record says ${record.amount}`);
+    return broken;
+  },
+
+  'every request has an answer that is one to a payment': (one) => [
+    ...one.clients.flatMap(({ told, phase }) =>
+      told === null && phase !== 'history' ? `no answer (${phase})` : [],
+    ),
+    ...answers(one, ['STATE_UNAVAILABLE', 'OVERLOADED'], (_, { phase }) =>
+      phase === 'history' ? null : 'nothing stands in its way',
+    ),
+    ...answers(one, ['IDEMPOTENCY_KEY_REUSED'], (_, { amount }) =>
+      one.clients.some((other) => other.amount !== amount) ? null : 'nobody asked for another amount',
+    ),
+    ...answers(one, [], ({ code }) => (known.has(code) ? null : 'which is no answer to a payment')),
+  ],
+} satisfies Readonly<Record<string, (one: PaymentCase) => readonly string[]>>;
+
+export type Invariant = keyof typeof invariants;
+
+/** Where a history breaks an invariant. */
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly account: string;
+  readonly what: string;
+}
+
+export function violationsOf(history: PaymentHistory): Violation[] {
+  // Object.entries does not know that there are no other names.
+  const all = Object.entries(invariants) as [Invariant, (one: PaymentCase) => readonly string[]][];
+  return casesOf(history).flatMap((one) =>
+    all.flatMap(([invariant, check]) =>
+      [...new Set(check(one))].map((what) => ({ invariant, account: one.account, what })),
+    ),
+  );
+}
+
+export const describeViolation = ({ invariant, account, what }: Violation): string =>
+  `payment ${account}: ${what} (${invariant})`;
+
+/** Words that leave no room for an earlier request with the same key. */
+export const saysNothingWasSent = (message: string | null): boolean =>
+  /nothing (was|has been) sent|was not sent|never sent/i.test(
+    (message ?? '').replace(/never sent again/i, ''),
+  );
+
+const refusals: readonly string[] = ['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'];
+/** They say nothing of how the payment with this key ended. */
+const noEnds = ['STATE_UNAVAILABLE', 'IDEMPOTENCY_KEY_REUSED', 'OVERLOADED'];
+const ends = ['DONE', 'OUTCOME_UNKNOWN', ...refusals];
+const known: ReadonlySet<string> = new Set([
+  ...ends,
+  ...noEnds,
+  'UNAUTHENTICATED',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'BANK_UNAVAILABLE',
+  'BANK_TIMEOUT',
+]);
+
+const nameOf = ({ arrived }: BankEntry): string => arrived.trackId;
+
+const requestOf = ({ sent, refusedCallers }: PaymentCase, trackId: string | null | undefined) =>
+  [...sent, ...refusedCallers].find((entry) => nameOf(entry) === trackId);
+
+const linesOf = ({ audit }: PaymentCase, trackId: string | null) => audit.get(trackId ?? '') ?? [];
+
+/** Whether an attempt's key was made free again: it was not sent, or the bank refused its caller. */
+const isFree = (one: PaymentCase, trackId: string | null): boolean =>
+  linesOf(one, trackId).some(({ state }) => state === 'NOT_SENT' || state === 'RELEASED');
+
+/** What is wrong with the answers of these codes (of all, where there are none), as `check` says. */
+function answers(
+  { clients }: PaymentCase,
+  codes: readonly string[],
+  check: (told: Told, entry: ClientEntry) => string | null,
+): string[] {
+  return clients.flatMap((entry) => {
+    const { told, phase } = entry;
+    if (told === null || (codes.length > 0 && !codes.includes(told.code))) return [];
+    const wrong = check(told, entry);
+    return wrong === null ? [] : `told ${told.code} ${told.trackId ?? ''} (${phase}): ${wrong}`;
+  });
+}
+
+/** Whether there is proof that an attempt executed nothing, so that another one may be made with its key. */
+const mayBeReopened = ({ sent }: PaymentCase, trackId: string | null): boolean =>
+  sent.every((entry) => nameOf(entry) !== trackId);
+
+/** How a later answer contradicts the end that an earlier one told; null where it does not. */
+function contradiction(one: PaymentCase, end: ClientEntry, after: ClientEntry): string | null {
+  if (end.told === null || after.told === null || after.began < end.ended) return null;
+  if (!ends.includes(end.told.code) || noEnds.includes(after.told.code)) return null;
+  const { code, trackId, replayed } = after.told;
+  const what = `told ${end.told.code} ${end.told.trackId}, and later ${code} ${trackId}`;
+  if (trackId !== end.told.trackId)
+    return end.told.code === 'OUTCOME_UNKNOWN' && mayBeReopened(one, end.told.trackId) ? null : what;
+  if (code === 'DONE' && !replayed) return `${what}, as if for the first time`;
+  if (end.told.code === 'DONE' && refusals.includes(code)) return what;
+  return refusals.includes(end.told.code) && code === 'DONE' ? what : null;
+}
