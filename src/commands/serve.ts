@@ -111,6 +111,7 @@ export async function serveBankql(
   const unlimited = createPaymentService({
     bank,
     store,
+    sendTimeoutMs: config.bankLimits.paymentTimeoutMs,
     leaseMs: config.bankLimits.paymentTimeoutMs + leaseMarginMs,
     audit(entry) {
       telemetry.onPayment(entry);

@@ -34,6 +34,11 @@ export interface PaymentServiceOptions {
   readonly store: PaymentStore;
   /** How long a PENDING payment is assumed to be in progress; longer than a payment's deadline. */
   readonly leaseMs: number;
+  /**
+   * How long the sending of a payment may take: it begins only while that fits into the lease, so that nothing is sent
+   * after somebody was told that the outcome is unknown. 0 if left out.
+   */
+  readonly sendTimeoutMs?: number;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
@@ -96,7 +101,7 @@ const drainMs = 2000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
-  const { rejectedStatuses = defaultRejectedStatuses } = options;
+  const { rejectedStatuses = defaultRejectedStatuses, sendTimeoutMs = 0 } = options;
   const underWay = new Set<Promise<unknown>>();
   const ends = createOutcomeWriter(store, now);
 
@@ -177,10 +182,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   /**
-   * This process was suspended past the lease, so that others may take it for dead. A client that asked meanwhile was
-   * told that the payment may have been sent, and may have paid in another way: it must not be sent any more.
+   * This process was suspended for so long that the lease has ended, or may end while the payment is sent. Others may take
+   * it for dead: a client that asks is told that the payment may have been sent, and may pay in another way. It must not
+   * be sent any more.
    */
-  async function leaseExpired(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
+  async function leaseTooShort(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
     const { id, trackId, operation } = record;
     const nobodyAsked = await withStoreErrors(recordsNotKept(idempotencyKey), () =>
       store.release(id, trackId),
@@ -226,7 +232,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
     await auditBeginning(record, idempotencyKey);
-    if (now() >= record.leaseUntil) throw await leaseExpired(record, idempotencyKey);
+    if (now() + sendTimeoutMs >= record.leaseUntil) throw await leaseTooShort(record, idempotencyKey);
 
     const response = await send(call, record, idempotencyKey);
     const { status } = response;

@@ -145,6 +145,16 @@ describe.each(stores)('over a store in $name', ({ open }) => {
     expect(bank.payments).toHaveLength(1);
   });
 
+  test('nor one whose lease could end while it sends', async () => {
+    const { bank, hooks, ask, move } = await setUp();
+    hooks.whenStored = async () => move(leaseOver - 2_500);
+    expect((await ask()).code).toBe('BANK_TIMEOUT');
+    expect(bank.payments).toEqual([]);
+    hooks.whenStored = async () => move(5_000);
+    expect(await ask(1)).toMatchObject({ code: 'DONE', replayed: false });
+    expect(bank.payments).toHaveLength(1);
+  });
+
   test('an unknown outcome stays unknown, however long ago it was', async () => {
     const { bank, ask, move } = await setUp();
     bank.decide = () => (socket) => void socket.resetAndDestroy();

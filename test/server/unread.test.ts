@@ -106,7 +106,7 @@ test('a caller who lets many answers wait is refused alone', async () => {
     askAndLookAway(fixture, long, '*/*', 'greedy');
     await delay(30);
   }
-  await expect.poll(() => fixture.server.unreadBytes).toBeGreaterThan(9 * megabyte);
+  await expect.poll(() => fixture.server.unreadBytes, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
   expect((await ask(fixture, short, 'greedy')).response.status).toBe(503);
   expect(shed).toContain('unread bytes of the caller');
   expect(fixture.server.unreadBytes).toBeLessThan(12 * megabyte);

@@ -65,7 +65,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     publicCacheTtlMs: 0,
   });
   const payments = createPaymentService({
-    ...partsOf({ bank: client, store, leaseMs }),
+    ...partsOf({ bank: client, store, leaseMs, sendTimeoutMs: deadlineMs }),
     replica: process.name,
     audit({ state, trackId, createdAt }) {
       if (!world.takesEffect(process, `the audit line ${state}`)) return;

@@ -5,7 +5,7 @@ import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../s
 import { deadlineMs } from './limits.ts';
 
 /** What a payment service is made of. */
-export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'leaseMs'>;
+export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'leaseMs' | 'sendTimeoutMs'>;
 
 /** bankql as it is, or broken: other parts are put into a replica, or other records behind its store. */
 export interface Variant {
@@ -66,7 +66,7 @@ export const brokenVariants: readonly Variant[] = [
   },
   {
     name: 'lease shorter than the call',
-    partsOf: (parts) => ({ ...parts, leaseMs: deadlineMs / 4 }),
+    partsOf: (parts) => ({ ...parts, leaseMs: deadlineMs / 4, sendTimeoutMs: 0 }),
   },
   {
     name: 'record after send',

@@ -96,6 +96,7 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     bank,
     store: store ?? createMemoryStore({ retentionMs: 86_400_000 }),
     leaseMs: 10_000,
+    sendTimeoutMs: bankDefaults.paymentTimeoutMs,
     audit: (entry) => void audit.push(entry),
     ...(now === undefined ? {} : { now }),
   });
