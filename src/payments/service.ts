@@ -35,8 +35,8 @@ export interface PaymentServiceOptions {
   /** How long a PENDING payment is assumed to be in progress; longer than a payment's deadline. */
   readonly leaseMs: number;
   /**
-   * How long the sending of a payment may take: it begins only while that fits into the lease, so that nothing is sent
-   * after somebody was told that the outcome is unknown. 0 if left out.
+   * How long the sending of a payment may take: it begins only while that fits into the lease, so that nobody is
+   * told of an unknown outcome before it is over. 0 if left out.
    */
   readonly sendTimeoutMs?: number;
   readonly now?: () => number;

@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)(
       await page.locator('section[aria-label=Headers] .view-line', { hasText: 'bob' }).waitFor();
       expect(await page.locator('.graphiql-tab').count()).toBe(exampleOperations.length);
       await page.getByLabel('Show History').click();
-      await page.locator('.graphiql-history-item', { hasText: 'Overview' }).waitFor();
+      await page.locator('.graphiql-history-item', { hasText: 'Overview' }).first().waitFor();
     });
 
     test('over a real bank keeps headers only while its setting says so', async () => {
