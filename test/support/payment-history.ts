@@ -17,7 +17,7 @@ export interface ClientEntry {
 export interface BankEntry {
   readonly arrived: Arrived;
   readonly amount: string;
-  /** When it left bankql; where nobody saw that, when it arrived. */
+  /** When it left bankql; 0 where nobody saw that. */
   readonly leftAt: number;
   readonly at: number;
   readonly name: string;

@@ -66,7 +66,8 @@ export async function startCluster(plan: Workload, { start, ways }: StateKind): 
     const { act, ...fault } = isWell ? accepting(arrived) : faultOf(plan.random, arrived, nth, deadlineMs);
     const amount = paid.parse(JSON.parse(arrived.body)).value.amount.toFixed(2);
     const at = performance.now();
-    log.push({ arrived, amount, leftAt: at, at, ...fault });
+    // When it left is not known: this process may read it long after, when it was busy itself.
+    log.push({ arrived, amount, leftAt: 0, at, ...fault });
     nextArrival.resolve();
     nextArrival = Promise.withResolvers();
     return act;
