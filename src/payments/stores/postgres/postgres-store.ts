@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { finishEvent, settleEvent } from '../../payment-history.ts';
 import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../store.ts';
 import { createKnownMarks } from '../known-marks.ts';
+import type { ServerStoreOptions } from '../server-store-options.ts';
 import { createSlots } from '../slots.ts';
-import type { StoreClock } from '../store-clock.ts';
-import type { OnStoreEvent } from '../store-event.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -17,26 +16,13 @@ import { batch, statements } from './statements.ts';
 import { acceptMissing } from './store-metadata.ts';
 import { openTimedPool, type TimedPool } from './timed-pool.ts';
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends ServerStoreOptions {
   /** The server, or the hosts of a cluster, and a database of bankql's own. */
   readonly address: PostgresAddress;
-  /** How long a DONE or REJECTED record is kept after its last change. */
-  readonly retentionMs: number;
   /** How long a call may take; a search has more. */
   readonly timeoutMs: number;
-  /** Whether a server is accepted that may forget payments (see checkServer). By default it is not. */
-  readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
-  /** Whether the store is made where there is none; by default it is. */
-  readonly create?: boolean;
-  /** A file that holds the store's high-water mark as well. */
-  readonly witness?: string | undefined;
-  readonly onEvent?: OnStoreEvent | undefined;
-  /** How long the start may try to reach a server; by default five seconds. */
-  readonly startTimeoutMs?: number;
-  /** Whose clock leases and retention go by; by default the server's. */
-  readonly clock?: StoreClock;
   /** How many connections there are at most; by default eight. */
   readonly poolSize?: number;
 }

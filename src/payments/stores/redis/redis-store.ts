@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { finishEvent, settleEvent } from '../../payment-history.ts';
 import type { PaymentRecord, PaymentStore } from '../../store.ts';
 import { createKnownMarks } from '../known-marks.ts';
+import type { ServerStoreOptions } from '../server-store-options.ts';
 import { createSlots } from '../slots.ts';
-import type { StoreClock } from '../store-clock.ts';
-import type { OnStoreEvent } from '../store-event.ts';
 import { type RedisAddress, type SentinelAddress, shownAddress } from './address.ts';
 import { createBegin } from './begin.ts';
 import { openTimedRedis } from './command-timeouts.ts';
@@ -18,26 +17,11 @@ import { type RedisReader, searchRecords } from './search.ts';
 import type { RedisServer } from './server.ts';
 import { acceptMissing } from './store-metadata.ts';
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends ServerStoreOptions {
   /** The server, or the Sentinels that name it, and a database of bankql's own. */
   readonly address: RedisAddress | SentinelAddress;
-  /** How long a DONE or REJECTED record is kept after its last change. */
-  readonly retentionMs: number;
-  /** How long a call may take. */
-  readonly timeoutMs: number;
-  /** Whether a server is accepted that may forget payments (see checkServer). By default it is not. */
-  readonly allowVolatile?: boolean;
   /** How many replicas have to confirm each payment before it is sent. By default none. */
   readonly waitReplicas?: number;
-  /** Whether the store is made where there is none; by default it is. */
-  readonly create?: boolean;
-  /** A file that holds the store's high-water mark as well. */
-  readonly witness?: string | undefined;
-  readonly onEvent?: OnStoreEvent | undefined;
-  /** How long the start may try to reach a server; by default five seconds. */
-  readonly startTimeoutMs?: number;
-  /** Whose clock leases and retention go by; by default the server's. */
-  readonly clock?: StoreClock;
 }
 
 /**
