@@ -161,6 +161,12 @@ export const coveredElsewhere: readonly Coverage[] = [
     'executor/executor.test.ts',
     'what resolvers see of a selection, by either executor',
   ),
+  of(
+    'engine',
+    'request-context',
+    'server/isolation.test.ts',
+    'what a request has of its own, by requests beside each other',
+  ),
   of('schema', 'entity', 'schema/federation.test.ts', 'the keys of entities, by what `_entities` finds'),
   of('schema', 'account-scope', 'schema/links.test.ts', 'an enum, by the fields that take it'),
   of('schema', 'branch-distance', 'schema/branch-search.test.ts', 'the search that needs it'),
