@@ -75,7 +75,7 @@ export const noRoom = () =>
   );
 
 /** What did something must not come again as it is: its error says what it did, and not when to try again. */
-function unlessItDid(result: ExecutionResult): ExecutionResult {
+export function unlessItDid(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];
   if (error === undefined) return result;
   const { retryAfter: _, ...extensions } = error.extensions;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { BoundedResult } from '../engine/bounded-result.ts';
-import type { HttpExtension } from '../engine/request-error.ts';
+import { type HttpExtension, shownError } from '../engine/request-error.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
@@ -92,7 +92,7 @@ function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpR
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: bodyOf(result, result.errors.map(shown)),
+    body: bodyOf(result, result.errors.map(shownError)),
     result,
   };
 }
@@ -102,11 +102,6 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 
 export const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
-
-/** An error as the client sees it: what is said to the handler stays here. */
-function shown({ message, locations, path, extensions: { http: _, ...extensions } }: GraphQLError) {
-  return { message, locations, path, extensions };
-}
 
 /** Sends an answer that is whole. `common`, names and values in turn, are the headers that every answer bears. */
 export function writeResponse(

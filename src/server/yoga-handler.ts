@@ -31,7 +31,7 @@ interface NodeContext {
 }
 
 export interface YogaHandlerOptions {
-  readonly engine: Engine;
+  readonly engine: Pick<Engine, 'parseParams' | 'executeParams' | 'toErrorResult'>;
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;

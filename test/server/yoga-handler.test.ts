@@ -12,7 +12,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
   const parsed: unknown[] = [];
   const executed: { params: OperationParams; request: EngineRequest }[] = [];
   const toErrorResult: Engine['toErrorResult'] = (error) => ({ errors: [error as RequestError] });
-  const engine: Engine = {
+  const engine: Omit<Engine, 'executeIncrementally'> = {
     parseParams(asked) {
       parsed.push(asked);
       if (Object(asked).documentId === 'unknown')
