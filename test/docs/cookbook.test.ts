@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
-import { codeBlock, expectExecutedPage, jsonBlock } from '../support/executed-page.ts';
+import { codeBlock, executePage, jsonBlock } from '../support/executed-page.ts';
 import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 /** A document, and what an earlier run put behind it. */
@@ -10,7 +10,7 @@ test('the answers in docs/cookbook.md are those of the sandbox bank', async () =
   const now = Date.parse('2026-01-15T12:00:00Z');
   await using fixture = await startRecordedSandbox({ sandbox: { now }, bankql: { explains: true } });
   const { bankql, recorder } = fixture;
-  const count = await expectExecutedPage(
+  const { file, executed, count } = await executePage(
     'cookbook.md',
     block,
     async ([, language = '', explain, document = '']) => {
@@ -22,5 +22,6 @@ test('the answers in docs/cookbook.md are those of the sandbox bank', async () =
       return `${codeBlock(language, document)}\n${jsonBlock(answer)}\nREST: ${rest}\n`;
     },
   );
+  await expect(executed).toMatchFileSnapshot(file);
   expect(count).toBeGreaterThanOrEqual(12);
 });

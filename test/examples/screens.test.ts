@@ -29,7 +29,11 @@ beforeEach(() => {
 });
 
 const ask = (name: string, more?: object) =>
-  fixture.bankql.ask<Record<string, unknown>, object>(documentOf(name), { ...variables[name], ...more }, alice);
+  fixture.bankql.ask<Record<string, unknown>, object>(
+    documentOf(name),
+    { ...variables[name], ...more },
+    alice,
+  );
 
 describe('the fifteen screens, as alice, with the limits that are there by default', () => {
   test('are fifteen, each in the table of the README', () => {
@@ -48,9 +52,9 @@ describe('the fifteen screens, as alice, with the limits that are there by defau
     expect(errors).toBeUndefined();
     expect(fixture.recorder.lines()).toHaveLength(said);
     // No call is made twice.
-    expect(new Set(fixture.recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size).toBe(
-      said,
-    );
+    expect(
+      new Set(fixture.recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size,
+    ).toBe(said);
     // It shows something.
     if (documentOf(name).includes('nodes')) expect(JSON.stringify(data)).toContain('"nodes":[{');
     for (const value of Object.values(data ?? {})) expect(value).not.toBeNull();

@@ -1,29 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 
-/**
- * A page of docs/ whose examples are run: each match of `block` is replaced with what `run` makes of it, one after the
- * other, and the page has to be the same afterwards. `vitest -u` writes it anew instead.
- * Shape: how many blocks were run.
- */
-export async function expectExecutedPage(
+/** A page whose examples were run. */
+export interface ExecutedPage {
+  /** The page's path, for `toMatchFileSnapshot`. */
+  readonly file: string;
+  readonly text: string;
+  /** The page as it should be: with what its examples gave now. */
+  readonly executed: string;
+  /** How many examples were run. */
+  readonly count: number;
+}
+
+/** Runs the examples of a page of docs/, each match of `block`, in order; `run` gives the text that belongs in its place. */
+export async function executePage(
   name: string,
   block: RegExp,
   run: (match: RegExpExecArray) => Promise<string>,
-): Promise<number> {
-  const page = join(import.meta.dirname, '../../docs', name);
-  const text = readFileSync(page, 'utf8');
+): Promise<ExecutedPage> {
+  const file = join(import.meta.dirname, '../../docs', name);
+  const text = readFileSync(file, 'utf8');
   const parts: string[] = [];
   let end = 0;
-  let count = 0;
   for (const match of text.matchAll(block)) {
     parts.push(text.slice(end, match.index), await run(match));
     end = match.index + match[0].length;
-    count += 1;
   }
-  await expect(parts.join('') + text.slice(end)).toMatchFileSnapshot(page);
-  return count;
+  return { file, text, executed: parts.join('') + text.slice(end), count: parts.length / 2 };
 }
 
 /** A block of code, as pages have it; the text ends with a line's end. */
