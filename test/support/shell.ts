@@ -27,7 +27,10 @@ export function startShell(cwd: string): Shell {
       shell.stdin.write(`{\n${commands}\n} </dev/null\nprintf '\\0\\n'\n`);
       while (!output.endsWith(end)) {
         await Promise.race([once(shell.stdout, 'data'), closed]);
-        if (shell.exitCode !== null) throw new Error(`${commands}\nfailed: ${output}${errors}`);
+        if (shell.exitCode !== null) {
+          await closed;
+          throw new Error(`${commands}\nfailed: ${output}${errors}`);
+        }
       }
       return output.slice(0, -end.length);
     },
