@@ -41,8 +41,7 @@ function plain(token: Token): string {
 
 const linksOf = (page: string): string[] =>
   [...tokensOf(page)]
-    .filter((token) => token.type === 'link' || token.type === 'image')
-    .map(({ href }) => String(href))
+    .flatMap((token) => (token.type === 'link' || token.type === 'image' ? [String(token.href)] : []))
     .filter((href) => !/^[a-z]+:/.test(href));
 
 /** What is wrong with a link; null where it leads somewhere. */

@@ -17,7 +17,7 @@ const section = /^### (\w+)\n\n```http\n[\s\S]*?^```\n\n```graphql\n([\s\S]*?)^`
 function httpOf({ method, path, body }: RecordedCall): string {
   if (body === '') return `${method} ${path}\n`;
   const value: unknown = JSON.parse(body, (_key, member, { source }) =>
-    typeof member === 'number' ? JSON.rawJSON(source) : member,
+    typeof member === 'number' && source !== undefined ? JSON.rawJSON(source) : member,
   );
   return `${method} ${path}\n\n${JSON.stringify(value, null, 2)}\n`;
 }

@@ -23,6 +23,9 @@ async function timed<T>(step: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
+// A newcomer's shell is not run by npm, which hands its own settings on.
+for (const name of Object.keys(process.env)) if (name.startsWith('npm_')) delete process.env[name];
+
 let server: ChildProcess | undefined;
 
 /** `npm start`, on ports that are free. Gives the address that it prints. */
