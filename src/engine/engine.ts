@@ -126,6 +126,8 @@ export function createEngine({
     await new Promise<void>(schedule);
     // The client has left.
     if (context.isAbandoned()) return { data: null };
+    // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
+    if (!context.reserveRoom()) return new BoundedResult(told, options).withoutRoom();
     try {
       const dataJson = await jsonInTurns(told.data, options.maxBytes);
       const answer = new BoundedResult(told, { ...options, dataJson });

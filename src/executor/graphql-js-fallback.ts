@@ -17,7 +17,6 @@ import {
   lengthOf,
   maxErrors,
   nameBytes,
-  textBytes,
 } from './answer-budget.ts';
 import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
@@ -77,7 +76,7 @@ function countedField(
 ): Field {
   const { resolve = defaultFieldResolver } = field;
   const spendOn = (value: unknown): unknown => {
-    if (typeof value === 'string') budget.spendBytes(textBytes(value));
+    if (typeof value === 'string') budget.spendBytes(value.length);
     if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return value;
     try {
       budget.spendValues(lengthOf(value) ?? 0);

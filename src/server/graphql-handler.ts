@@ -8,13 +8,14 @@ import { bufferedBody, ClientDisconnected, inflateBody, isGzip, readBody } from 
 import { parseBodyParams } from './request-params.ts';
 import { currentActivity } from './request-scope.ts';
 import type { SendAnswer } from './send-answer.ts';
-import type { SerializeResult } from './serialize-result.ts';
+import type { ReserveRoom, SerializeResult } from './serialize-result.ts';
 
 export interface GraphQLHandlerOptions {
   readonly engine: Engine;
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
+  readonly reserveRoom: ReserveRoom;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
 }
@@ -52,7 +53,7 @@ interface PostRequest {
 
 async function serve(
   { request, incoming, response, mediaType, headers }: PostRequest,
-  { engine, authenticate, serializeResult, sendAnswer, maxRequestBytes }: GraphQLHandlerOptions,
+  { engine, authenticate, serializeResult, sendAnswer, reserveRoom, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
   let answer: GraphQLHttpResponse;
   const activity = currentActivity();
@@ -67,6 +68,7 @@ async function serve(
       signal: () => abortSignalOf(response),
       idempotencyKeyHeader: () => incoming.header('idempotency-key'),
       explain: explainOf(request),
+      reserveRoom: (bytes) => reserveRoom(response, bytes),
       observation: activity,
     });
     const result = answered instanceof Promise ? await answered : answered;

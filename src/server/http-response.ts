@@ -75,10 +75,10 @@ function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
 }
 
 /** A result whose data is JSON already. */
-function withMembers(data: Buffer, errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
+function withMembers(data: readonly Buffer[], errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
   const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
   const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
-  return Buffer.concat([Buffer.from(before), data, Buffer.from(after)]);
+  return Buffer.concat([Buffer.from(before), ...data, Buffer.from(after)]);
 }
 
 function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {

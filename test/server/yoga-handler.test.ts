@@ -38,6 +38,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
     authenticate: () => caller,
     serializeResult: createResultSerializer(engine),
     sendAnswer: () => null,
+    reserveRoom: () => true,
     maxRequestBytes: 100,
     isReady: () => true,
   });
