@@ -1,4 +1,4 @@
-import { type DocumentNode, Kind, NoDeprecatedCustomRule, validate } from 'graphql';
+import { NoDeprecatedCustomRule, validate } from 'graphql';
 import { schema } from '../schema/schema.ts';
 import type { DocumentLimits } from './document-limits.ts';
 import { PersistOptionError } from './persisted-command.ts';
@@ -32,14 +32,13 @@ export async function runPersistCheck(
     });
     let [refused, outdated] = [0, 0];
     for (const [id, text] of texts) {
+      const label = [id, nameOf(text)].join('  ').trimEnd();
       try {
-        const document = check(text);
-        const uses = validate(schema, document, [NoDeprecatedCustomRule]);
-        for (const { message } of uses)
-          write(`${id}  ${nameOf(document)}: deprecated: ${oneLine(message)}\n`);
+        const uses = validate(schema, check(text), [NoDeprecatedCustomRule]);
+        for (const { message } of uses) write(`${label}: deprecated: ${oneLine(message)}\n`);
         if (uses.length > 0) outdated += 1;
       } catch (error) {
-        write(`${id}  refused: ${oneLine(error instanceof Error ? error.message : String(error))}\n`);
+        write(`${label}: refused: ${oneLine(error instanceof Error ? error.message : String(error))}\n`);
         refused += 1;
       }
     }
@@ -53,8 +52,5 @@ export async function runPersistCheck(
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-/** The names of a document's operations. */
-const nameOf = ({ definitions }: DocumentNode): string =>
-  definitions
-    .flatMap((node) => (node.kind === Kind.OPERATION_DEFINITION ? [node.name?.value ?? node.operation] : []))
-    .join(', ');
+/** The name of a document's first operation, also where it cannot be parsed; empty where it has none. */
+const nameOf = (text: string): string => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(text)?.[1] ?? '';

@@ -36,9 +36,9 @@ test('documents that this version would refuse are named with their reasons, and
   expect(await check([file], { LIMIT_DEPTH: '4' })).toEqual({
     code: 1,
     lines: [
-      'gone  refused: Cannot query field "nickname" on type "Bank".',
-      'broken  refused: Syntax Error: Expected Name, found <EOF>.',
-      'deep  refused: The operation holds 5 levels of fields, and may hold 4; ask for less at a time.',
+      'gone  Gone: refused: Cannot query field "nickname" on type "Bank".',
+      'broken  Broken: refused: Syntax Error: Expected Name, found <EOF>.',
+      'deep  Deep: refused: The operation holds 5 levels of fields, and may hold 4; ask for less at a time.',
       `${file}: of 4 documents 3 would be refused, 0 use what is deprecated.`,
     ],
   });
@@ -64,12 +64,12 @@ test('each of the formats that are served is checked, several manifests at once'
     version: 1,
     operations: [{ id: 'one', body, name: 'Gone', type: 'query' }],
   });
-  const plain = await manifest('plain.json', { 'sha256:two': body });
+  const plain = await manifest('plain.json', { 'sha256:two': '{ nothing }' });
   const { code, lines } = await check([apollo, plain]);
   expect(code).toBe(1);
   expect(lines.filter((line) => line.includes('refused:'))).toEqual([
-    expect.stringMatching(/^one {2}refused: Cannot query field "nothing"/),
-    expect.stringMatching(/^two {2}refused: Cannot query field "nothing"/),
+    expect.stringMatching(/^one {2}Gone: refused: Cannot query field "nothing"/),
+    expect.stringMatching(/^two: refused: Cannot query field "nothing"/),
   ]);
 });
 

@@ -70,7 +70,9 @@ try {
     shell: {
       ...shell,
       async run(commands) {
-        const output = await timed(commands.trimEnd().split('\n').at(-1) ?? '', () => shell.run(commands));
+        const lines = commands.trimEnd().split('\n');
+        const step = `${lines.length > 1 ? '… ' : ''}${lines.at(-1)}`;
+        const output = await timed(step, () => shell.run(commands));
         answers += 1;
         if (answers === 1) say(`${seconds(began)} s  from the clone to the first nested answer`);
         return output;
