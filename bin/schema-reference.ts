@@ -1,6 +1,7 @@
 import {
   buildSchema,
   type GraphQLArgument,
+  type GraphQLDirective,
   type GraphQLEnumType,
   type GraphQLField,
   type GraphQLInputField,
@@ -16,6 +17,7 @@ import {
   isNonNullType,
   isObjectType,
   isScalarType,
+  isSpecifiedDirective,
   isSpecifiedScalarType,
   print,
 } from 'graphql';
@@ -75,6 +77,11 @@ export function schemaReference(sdl: string): string {
     ...group('Inputs', others.filter(isInputObjectType)),
     ...group('Enums', others.filter(isEnumType)),
     ...group('Scalars', others.filter(isScalarType)),
+    '## Directives',
+    ...schema
+      .getDirectives()
+      .filter((directive) => !isSpecifiedDirective(directive))
+      .map(directiveSection),
   ]
     .map((part) => part.trimEnd())
     .join('\n\n')
@@ -94,6 +101,9 @@ function section(type: GraphQLNamedType): string {
   if (isScalarType(type) && type.specifiedByURL) parts.push(`Specified by <${type.specifiedByURL}>.`);
   return parts.join('\n\n');
 }
+
+const directiveSection = ({ name, description, args, locations }: GraphQLDirective): string =>
+  [`### @${name}`, prose(description), `On ${locations.join(', ')}.`, membersTable(args)].join('\n\n');
 
 const membersTable = (members: readonly Member[]): string =>
   ['| name | type | what it is |', '| --- | --- | --- |', ...members.flatMap(memberRows)].join('\n');

@@ -24,10 +24,10 @@ const changelog = read('CHANGELOG.md');
 type Member = GraphQLArgument | GraphQLEnumValue | GraphQLField<unknown, unknown> | GraphQLInputField;
 type Change = ReturnType<typeof findSchemaChanges>[number];
 
-/** What a change is about, as a schema coordinate: `Bank.branches(near:)`. */
+/** What a change is about, as a schema coordinate: `Bank.branches(near:)`, `@defer`. */
 function coordinateOf({ type, description }: Change): string {
   const words = description.replace(/\.$/, '').split(/\s+/);
-  const member = words.find((word) => /^[A-Z]\w*\./.test(word));
+  const member = words.find((word) => /^([A-Z]\w*\.|@\w)/.test(word));
   return member ?? (type === 'IMPLEMENTED_INTERFACE_ADDED' ? words.at(-1) : words[0]) ?? '';
 }
 
@@ -74,7 +74,7 @@ test('nothing that the last release has breaks', () => {
 test('CHANGELOG.md names each change of the schema since the last release, and no other', () => {
   const [, unreleased = ''] = changelog.split(/^## Unreleased$/m);
   const [, section = ''] = (unreleased.split(/^## /m)[0] ?? '').split(/^### Schema$/m);
-  const named = [...(section.split(/^### /m)[0] ?? '').matchAll(/`([A-Z]\w*(?:\.\w+(?:\(\w+:\))?)?)`/g)];
+  const named = [...(section.split(/^### /m)[0] ?? '').matchAll(/`(@\w+|[A-Z]\w*(?:\.\w+(?:\(\w+:\))?)?)`/g)];
   expect(sortedSet(named.map(([, name = '']) => name))).toEqual(changesBetween(released, schema).named);
 });
 
