@@ -24,6 +24,9 @@ export interface Payload {
   readonly errors: readonly GraphQLError[];
 }
 
+/** In bytes: most payloads are short. */
+const chunkSize = 16 * 1024;
+
 /** What may have failed. */
 interface Fallible {
   readonly errors?: readonly GraphQLError[] | undefined;
@@ -65,6 +68,8 @@ export class IncrementalResult {
     try {
       yield await this.#toPayload(initialResult);
       for await (const result of subsequentResults) yield await this.#toPayload(result);
+      // An execution that is ended by a limit may just have no more results.
+      if (this.#pending.size > 0) throw this.#options.exceeded() ?? new Error('the results end early');
     } catch (error) {
       this.#options.cancel();
       yield this.#last(this.#options.exceeded() ?? error);
@@ -88,7 +93,7 @@ export class IncrementalResult {
       ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes);
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, chunkSize);
     if (chunks === null) throw answerTooLong(maxBytes);
     for (const { id } of result.pending ?? []) this.#pending.add(id);
     for (const { id } of completed ?? []) this.#pending.delete(id);

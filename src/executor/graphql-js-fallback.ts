@@ -82,7 +82,12 @@ const entriesInTurn = 100;
 class Turns {
   readonly #budget: AnswerBudget;
   #queue: WorkQueue | null = null;
-  /** The values that had been completed when its last turn began. */
+  /** What waits for a turn, in order. */
+  readonly #waiting: (() => void)[] = [];
+  #next = 0;
+  /** How many are resumed in a turn: about as many as complete `valuesInTurn` together. */
+  #perTurn = 1;
+  /** The values that had been completed when the last turn began. */
   #before = 0;
 
   constructor(budget: AnswerBudget) {
@@ -94,14 +99,29 @@ class Turns {
   }
 
   next(): Promise<void> {
-    this.#queue ??= new WorkQueue(undefined, { resumes: true });
-    const queue = this.#queue;
     return new Promise((resolve) => {
-      queue.push(() => {
-        this.#before = this.#budget.values;
-        resolve();
-      });
+      if (this.#waiting.push(resolve) - this.#next === 1) this.#schedule();
     });
+  }
+
+  #schedule(): void {
+    this.#queue ??= new WorkQueue(undefined, { resumes: true });
+    this.#queue.push(() => this.#run());
+  }
+
+  #run(): void {
+    const completed = this.#budget.values - this.#before;
+    this.#before = this.#budget.values;
+    if (completed < valuesInTurn / 2) this.#perTurn *= 2;
+    else if (completed > valuesInTurn * 2) this.#perTurn = Math.max(1, Math.floor(this.#perTurn / 2));
+    const end = Math.min(this.#next + this.#perTurn, this.#waiting.length);
+    while (this.#next < end) this.#waiting[this.#next++]?.();
+    if (this.#next < this.#waiting.length) {
+      this.#schedule();
+    } else {
+      this.#waiting.length = 0;
+      this.#next = 0;
+    }
   }
 
   /** The same entries; those of a long list are promised, for one turn after the other. */
