@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import type { RecordingBank } from '../support/recording-bank.ts';
+import { type SandboxRecorder, startSandboxRecorder } from '../support/sandbox-recorder.ts';
 
 const folder = join(import.meta.dirname, '../../examples');
 const read = (file: string) => readFileSync(join(folder, file), 'utf8');
@@ -19,25 +19,14 @@ const screens = names.map((name) => {
 });
 const documentOf = (name: string) => screens.find((screen) => screen.name === name)?.document ?? '';
 
-let sandbox: Sandbox;
+let bank: SandboxRecorder;
 let recorder: RecordingBank;
 let bankql: TestBankql;
 
-/** Passes a call on to the sandbox bank, and its answer back. */
-async function forward({ method, path, headers, body }: RecordedCall) {
-  const { host, connection, 'content-length': _length, ...rest } = headers;
-  const response = await fetch(`${sandbox.url}${path}`, {
-    method,
-    headers: rest,
-    ...(body === '' ? {} : { body }),
-  });
-  return { status: response.status, body: await response.text() };
-}
-
 beforeAll(async () => {
   const config: Config = readConfig({});
-  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
-  recorder = (await startRecordingBank()).otherwise(forward);
+  bank = await startSandboxRecorder();
+  recorder = bank.recorder;
   bankql = createTestBankql({
     bankUrl: recorder.url,
     defaults: { bankId: config.bankId, viewId: config.defaultView, viewer: config.viewer },
@@ -48,8 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bankql[Symbol.asyncDispose]();
-  await recorder.close();
-  await sandbox.close();
+  await bank[Symbol.asyncDispose]();
 });
 beforeEach(() => {
   recorder.calls.length = 0;
