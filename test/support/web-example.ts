@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
-import { startProcess } from './process.ts';
+import { isPayment, startLiveBankql } from './live-bankql.ts';
 import type { RecordedCall, Reply } from './recording-bank.ts';
-import { type SandboxRecorder, startSandboxRecorder } from './sandbox-recorder.ts';
+import type { SandboxRecorder } from './sandbox-recorder.ts';
 
 export const webFolder = join(import.meta.dirname, '../../examples/web');
 
@@ -50,22 +50,12 @@ async function startPreview(bankqlUrl: string) {
 }
 
 export async function startWebExample(): Promise<WebExample> {
-  const stack = new AsyncDisposableStack();
-  const bank = stack.use(await startSandboxRecorder());
-  const bankql = stack.use(
-    await startProcess({
-      BANK_BASE_URL: bank.recorder.url,
-      BANK_ID: 'SNDBCY2N',
-      VIEWER_CUSTOMER_ID: '{auth-id}',
-      VIEWER_ACCOUNT_ID: '{auth-id}-current',
-      STATE_URL: 'memory:',
-    }),
-  );
-  const preview = stack.use(await startPreview(bankql.url));
+  await using stack = new AsyncDisposableStack();
+  const { url, bank, payments } = stack.use(await startLiveBankql());
+  const preview = stack.use(await startPreview(url));
   const browser = await launchBrowser();
   stack.defer(() => browser.close());
-  const isPayment = ({ method, path }: RecordedCall) =>
-    method === 'POST' && path.endsWith('/make-transaction');
+  const owned = stack.move();
   return {
     url: preview.url,
     bank,
@@ -81,9 +71,9 @@ export async function startWebExample(): Promise<WebExample> {
       }
       return page;
     },
-    payments: () => bank.recorder.calls.filter(isPayment),
+    payments,
     onPayment: (act = bank.forward) =>
       void bank.recorder.otherwise((call) => (isPayment(call) ? act(call) : bank.forward(call))),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
