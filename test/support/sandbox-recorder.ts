@@ -1,4 +1,4 @@
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordedCall, type RecordingBank, type Reply, startRecordingBank } from './recording-bank.ts';
 
 /** The sandbox bank behind a bank that writes down what it is asked, and may do something else with a call. */
@@ -9,8 +9,8 @@ export interface SandboxRecorder extends AsyncDisposable {
   forward(call: RecordedCall): Promise<Reply>;
 }
 
-export async function startSandboxRecorder(): Promise<SandboxRecorder> {
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+export async function startSandboxRecorder(options: Partial<SandboxOptions> = {}): Promise<SandboxRecorder> {
+  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options });
   async function forward({ method, path, headers, body }: RecordedCall) {
     const { host, connection, 'content-length': _length, ...rest } = headers;
     const response = await fetch(`${sandbox.url}${path}`, {

@@ -1,0 +1,32 @@
+import { readConfig } from '../../src/config/config.ts';
+import type { SandboxOptions } from '../../src/sandbox/server.ts';
+import { createTestBankql, type TestBankql, type TestOptions } from './bankql.ts';
+import type { RecordingBank } from './recording-bank.ts';
+import { startSandboxRecorder } from './sandbox-recorder.ts';
+
+/** The sandbox bank, with bankql in front of it, and each REST call between them written down. */
+export interface RecordedSandbox extends AsyncDisposable {
+  readonly recorder: RecordingBank;
+  readonly bankql: TestBankql;
+}
+
+interface Options {
+  readonly sandbox?: Partial<SandboxOptions>;
+  readonly bankql?: Omit<TestOptions, 'bankUrl' | 'defaults'>;
+}
+
+/** Bank, view and viewer are what `npm start` has without a bank. */
+export async function startRecordedSandbox(options: Options = {}): Promise<RecordedSandbox> {
+  await using made = new AsyncDisposableStack();
+  const { recorder } = made.use(await startSandboxRecorder(options.sandbox));
+  const { bankId, defaultView, viewer } = readConfig({});
+  const bankql = made.use(
+    createTestBankql({
+      bankUrl: recorder.url,
+      defaults: { bankId, viewId: defaultView, viewer },
+      ...options.bankql,
+    }),
+  );
+  const resources = made.move();
+  return { recorder, bankql, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
