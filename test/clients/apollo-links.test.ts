@@ -44,7 +44,10 @@ function open(losses?: (body: string, nth: number) => Loss, links: ApolloLink[] 
   });
   const cache = new InMemoryCache({
     possibleTypes: { Node: nodes },
-    typePolicies: { Bank: { fields: { branches: relayStylePagination(['orderBy']) } } },
+    typePolicies: {
+      Viewer: { merge: true },
+      Bank: { fields: { branches: relayStylePagination(['orderBy']) } },
+    },
   });
   return { client: new ApolloClient({ cache, link: ApolloLink.from([...links, http]) }), network };
 }
@@ -69,6 +72,17 @@ test('possibleTypes has all nodes of the schema, so that a fragment on Node is r
     viewer: { account: { id: expect.any(String) } },
   });
   expect(network.bodies).toHaveLength(1);
+});
+
+test('what one screen asked of the viewer stays in the cache when another asks for something else', async () => {
+  expect(page).toContain('typePolicies: { Viewer: { merge: true } }');
+  const { client, network } = open();
+  const screens = [
+    gql`query ApolloWho { viewer { customer { id legalName } } }`,
+    gql`query ApolloWhat { viewer { account { id label } } }`,
+  ];
+  for (const query of [...screens, ...screens]) await client.query({ query });
+  expect(network.bodies).toHaveLength(2);
 });
 
 describe('automatic persisted queries', () => {

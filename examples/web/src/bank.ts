@@ -41,7 +41,11 @@ const Node = [
 export function openBank(login: string): Bank {
   const headers = { 'Auth-ID': login };
   const apollo = new ApolloClient({
-    cache: new InMemoryCache({ possibleTypes: { Node } }),
+    cache: new InMemoryCache({
+      possibleTypes: { Node },
+      // It has no id, as there is one: what one view asked of it stays when another view asks for something else.
+      typePolicies: { Viewer: { merge: true } },
+    }),
     link: ApolloLink.from([
       new RetryLink({ attempts: { max: 3 } }),
       new HttpLink({ uri: '/graphql', headers, fetchOptions: { credentials: 'omit' } }),
