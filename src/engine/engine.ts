@@ -3,7 +3,7 @@ import type { BankClient } from '../bank/client.ts';
 import { type AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
 import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
-import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
+import { type AnswerLimits, defaultAnswerLimits, incrementalLimits } from './answer-limits.ts';
 import { type AutomaticPersistedQueries, keepAutomaticText } from './automatic-persisted-queries.ts';
 import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { CallRecorder } from './call-recorder.ts';
@@ -83,6 +83,7 @@ export function createEngine({
   const { defaults, limits } = options;
   const documentOf = createDocumentCache({ ...options, persisted: persisted?.documents ?? null });
   const services: RequestServices = { bank, payments, defaults, limits, answerLimits };
+  const incrementalServices = { ...services, answerLimits: incrementalLimits(answerLimits) };
 
   const mask = (error: unknown): GraphQLError => {
     try {
@@ -179,7 +180,7 @@ export function createEngine({
   }
 
   /** What is executed, and in which context. Errors: why it is not. */
-  function prepare(params: OperationParams, request: EngineRequest) {
+  function prepare(params: OperationParams, request: EngineRequest, takesIncremental = false) {
     const { query, operationName, variables: raw } = params;
     const findOperation = documentOf(query);
     // Only now: a text that is refused takes no room.
@@ -197,9 +198,11 @@ export function createEngine({
     operation.checkCallLimit(values, request.credentials);
     const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
     const recorder = explain === 'calls' ? new CallRecorder() : null;
-    const context = new RequestContext(services, request, effects, recorder);
+    const isIncremental = takesIncremental && operation.isIncremental;
+    const serving = isIncremental ? incrementalServices : services;
+    const context = new RequestContext(serving, request, effects, recorder);
     const prepared = recorder === null ? operation : operation.recorded();
-    return { prepared, context, variables: { raw, values } };
+    return { prepared, context, isIncremental, variables: { raw, values } };
   }
 
   function executeParams(params: OperationParams, request: EngineRequest) {
@@ -228,10 +231,10 @@ export function createEngine({
 
   async function executeIncrementally(rawParams: unknown, request: EngineRequest): Promise<EngineResult> {
     try {
-      const ready = prepare(parseParams(rawParams), request);
+      const ready = prepare(parseParams(rawParams), request, true);
       if (!('prepared' in ready)) return ready;
-      const { prepared, context, variables } = ready;
-      const result = await (prepared.isIncremental
+      const { prepared, context, isIncremental, variables } = ready;
+      const result = await (isIncremental
         ? prepared.executeIncrementally(context, variables, context.budget)
         : prepared.execute(context, variables, context));
       return 'initialResult' in result ? incremental(result, context) : await conclude(result, context);

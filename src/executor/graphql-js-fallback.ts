@@ -9,6 +9,8 @@ import {
   type GraphQLField,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getNamedType,
+  isLeafType,
   responsePathAsArray,
 } from 'graphql';
 import {
@@ -21,6 +23,7 @@ import {
 } from './answer-budget.ts';
 import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
+import { WorkQueue } from './scheduler.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -58,7 +61,8 @@ export function executeIncrementally(
   const fail = (error: unknown) =>
     answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
   try {
-    const schema = countedSchema(args.schema, budget, (limit) => stop.abort(limit));
+    const options = { budget, turns: new Turns(budget), onExceeded: (limit: unknown) => stop.abort(limit) };
+    const schema = countedSchema(args.schema, options);
     const result = experimentalExecuteIncrementally({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
   } catch (error) {
@@ -66,32 +70,87 @@ export function executeIncrementally(
   }
 }
 
+/** How many values an execution completes before it waits for its turn. */
+const valuesInTurn = 1000;
+/** Of a longer list so many entries are completed at a time. */
+const entriesInTurn = 100;
+
+/**
+ * The turns of an execution that cannot be interrupted: fields and entries whose values come later are completed later, so
+ * that others are served in between.
+ */
+class Turns {
+  readonly #budget: AnswerBudget;
+  #queue: WorkQueue | null = null;
+  /** The values that had been completed when its last turn began. */
+  #before = 0;
+
+  constructor(budget: AnswerBudget) {
+    this.#budget = budget;
+  }
+
+  get isDue(): boolean {
+    return this.#budget.values - this.#before > valuesInTurn;
+  }
+
+  next(): Promise<void> {
+    this.#queue ??= new WorkQueue(undefined, { resumes: true });
+    const queue = this.#queue;
+    return new Promise((resolve) => {
+      queue.push(() => {
+        this.#before = this.#budget.values;
+        resolve();
+      });
+    });
+  }
+
+  /** The same entries; those of a long list are promised, for one turn after the other. */
+  spread(list: readonly unknown[]): readonly unknown[] {
+    if (list.length <= entriesInTurn) return list;
+    let turn: Promise<void>;
+    return list.map((entry, index) => {
+      if (index < entriesInTurn || isPromise(entry)) return entry;
+      if (index % entriesInTurn === 0) turn = this.next();
+      return turn.then(() => entry);
+    });
+  }
+}
+
+interface CountOptions {
+  readonly budget: AnswerBudget;
+  readonly turns: Turns;
+  readonly onExceeded: (limit: AnswerLimitError) => void;
+}
+
 /** The schema with fields whose values are counted; the executor gets each field through `getField`. */
-function countedSchema(
-  schema: GraphQLSchema,
-  budget: AnswerBudget,
-  onExceeded: (limit: AnswerLimitError) => void,
-): GraphQLSchema {
+function countedSchema(schema: GraphQLSchema, options: CountOptions): GraphQLSchema {
   const counted = new Map<Field, Field>();
   const getField = (type: GraphQLCompositeType, name: string) => {
     const field = schema.getField(type, name);
     if (field === undefined) return undefined;
-    const known = counted.get(field) ?? countedField(field, budget, onExceeded);
+    const known = counted.get(field) ?? countedField(field, options);
     counted.set(field, known);
     return known;
   };
   return Object.create(schema, { getField: { value: getField } });
 }
 
-function countedField(
-  field: Field,
-  budget: AnswerBudget,
-  onExceeded: (limit: AnswerLimitError) => void,
-): Field {
+function countedField(field: Field, { budget, turns, onExceeded }: CountOptions): Field {
   const { resolve = defaultFieldResolver } = field;
-  const spendOn = (value: unknown): unknown => {
+  const isLeaf = isLeafType(getNamedType(field.type));
+  /** What the executor completes, when it is its turn. */
+  const paced = (value: unknown): unknown => {
+    spendOn(value);
+    if (isLeaf || typeof value !== 'object' || value === null) return value;
+    const entries = Array.isArray(value) ? turns.spread(value) : value;
+    if (!turns.isDue) return entries;
+    // The executor awaits its promises only then.
+    ignoreRejections(entries);
+    return turns.next().then(() => entries);
+  };
+  const spendOn = (value: unknown): void => {
     if (typeof value === 'string') budget.spendBytes(value.length);
-    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return value;
+    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return;
     try {
       budget.spendValues(lengthOf(value) ?? 0);
     } catch (error) {
@@ -99,7 +158,6 @@ function countedField(
       throw error;
     }
     if (Array.isArray(value)) for (const entry of value) spendOn(entry);
-    return value;
   };
   const fail = (error: unknown, { fieldNodes, path }: GraphQLResolveInfo): never => {
     try {
@@ -118,9 +176,9 @@ function countedField(
       const value = resolve(source, given, context, info);
       return isPromise(value)
         ? Promise.resolve(value)
-            .then(spendOn)
+            .then(paced)
             .catch((error) => fail(error, info))
-        : spendOn(value);
+        : paced(value);
     } catch (error) {
       return fail(error, info);
     }

@@ -264,6 +264,26 @@ test('all results together have the length of one answer, and one that is too lo
   expect(payloads).toHaveLength(2);
 });
 
+test('they hold a fifth of the values of a whole answer, however they are put off', async () => {
+  await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
+  const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
+  bounded.bank.otherwise({ body: { branches } });
+  const all = '{ bank { branches { nodes { a: name } } } }';
+  const ask = async (asked: string) =>
+    startReading(bounded.url, { query: asked }, { ...credentials, Accept: multipart });
+  expect(JSON.parse(await (await ask(all)).text()).errors).toBeUndefined();
+  // The list is counted before the first result: there is nothing but the error.
+  expect(JSON.parse(await (await ask(all.replace('nodes', 'nodes @stream'))).text())).toEqual({
+    data: null,
+    errors: [
+      {
+        message: expect.stringMatching(/^The answer holds more than 200 values/),
+        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+      },
+    ],
+  });
+});
+
 test('a client that does not read holds one result, and is cut off in time', async () => {
   await using unread = await startServerFixture({ writeDeadlineMs: 1000, compression: 'off' });
   const branch = { id: 'b', name: 'x'.repeat(10_000) };
