@@ -1,6 +1,7 @@
-import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import { type AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
+import type { IncrementalForm, IncrementalResults } from '../executor/graphql-js-fallback.ts';
 import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { type AnswerLimits, defaultAnswerLimits, incrementalLimits } from './answer-limits.ts';
@@ -57,7 +58,11 @@ export type EngineResult = ExecutionResult | IncrementalResult;
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /** The same for a client that takes the several results of an operation with @defer or @stream. */
-  executeIncrementally(rawParams: unknown, request: EngineRequest): EngineResult | Promise<EngineResult>;
+  executeIncrementally(
+    rawParams: unknown,
+    request: EngineRequest,
+    form?: IncrementalForm,
+  ): Promise<EngineResult>;
   /**
    * The first half of `execute`, for a handler with steps of its own in between: checks the request's members and
    * replaces a document id by the document's text. The only method that throws.
@@ -157,7 +162,7 @@ export function createEngine({
     return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
   };
 
-  const incremental = (execution: ExperimentalIncrementalExecutionResults, context: RequestContext) =>
+  const incremental = (execution: IncrementalResults, context: RequestContext) =>
     new IncrementalResult(execution, {
       maxBytes: answerLimits.bytes,
       mask,
@@ -229,13 +234,17 @@ export function createEngine({
     return executeParams(params, request);
   }
 
-  async function executeIncrementally(rawParams: unknown, request: EngineRequest): Promise<EngineResult> {
+  async function executeIncrementally(
+    rawParams: unknown,
+    request: EngineRequest,
+    form?: IncrementalForm,
+  ): Promise<EngineResult> {
     try {
       const ready = prepare(parseParams(rawParams), request, true);
       if (!('prepared' in ready)) return ready;
       const { prepared, context, isIncremental, variables } = ready;
       const result = await (isIncremental
-        ? prepared.executeIncrementally(context, variables, context.budget)
+        ? prepared.executeIncrementally(context, variables, context.budget, form)
         : prepared.execute(context, variables, context));
       return 'initialResult' in result ? incremental(result, context) : await conclude(result, context);
     } catch (error) {

@@ -11,6 +11,8 @@ import {
   type GraphQLSchema,
   getNamedType,
   isLeafType,
+  type LegacyExperimentalIncrementalExecutionResults,
+  legacyExecuteIncrementally,
   responsePathAsArray,
 } from 'graphql';
 import {
@@ -42,13 +44,30 @@ export const executeByReference = (
   // Without @defer and @stream in the document there is one result; `execute` refuses any schema that has them.
   executeIncrementally(args, budget) as ExecutionResult | Promise<ExecutionResult>;
 
-/** A first result and those that follow it, or an ordinary result. */
-export type IncrementalExecution = ExecutionResult | ExperimentalIncrementalExecutionResults;
+/**
+ * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which each
+ * result names its path.
+ */
+export type IncrementalForm = 'v0.2' | '20220824';
+
+/** A first result and those that follow it. */
+export type IncrementalResults =
+  | ExperimentalIncrementalExecutionResults
+  | LegacyExperimentalIncrementalExecutionResults;
+
+/** The same, or an ordinary result. */
+export type IncrementalExecution = ExecutionResult | IncrementalResults;
+
+const executeIn = {
+  'v0.2': experimentalExecuteIncrementally,
+  '20220824': legacyExecuteIncrementally,
+} as const satisfies Record<IncrementalForm, unknown>;
 
 /** The same for @defer and @stream. The results that follow the first stop with an error once the budget is exceeded. */
 export function executeIncrementally(
   args: ExecutionArgs,
   budget: AnswerBudget,
+  form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
   const answer = (result: IncrementalExecution): IncrementalExecution => {
@@ -63,7 +82,7 @@ export function executeIncrementally(
   try {
     const options = { budget, turns: new Turns(budget), onExceeded: (limit: unknown) => stop.abort(limit) };
     const schema = countedSchema(args.schema, options);
-    const result = experimentalExecuteIncrementally({ ...args, schema, abortSignal: stop.signal });
+    const result = executeIn[form]({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
   } catch (error) {
     return fail(error);
