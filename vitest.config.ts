@@ -1,4 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { compileCache } from './test/support/compile-cache.ts';
+
+// For the processes that run the tests as well: each thread of a SQLite store would otherwise load Node's TypeScript
+// stripper, and compile anew.
+Object.assign(process.env, compileCache);
 
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
