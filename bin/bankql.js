@@ -29,7 +29,10 @@ function bundledNode() {
 if (isFit) {
   // What V8 has compiled is kept beside the code, which is as trusted; it spares the next start two fifths of its time.
   // Where the folder cannot be written, as in a container, nothing is kept. NODE_COMPILE_CACHE names another folder.
-  Module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/bankql', import.meta.url)));
+  const kept = fileURLToPath(new URL('../node_modules/.cache/bankql', import.meta.url));
+  const isKept = Module.enableCompileCache?.(kept).directory !== undefined;
+  // For the threads of a SQLite store: what this process asked for is not theirs.
+  if (isKept) process.env.NODE_COMPILE_CACHE ??= kept;
   await import(isSource ? '../src/main.ts' : '../dist/main.js');
 } else {
   const node = bundledNode();
