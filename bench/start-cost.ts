@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { progress } from '../test/long/progress.ts';
 import { cpuOf } from './load/kernel.ts';
 import { endAll, start, untilReady } from './load/process.ts';
 
@@ -43,9 +44,13 @@ for (const program of programs) {
       cache === 'none' ? { NODE_DISABLE_COMPILE_CACHE: '1' } : { NODE_COMPILE_CACHE: join(folder, 'cache') };
     await startOnce(program, environment);
     const costs = [];
-    for (let index = 0; index < starts; index++) costs.push(await startOnce(program, environment));
+    for (let index = 0; index < starts; index++) {
+      progress(`${program}, ${cache} cache, start ${index + 1} of ${starts}`);
+      costs.push(await startOnce(program, environment));
+    }
     const row = [median(costs.map(({ cpuMs }) => cpuMs)), median(costs.map(({ wallMs }) => wallMs))];
     process.stdout.write(`| \`${program}\` | ${cache} | ${row.join(' | ')} |\n`);
   }
 }
+progress(null);
 await rm(folder, { recursive: true, force: true });
