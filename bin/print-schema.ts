@@ -1,4 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { printedSchema } from '../src/schema/print.ts';
+import { schemaReference } from './schema-reference.ts';
 
-writeFileSync('schema.graphql', printedSchema());
+const sdl = printedSchema();
+writeFileSync('schema.graphql', sdl);
+writeFileSync('docs/schema.md', schemaReference(sdl));

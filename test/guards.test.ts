@@ -136,23 +136,12 @@ test('the README has at most 150 lines', () => {
   expect(page('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
 
-test('every link of the documentation leads to a file, and every file of the recipes is there', () => {
-  const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
-    .concat(
-      readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`),
-    )
-    .filter((file) => file.endsWith('.md'));
-  const lost = pages.flatMap((file) =>
-    [...page(file).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)]
-      .map(([, target = '']) => join(dirname(file), target))
-      .filter((target) => !existsSync(join(root, target)))
-      .map((target) => `${file} leads to ${target}`),
-  );
+test('every file of the recipes is there', () => {
   const named = [...page('CONTRIBUTING.md').matchAll(/`((?:src|test|docs)\/[\w./-]+\.(?:ts|md))`/g)]
     .map(([, file = '']) => file)
     .filter((file) => file !== 'test/a/b.test.ts' && file !== 'src/a/b.ts');
   expect(named.length).toBeGreaterThan(20);
-  expect([...lost, ...named.filter((file) => !existsSync(join(root, file)))]).toEqual([]);
+  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
 
 describe('the documentation', () => {
@@ -173,7 +162,7 @@ describe('the documentation', () => {
   test('says of each script what it does, and of no other', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const commands = [...development.matchAll(/^\| (`npm .*?) \|/gm)].map(([, cell = '']) => cell).join();
-    const said = [...commands.matchAll(/npm (?:run (?:--silent )?)?([\w:]+)|`(check:\w+)`/g)].map(
+    const said = [...commands.matchAll(/npm (?:run (?:--silent )?)?([\w:-]+)|`(check:\w+)`/g)].map(
       ([, script, check]) => script ?? check,
     );
     expect(said.sort()).toEqual(Object.keys(Reflect.get(Object(manifest), 'scripts')).sort());

@@ -51,15 +51,20 @@ Serves the sandbox bank's REST interface at http://127.0.0.1:SANDBOX_PORT until 
   },
   persist: {
     kind: 'task',
-    summary: 'makes a manifest of the queries in a folder',
+    summary: 'makes a manifest of the queries in a folder, or checks those in use',
     help: `usage: bankql persist --out manifest.json FOLDER
+       bankql persist check MANIFEST...
 
 Makes a manifest of the .graphql files in a folder, each checked against the schema and the limits of LIMIT_*.
 PERSISTED_DOCUMENTS names it to the bankql that serves them.
 
+check   holds manifests against the schema and the limits of this version: names the documents that it would refuse, and
+        uses of what is deprecated. Exits with 1 where a document would be refused
+
   bankql persist --out manifest.json src/queries
+  bankql persist check manifest.json
 `,
-    run: async (context) => (await import('./persist.ts')).makePersisted(context),
+    run: async (context) => (await import('./persist.ts')).persist(context),
   },
   schema: {
     kind: 'task',

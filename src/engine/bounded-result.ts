@@ -1,11 +1,12 @@
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
+import { retryLaterError } from './request-error.ts';
 
 export interface BoundedResultOptions {
   /** The most bytes that its JSON may have. */
   readonly maxBytes: number;
-  /** The JSON of its data, if that was long and has been serialized already. */
-  readonly dataJson?: Buffer | null;
+  /** The JSON of its data in chunks, if that was long and has been serialized already. */
+  readonly dataJson?: readonly Buffer[] | null;
   /** Whether nothing of it belongs to the caller. */
   readonly isPublic?: boolean;
   /** Whether, besides, the bank was read for it. */
@@ -32,8 +33,8 @@ export class BoundedResult implements ExecutionResult {
     this.#options = options;
   }
 
-  /** The JSON of its data if it has been serialized already; otherwise null. */
-  get dataJson(): Buffer | null {
+  /** The JSON of its data in chunks if it has been serialized already; otherwise null. */
+  get dataJson(): readonly Buffer[] | null {
     return this.#options.dataJson ?? null;
   }
 
@@ -57,4 +58,29 @@ export class BoundedResult implements ExecutionResult {
   failed(error: unknown = answerTooLong(this.#options.maxBytes)): ExecutionResult {
     return this.#options.withoutData(error);
   }
+
+  /** The answer that replaces it where there is no room for it to wait for its client; it says what the operation did. */
+  withoutRoom(): ExecutionResult {
+    return unlessItDid(this.failed(noRoom()));
+  }
+}
+
+/** There is no room for a long answer to wait for its client. */
+export const noRoom = () =>
+  retryLaterError(
+    'OVERLOADED',
+    'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
+    503,
+    1,
+  );
+
+/** What did something must not come again as it is: its error says what it did, and not when to try again. */
+export function unlessItDid(result: ExecutionResult): ExecutionResult {
+  const [error] = result.errors ?? [];
+  if (error === undefined) return result;
+  const { retryAfter: _, ...extensions } = error.extensions;
+  const isDone = extensions.writes !== undefined || extensions.idempotencyKey !== undefined;
+  if (!isDone) return result;
+  const final = { ...extensions, retryable: false, http: { status: 503 } };
+  return { ...result, errors: [new GraphQLError(error.message, { extensions: final })] };
 }

@@ -3,6 +3,7 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLResolveInfo,
+  type GraphQLSchema,
   getOperationAST,
   getVariableValues,
   type OperationDefinitionNode,
@@ -15,6 +16,7 @@ import { traceVariableCoercion } from '../executor/tracing.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { type CallPlan, planCalls } from '../schema/call-plan.ts';
 import type { Defaults } from '../schema/context.ts';
+import { deferrableSchema } from '../schema/deferrable-schema.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { createCallLimit } from './call-limit.ts';
 import { recordedSchema } from './call-recorder.ts';
@@ -180,7 +182,13 @@ function prepareOne(
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];
   const fragments = fragmentsOf(document);
-  const prepared = prepareOperation({ schema, document, operation, hideSuggestions, isInterpreted });
+  const prepareWith = (observe: (schema: GraphQLSchema) => GraphQLSchema) =>
+    prepareOperation({
+      ...{ document, operation, hideSuggestions, isInterpreted },
+      schema: observe(schema),
+      incrementalSchema: observe(deferrableSchema(schema)),
+    });
+  const prepared = prepareWith((unobserved) => unobserved);
   const coerce = (raw: Readonly<Record<string, unknown>>) => {
     if (definitions.length === 0) return { variableValues: noVariables };
     // graphql would list up to 50 errors, each of which repeats the whole value.
@@ -203,14 +211,7 @@ function prepareOne(
         ...{ schema, operation, fragments, defaults, variableValues, credentials },
         maxCalls: planFactor * limits.restCalls,
       }),
-    recorded: () =>
-      prepareOperation({
-        schema: recordedSchema(schema),
-        document,
-        operation,
-        hideSuggestions,
-        isInterpreted,
-      }),
+    recorded: () => prepareWith(recordedSchema),
     variablesOf(raw) {
       const traced = { schema, document, operation, rawVariableValues: raw };
       const coerced = traceVariableCoercion(traced, () => coerce(raw));

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import { type AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
 import { schedule } from '../executor/scheduler.ts';
@@ -9,6 +9,7 @@ import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { CallRecorder } from './call-recorder.ts';
 import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
 import { parseExplain, planResult } from './explain.ts';
+import { IncrementalResult } from './incremental-result.ts';
 import { jsonInTurns } from './json-in-turns.ts';
 import { internalError, maskError } from './mask-error.ts';
 import { MutationEffects } from './mutation-effects.ts';
@@ -43,6 +44,9 @@ export interface OperationParams {
   readonly extensions: Readonly<Record<string, unknown>> | null;
 }
 
+/** Incremental only if @defer or @stream is in force in the operation. */
+export type EngineResult = ExecutionResult | IncrementalResult;
+
 /**
  * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
  *
@@ -52,6 +56,8 @@ export interface OperationParams {
  */
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
+  /** The same for a client that takes the several results of an operation with @defer or @stream. */
+  executeIncrementally(rawParams: unknown, request: EngineRequest): EngineResult | Promise<EngineResult>;
   /**
    * The first half of `execute`, for a handler with steps of its own in between: checks the request's members and
    * replaces a document id by the document's text. The only method that throws.
@@ -96,16 +102,13 @@ export function createEngine({
   };
 
   const finish = (result: ExecutionResult, context: RequestContext) => {
-    const { stale, effects, budget, recorder } = context;
+    const { effects, budget } = context;
     const { errors, data } = result;
-    const extensions = {
-      ...(stale.length === 0 ? {} : { stale }),
-      ...(recorder === null ? {} : { explain: recorder.explanation }),
-    };
+    const extensions = extensionsOf(context);
     const told: ExecutionResult = {
       ...(errors === undefined ? {} : { errors: errors.map(mask) }),
       ...(data === undefined ? {} : { data }),
-      ...(stale.length === 0 && recorder === null ? {} : { extensions }),
+      ...(extensions === undefined ? {} : { extensions }),
     };
     const { isPublic } = context;
     const options = {
@@ -126,6 +129,8 @@ export function createEngine({
     await new Promise<void>(schedule);
     // The client has left.
     if (context.isAbandoned()) return { data: null };
+    // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
+    if (!context.reserveRoom()) return new BoundedResult(told, options).withoutRoom();
     try {
       const dataJson = await jsonInTurns(told.data, options.maxBytes);
       const answer = new BoundedResult(told, { ...options, dataJson });
@@ -151,6 +156,16 @@ export function createEngine({
     return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
   };
 
+  const incremental = (execution: ExperimentalIncrementalExecutionResults, context: RequestContext) =>
+    new IncrementalResult(execution, {
+      maxBytes: answerLimits.bytes,
+      mask,
+      exceeded: () => context.budget.exceeded,
+      cancel: () => context.cancelReads(),
+      extensions: () => extensionsOf(context),
+      withoutData: (error) => withoutData(error, context.effects),
+    });
+
   function parseParams(rawParams: unknown): OperationParams {
     const params = validateParams(rawParams);
     const query = documentTextOf(params, persisted, automatic);
@@ -163,28 +178,36 @@ export function createEngine({
     };
   }
 
-  function executeParams(params: OperationParams, request: EngineRequest) {
+  /** What is executed, and in which context. Errors: why it is not. */
+  function prepare(params: OperationParams, request: EngineRequest) {
     const { query, operationName, variables: raw } = params;
+    const findOperation = documentOf(query);
+    // Only now: a text that is refused takes no room.
+    if (automatic !== null) keepAutomaticText(params, automatic);
+    const operation = findOperation(operationName);
+    if (request.observation) request.observation.operation = operation;
+    if (request.isReadOnly === true && operation.kind !== 'query')
+      throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
+        http: { status: 405, headers: { Allow: 'POST' } },
+      });
+    const values = operation.variablesOf(raw);
+    operation.checkNodeIds(values);
+    const explain = parseExplain(request.explain, explains);
+    if (explain === 'plan') return planResult(operation.planCalls(values, request.credentials));
+    operation.checkCallLimit(values, request.credentials);
+    const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
+    const recorder = explain === 'calls' ? new CallRecorder() : null;
+    const context = new RequestContext(services, request, effects, recorder);
+    const prepared = recorder === null ? operation : operation.recorded();
+    return { prepared, context, variables: { raw, values } };
+  }
+
+  function executeParams(params: OperationParams, request: EngineRequest) {
     try {
-      const findOperation = documentOf(query);
-      // Only now: a text that is refused takes no room.
-      if (automatic !== null) keepAutomaticText(params, automatic);
-      const operation = findOperation(operationName);
-      if (request.observation) request.observation.operation = operation;
-      if (request.isReadOnly === true && operation.kind !== 'query')
-        throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
-          http: { status: 405, headers: { Allow: 'POST' } },
-        });
-      const values = operation.variablesOf(raw);
-      operation.checkNodeIds(values);
-      const explain = parseExplain(request.explain, explains);
-      if (explain === 'plan') return planResult(operation.planCalls(values, request.credentials));
-      operation.checkCallLimit(values, request.credentials);
-      const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
-      const recorder = explain === 'calls' ? new CallRecorder() : null;
-      const context = new RequestContext(services, request, effects, recorder);
-      const prepared = recorder === null ? operation : operation.recorded();
-      const result = prepared.execute(context, { raw, values }, context);
+      const ready = prepare(params, request);
+      if (!('prepared' in ready)) return ready;
+      const { prepared, context, variables } = ready;
+      const result = prepared.execute(context, variables, context);
       return result instanceof Promise
         ? result.then((settled) => conclude(settled, context))
         : conclude(result, context);
@@ -203,7 +226,30 @@ export function createEngine({
     return executeParams(params, request);
   }
 
-  return { execute, parseParams, executeParams, toErrorResult };
+  async function executeIncrementally(rawParams: unknown, request: EngineRequest): Promise<EngineResult> {
+    try {
+      const ready = prepare(parseParams(rawParams), request);
+      if (!('prepared' in ready)) return ready;
+      const { prepared, context, variables } = ready;
+      const result = await (prepared.isIncremental
+        ? prepared.executeIncrementally(context, variables, context.budget)
+        : prepared.execute(context, variables, context));
+      return 'initialResult' in result ? incremental(result, context) : await conclude(result, context);
+    } catch (error) {
+      return toErrorResult(error);
+    }
+  }
+
+  return { execute, executeIncrementally, parseParams, executeParams, toErrorResult };
+}
+
+/** What is told beside the data; undefined if there is nothing to tell. */
+function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<string, unknown>> | undefined {
+  if (stale.length === 0 && recorder === null) return undefined;
+  return {
+    ...(stale.length === 0 ? {} : { stale }),
+    ...(recorder === null ? {} : { explain: recorder.explanation }),
+  };
 }
 
 /** Whether serializing the answer takes milliseconds. */

@@ -5,7 +5,7 @@ import { JsonWriter } from './json-writer.ts';
 const defaultChunkSize = 256 * 1024;
 
 /**
- * The JSON of plain data in UTF-8, written in chunks that take turns with the deferred work of all executions. Null if
+ * The JSON of plain data in UTF-8, in chunks, whose writing takes turns with the deferred work of all executions. Null if
  * it is longer than `maxBytes`; the rest is then not written.
  * Errors: those of JSON.stringify.
  */
@@ -13,7 +13,7 @@ export function jsonInTurns(
   value: unknown,
   maxBytes: number,
   chunkSize = defaultChunkSize,
-): Promise<Buffer<ArrayBuffer> | null> {
+): Promise<readonly Buffer[] | null> {
   const queue = new WorkQueue();
   return new Promise((resolve, reject) => {
     let writer: JsonWriter | undefined;
@@ -22,7 +22,7 @@ export function jsonInTurns(
         writer ??= new JsonWriter(value, chunkSize);
         const isWritten = writer.writeChunk();
         if (writer.bytes > maxBytes) resolve(null);
-        else if (isWritten) resolve(Buffer.concat(writer.chunks));
+        else if (isWritten) resolve(writer.chunks);
         else queue.push(write);
       } catch (error) {
         reject(error);

@@ -25,7 +25,21 @@ const Apollo = z.object({
 export const plainId = (id: string): string => id.replace(/^sha256:/, '');
 
 /**
- * Reads a manifest in any of the three formats, and checks each document like that of a request.
+ * Reads a manifest in any of the three formats: the texts of its documents by their ids.
+ * Errors: an Error that says what is wrong.
+ */
+export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [id, text] of entriesOf(JSON.parse(await readFile(file, 'utf8')))) {
+    if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
+    texts.set(plainId(id), text);
+  }
+  if (texts.size === 0) throw new Error('it holds no document.');
+  return texts;
+}
+
+/**
+ * Reads a manifest, and checks each document like that of a request.
  * Errors: an Error that names the file, the document and what is wrong, in one line.
  */
 export async function loadPersistedDocuments(
@@ -34,17 +48,9 @@ export async function loadPersistedDocuments(
 ): Promise<PersistedDocuments> {
   const refuse = (why: string, cause?: unknown) =>
     new Error(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
-  const texts = new Map<string, string>();
-  try {
-    for (const [id, text] of entriesOf(JSON.parse(await readFile(file, 'utf8')))) {
-      if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
-      texts.set(plainId(id), text);
-    }
-  } catch (error) {
+  const texts = await readManifest(file).catch((error: unknown) => {
     throw refuse(messageOf(error), error);
-  }
-  if (texts.size === 0) throw refuse('it holds no document.');
-
+  });
   const check = createDocumentCheck(rules);
   const parsed = new Map<string, DocumentNode>();
   for (const [id, text] of texts) {

@@ -24,6 +24,10 @@ export interface EngineRequest {
   readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The header x-bankql-explain. */
   readonly explain?: string | undefined;
+  /**
+   * Reserves room for the answer to wait for its client, in bytes; false where there is none. Always true if left out.
+   */
+  readonly reserveRoom?: ((bytes: number) => boolean) | undefined;
   /** Where it is noted what is done for it; nobody is told where it is left out. */
   readonly observation?: OperationObservation | null | undefined;
 }
@@ -111,6 +115,11 @@ export class RequestContext implements Context, ExecuteOptions {
   get signal(): AbortSignal | undefined {
     this.#signal ??= this.#asking.signal?.();
     return this.#signal;
+  }
+
+  /** Reserves room for the answer, as long as it is known to be at least; false where there is none. */
+  reserveRoom(): boolean {
+    return this.#asking.reserveRoom?.(this.budget.bytes) ?? true;
   }
 
   isAbandoned(): boolean {

@@ -28,6 +28,16 @@ export class RequestError extends GraphQLError {
   }
 }
 
+/** An error as the client sees it: what is said to the handler stays here. */
+export function shownError({
+  message,
+  locations,
+  path,
+  extensions: { http: _, ...extensions },
+}: GraphQLError) {
+  return { message, locations, path, extensions };
+}
+
 /** A request that may come again later. `retryAfter` is in seconds. */
 export const retryLaterError = (code: ErrorCode, message: string, status: number, retryAfter: number) =>
   new RequestError(code, message, {

@@ -13,15 +13,6 @@ export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 /** What a member's name adds to JSON: its quotes, the colon, and a comma or brace. */
 export const nameBytes = 4;
 
-/** Strings of up to this length are not searched for characters that take several bytes in JSON. */
-const shortText = 32;
-
-/** The size in bytes of a string in JSON, without its quotes; for a short string a lower bound. */
-export const textBytes = (text: string): number =>
-  text.length > shortText && /[^ !#-[\]-~]/.test(text)
-    ? Buffer.byteLength(JSON.stringify(text)) - 2
-    : text.length;
-
 /**
  * The number of entries that a list reports; undefined if it reports none. A list that is not an array may create
  * its entries during iteration, so they are counted beforehand.

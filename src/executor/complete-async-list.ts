@@ -1,4 +1,3 @@
-import { textBytes } from './answer-budget.ts';
 import type { Execution } from './execution.ts';
 import { PendingField } from './pending-field.ts';
 import { ignoreRejections } from './promises.ts';
@@ -38,7 +37,7 @@ export function completeAsyncList(
         pending.awaitOneMore();
         members.push(completed.members);
       } else {
-        if (typeof completed === 'string') budget.spendBytes(textBytes(completed));
+        if (typeof completed === 'string') budget.spendBytes(completed.length);
         members.push(completed);
       }
     }

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { lengthOf, textBytes } from './answer-budget.ts';
+import { lengthOf } from './answer-budget.ts';
 import { completeAsyncList } from './complete-async-list.ts';
 import type { CompleteLeaf } from './execute-fields.ts';
 import { type Complete, PendingField } from './pending-field.ts';
@@ -43,7 +43,7 @@ export function createListCompleter({ entry, leaf, complete }: ListEntry): Compl
           completed.push(done.members);
           outstanding++;
         } else {
-          if (typeof done === 'string') bytes += textBytes(done);
+          if (typeof done === 'string') bytes += done.length;
           completed.push(done);
         }
       }

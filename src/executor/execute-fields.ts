@@ -1,5 +1,5 @@
 import type { GraphQLFieldResolver, GraphQLObjectType } from 'graphql';
-import { nameBytes, textBytes } from './answer-budget.ts';
+import { nameBytes } from './answer-budget.ts';
 import type { Execution } from './execution.ts';
 import { type Complete, PendingField } from './pending-field.ts';
 import { type Data, PendingRoot, PendingValue } from './pending-value.ts';
@@ -64,7 +64,7 @@ export function executeFields(
       data[field.name] = value.members;
       outstanding++;
     } else {
-      if (typeof value === 'string') bytes += textBytes(value);
+      if (typeof value === 'string') bytes += value.length;
       data[field.name] = value;
     }
   }

@@ -1,9 +1,11 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  GraphQLDeferDirective,
   GraphQLError,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  GraphQLStreamDirective,
   Kind,
   type OperationDefinitionNode,
   visit,
@@ -13,7 +15,11 @@ import { attempt } from './attempt.ts';
 import { compileOperation, type OperationPlan } from './compile.ts';
 import { run } from './execute-operation.ts';
 import { type ExecuteOptions, Execution } from './execution.ts';
-import { executeByReference } from './graphql-js-fallback.ts';
+import {
+  executeByReference,
+  executeIncrementally,
+  type IncrementalExecution,
+} from './graphql-js-fallback.ts';
 import { fragmentsOf } from './selection.ts';
 import { isExecutionTraced, isResolveTraced, traceExecution } from './tracing.ts';
 
@@ -24,6 +30,8 @@ export interface PrepareOptions {
   readonly operation: OperationDefinitionNode;
   /** Whether errors leave out suggestions that name parts of the schema. */
   readonly hideSuggestions?: boolean;
+  /** The schema for incremental execution, whose resolvers may be called for deferred fields alone; `schema` if left out. */
+  readonly incrementalSchema?: GraphQLSchema;
   /** True: graphql's own executor runs every operation. The tests compare the two. */
   readonly isInterpreted?: boolean;
 }
@@ -47,6 +55,17 @@ export interface PreparedOperation {
   ): ExecutionResult | Promise<ExecutionResult>;
   /** Whether graphql's own executor runs it. */
   readonly isInterpreted: boolean;
+  /** Whether it uses @defer or @stream. `execute` ignores them: its answer is complete. */
+  readonly isIncremental: boolean;
+  /**
+   * Runs an operation that uses @defer or @stream with graphql's own executor; the result is an ordinary one if none of
+   * them is in force. Never throws and never rejects.
+   */
+  executeIncrementally(
+    context: unknown,
+    variables: Variables,
+    budget: AnswerBudget,
+  ): IncrementalExecution | Promise<IncrementalExecution>;
 }
 
 /** How many plans an operation keeps: one for each of the latest combinations of @skip and @include conditions. */
@@ -54,21 +73,21 @@ export const maxPlans = 2;
 
 /**
  * Prepares an operation for repeated execution, with a plan for each combination of its @skip and @include
- * conditions. What plans do not support (subscriptions, @defer, @stream) runs on graphql's own executor, with the
- * same answers.
+ * conditions. What plans do not support (subscriptions) runs on graphql's own executor, with the same answers, and so
+ * does @defer and @stream where the client takes several results.
  */
 export function prepareOperation(options: PrepareOptions): PreparedOperation {
   const { schema, document, operation, hideSuggestions = false } = options;
-  const { conditions, isPlain, namesPrototype } = analyseDocument(document);
+  const { conditions, isPlain, isIncremental, namesPrototype } = analyseDocument(document);
   const isInterpreted = options.isInterpreted === true || operation.operation === 'subscription' || !isPlain;
   const fragments = fragmentsOf(document);
   const plans = new Map<string, OperationPlan | GraphQLError>();
 
-  const interpret = (contextValue: unknown, variableValues: Variables['raw'], budget: AnswerBudget) => {
+  const argsOf = (contextValue: unknown, variableValues: Variables['raw']) => {
     const operationName = operation.name?.value ?? null;
-    const args = { schema, document, contextValue, variableValues, operationName, hideSuggestions };
-    return executeByReference(args, budget);
+    return { schema, document, contextValue, variableValues, operationName, hideSuggestions };
   };
+  let complete: DocumentNode | null = null;
 
   /** The plan for these @skip and @include conditions, with or without traced resolvers. */
   const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
@@ -88,9 +107,19 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
 
   return {
     isInterpreted,
+    isIncremental,
+    executeIncrementally(context, { raw }, budget) {
+      const args = { ...argsOf(context, raw), schema: options.incrementalSchema ?? schema };
+      // What a mutation's payload defers is read once all its fields have been written.
+      const enableEarlyExecution = operation.operation === 'query';
+      return executeIncrementally({ ...args, enableEarlyExecution }, budget);
+    },
     execute(context, { raw, values }, options = {}) {
       const { budget = new AnswerBudget(unlimited) } = options;
-      if (isInterpreted) return interpret(context, raw, budget);
+      if (isInterpreted) {
+        complete ??= isIncremental ? withoutIncremental(document) : document;
+        return executeByReference({ ...argsOf(context, raw), document: complete }, budget);
+      }
       const runPlan = () => {
         const plan = planFor(values.coerced);
         if (plan instanceof GraphQLError) return { errors: [plan], data: null };
@@ -107,19 +136,27 @@ interface Survey {
   readonly conditions: string[];
   /** Whether a plan supports everything in the document. */
   readonly isPlain: boolean;
+  readonly isIncremental: boolean;
   readonly namesPrototype: boolean;
 }
 
 /** What plans do not support. */
-const unplanned: ReadonlySet<string> = new Set(['defer', 'stream', 'experimental_disableErrorPropagation']);
+const unplanned = 'experimental_disableErrorPropagation';
+const incremental: ReadonlySet<string> = new Set([GraphQLDeferDirective.name, GraphQLStreamDirective.name]);
+
+/** The document without @defer and @stream, for an executor that refuses them. */
+const withoutIncremental = (document: DocumentNode): DocumentNode =>
+  visit(document, { Directive: ({ name }) => (incremental.has(name.value) ? null : undefined) });
 
 function analyseDocument(document: DocumentNode): Survey {
   const conditions = new Set<string>();
   let isPlain = true;
+  let isIncremental = false;
   let namesPrototype = false;
   visit(document, {
     Directive({ name, arguments: given }) {
-      if (unplanned.has(name.value)) isPlain = false;
+      if (name.value === unplanned) isPlain = false;
+      if (incremental.has(name.value)) isIncremental = true;
       if (name.value !== 'skip' && name.value !== 'include') return;
       for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
     },
@@ -127,5 +164,5 @@ function analyseDocument(document: DocumentNode): Survey {
       if (alias?.value === '__proto__') namesPrototype = true;
     },
   });
-  return { conditions: [...conditions], isPlain, namesPrototype };
+  return { conditions: [...conditions], isPlain, isIncremental, namesPrototype };
 }

@@ -2,7 +2,8 @@ import {
   defaultFieldResolver,
   type ExecutionArgs,
   type ExecutionResult,
-  execute,
+  type ExperimentalIncrementalExecutionResults,
+  experimentalExecuteIncrementally,
   type GraphQLCompositeType,
   GraphQLError,
   type GraphQLField,
@@ -17,7 +18,6 @@ import {
   lengthOf,
   maxErrors,
   nameBytes,
-  textBytes,
 } from './answer-budget.ts';
 import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
@@ -25,28 +25,41 @@ import { ignoreRejections, isPromise } from './promises.ts';
 type Field = GraphQLField<unknown, unknown>;
 
 /**
- * Executes an operation with graphql's own executor, within the same budget. Never throws and never rejects.
+ * Executes an operation without @defer and @stream with graphql's own executor, within the same budget. Never throws and
+ * never rejects.
  *
  * Errors of completion (not of a resolver) count towards the 100 that are shown, but never end the operation, and
- * entries of a list that reports no length are not counted. Only subscriptions, @defer and @stream come here, and
- * tests: no valid document uses them as long as the schema does not define them.
+ * entries of a list that reports no length are not counted. Only subscriptions come here, which the schema has none of,
+ * and tests.
  */
-export function executeByReference(
+export const executeByReference = (
   args: ExecutionArgs,
   budget: AnswerBudget,
-): ExecutionResult | Promise<ExecutionResult> {
+): ExecutionResult | Promise<ExecutionResult> =>
+  // Without @defer and @stream in the document there is one result; `execute` refuses any schema that has them.
+  executeIncrementally(args, budget) as ExecutionResult | Promise<ExecutionResult>;
+
+/** A first result and those that follow it, or an ordinary result. */
+export type IncrementalExecution = ExecutionResult | ExperimentalIncrementalExecutionResults;
+
+/** The same for @defer and @stream. The results that follow the first stop with an error once the budget is exceeded. */
+export function executeIncrementally(
+  args: ExecutionArgs,
+  budget: AnswerBudget,
+): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
-  const answer = (result: ExecutionResult): ExecutionResult => {
+  const answer = (result: IncrementalExecution): IncrementalExecution => {
     if (budget.exceeded !== null) return { errors: [budget.exceeded], data: null };
+    if ('initialResult' in result) return result;
     const { errors } = result;
     if (errors === undefined || errors.length <= maxErrors) return result;
     return { ...result, errors: boundErrors(errors.slice(0, maxErrors), errors.length - maxErrors) };
   };
-  const fail = (error: unknown): ExecutionResult =>
+  const fail = (error: unknown) =>
     answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
   try {
     const schema = countedSchema(args.schema, budget, (limit) => stop.abort(limit));
-    const result = execute({ ...args, schema, abortSignal: stop.signal });
+    const result = experimentalExecuteIncrementally({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
   } catch (error) {
     return fail(error);
@@ -77,7 +90,7 @@ function countedField(
 ): Field {
   const { resolve = defaultFieldResolver } = field;
   const spendOn = (value: unknown): unknown => {
-    if (typeof value === 'string') budget.spendBytes(textBytes(value));
+    if (typeof value === 'string') budget.spendBytes(value.length);
     if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return value;
     try {
       budget.spendValues(lengthOf(value) ?? 0);

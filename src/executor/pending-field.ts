@@ -1,5 +1,5 @@
 import type { ResponsePath } from 'graphql';
-import { isAnswerLimit, textBytes } from './answer-budget.ts';
+import { isAnswerLimit } from './answer-budget.ts';
 import type { Execution } from './execution.ts';
 import { locateError } from './locate-error.ts';
 import { PendingValue } from './pending-value.ts';
@@ -59,7 +59,7 @@ export class PendingField extends PendingValue {
     let completed: unknown;
     try {
       completed = complete(value, this);
-      if (typeof completed === 'string') this.execution.budget.spendBytes(textBytes(completed));
+      if (typeof completed === 'string') this.execution.budget.spendBytes(completed.length);
     } catch (error) {
       this.handleLateError(error);
       return;

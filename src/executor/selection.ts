@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  GraphQLDeferDirective,
   type GraphQLField,
   GraphQLIncludeDirective,
   type GraphQLObjectType,
@@ -11,6 +12,7 @@ import {
   isAbstractType,
   type SelectionNode,
   typeFromAST,
+  type ValueNode,
 } from 'graphql';
 
 /**
@@ -18,6 +20,8 @@ import {
  */
 export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
+  /** Whether fragments with @defer are left out: their fields are executed later, on their own. */
+  readonly omitsDeferred?: boolean;
   /** Precomputed results for this selection; left out when graphql's own executor runs. */
   readonly prepared?: PreparedSelection | undefined;
 }
@@ -77,6 +81,7 @@ export function collectFields(
   const collect = (selections: readonly SelectionNode[]) => {
     for (const node of selections) {
       if (!isIncluded(node, selection, isStrict)) continue;
+      if (selection.omitsDeferred === true && isDeferred(node, selection)) continue;
       if (node.kind === 'Field') {
         const name = node.alias?.value ?? node.name.value;
         const same = nodes.get(name);
@@ -112,8 +117,8 @@ export function argumentsOf(field: SelectedField, selection: Selection): Readonl
 /** What is selected below a selected field. */
 export function subselectionOf(field: SelectedField, selection: Selection): Selection {
   if (selection.prepared) return selection.prepared.subselection(field);
-  const { schema, fragments, variableValues } = selection;
-  return { schema, fragments, variableValues, fieldNodes: field.nodes };
+  const { schema, fragments, variableValues, omitsDeferred = false } = selection;
+  return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
 }
 
 function isIncluded(node: SelectionNode, { variableValues }: Selection, isStrict: boolean): boolean {
@@ -121,14 +126,22 @@ function isIncluded(node: SelectionNode, { variableValues }: Selection, isStrict
   for (const definition of [GraphQLSkipDirective, GraphQLIncludeDirective]) {
     const directive = node.directives.find(({ name }) => name.value === definition.name);
     if (directive === undefined) continue;
-    const value = directive.arguments?.[0]?.value;
-    const condition =
-      value?.kind === 'Variable'
-        ? variableValues.coerced[value.name.value]
-        : value?.kind === 'BooleanValue' && value.value;
+    const condition = conditionOf(directive.arguments?.[0]?.value, variableValues);
     // Throws the error for a null.
     if (isStrict && typeof condition !== 'boolean') getArgumentValues(definition, directive, variableValues);
     if (condition === (definition === GraphQLSkipDirective)) return false;
   }
   return true;
+}
+
+const conditionOf = (value: ValueNode | undefined, { coerced }: Selection['variableValues']): unknown =>
+  value?.kind === 'Variable' ? coerced[value.name.value] : value?.kind === 'BooleanValue' && value.value;
+
+/** Whether a fragment's @defer is in force. */
+function isDeferred({ kind, directives }: SelectionNode, { variableValues }: Selection): boolean {
+  if (kind === 'Field') return false;
+  const defer = directives?.find(({ name }) => name.value === GraphQLDeferDirective.name);
+  if (defer === undefined) return false;
+  const condition = defer.arguments?.find(({ name }) => name.value === 'if')?.value;
+  return condition === undefined || conditionOf(condition, variableValues) !== false;
 }

@@ -93,9 +93,19 @@ export interface NodeType<Ids extends object, Item> {
   load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
   /** Reads the record that the ids identify. Errors: those of the operation behind it. */
   read(ids: Ids, context: ReadContext): Promise<Item>;
+  /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
+  withRecord(
+    linked: NodeRef<Ids, Item>,
+    context: ReadContext,
+  ): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
   /** The linked object as plans use it. */
   estimate(ids: Ids, context: EstimateContext): KnownObject;
 }
+
+type AnyNodeType = Pick<NodeType<object, unknown>, 'withRecord'>;
+
+/** The node types by their names. */
+export const nodeTypes = new Map<string, AnyNodeType>();
 
 export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
   options: NodeTypeOptions<Ids, Item, Key>,
@@ -103,7 +113,11 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   const { name, key, toKey, toIds, read, idsOfRecord } = options;
   const stepsOf = createSteps(name);
   globalIdTypes.add(name);
-  return {
+  const withReadRecord = (ids: Ids, record: Item): NodeRef<Ids, Item> => ({
+    ...(idsOfRecord?.(ids, record) ?? ids),
+    record,
+  });
+  const nodeType: NodeType<Ids, Item> = {
     name,
     idField: {
       nullable: false,
@@ -126,11 +140,17 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
         const below = subselectionOf(selected, info);
         startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
       }
-      return reading.then((record) => ({ ...(idsOfRecord?.(ids, record) ?? ids), record }));
+      return reading.then((record) => withReadRecord(ids, record));
     },
     read,
+    withRecord: (linked, context) =>
+      linked.record === undefined
+        ? read(linked, context).then((record) => withReadRecord(linked, record))
+        : linked,
     estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
   };
+  nodeTypes.set(name, nodeType as unknown as AnyNodeType);
+  return nodeType;
 }
 
 /** What following a link requires, depending on the fields that are selected on the linked object. */

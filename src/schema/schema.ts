@@ -22,7 +22,10 @@ import './update-customer.ts';
 import './update-product.ts';
 import './viewer.ts';
 import './common-types.ts';
+import { GraphQLDeferDirective, GraphQLStreamDirective, specifiedDirectives } from 'graphql';
 import { builder } from './builder.ts';
 
 /** The GraphQL schema; printed, it is schema.graphql. */
-export const schema = builder.toSchema();
+export const schema = builder.toSchema({
+  directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective],
+});

@@ -1,20 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, EngineResult } from '../engine/engine.ts';
 import { explainHeader } from '../engine/explain.ts';
+import { IncrementalResult } from '../engine/incremental-result.ts';
+import type { EngineRequest } from '../engine/request-context.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
 import type { IncomingRequest } from './auth/incoming-request.ts';
-import { type GraphQLHttpResponse, type MediaType, negotiateMediaType } from './http-response.ts';
+import { type MediaType, negotiateMediaType } from './http-response.ts';
 import { bufferedBody, ClientDisconnected, inflateBody, isGzip, readBody } from './request-body.ts';
 import { parseBodyParams } from './request-params.ts';
 import { currentActivity } from './request-scope.ts';
 import type { SendAnswer } from './send-answer.ts';
-import type { SerializeResult } from './serialize-result.ts';
+import { sendIncremental } from './send-incremental.ts';
+import type { ReserveRoom, SerializeResult } from './serialize-result.ts';
+import { incrementalTypeOf, type StreamType, streamOf } from './stream-response.ts';
 
 export interface GraphQLHandlerOptions {
   readonly engine: Engine;
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
+  readonly reserveRoom: ReserveRoom;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
 }
@@ -33,9 +38,10 @@ export function createGraphQLHandler(options: GraphQLHandlerOptions) {
   ): Promise<void> | null => {
     const { method, url = '' } = request;
     if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
-    const mediaType = negotiateMediaType(request.headers.accept);
-    if (mediaType === null) return null;
-    return serve({ request, incoming, response, mediaType, headers }, options);
+    const { accept } = request.headers;
+    const [mediaType, stream] = [negotiateMediaType(accept), incrementalTypeOf(accept)];
+    if (mediaType === null && stream === null) return null;
+    return serve({ request, incoming, response, mediaType, stream, headers }, options);
   };
 }
 
@@ -46,15 +52,19 @@ interface PostRequest {
   readonly request: IncomingMessage;
   readonly incoming: IncomingRequest;
   readonly response: ServerResponse;
-  readonly mediaType: MediaType;
+  /** What it takes one result as; null if it takes only a stream. */
+  readonly mediaType: MediaType | null;
+  /** What it takes several results as; null if it takes only one. */
+  readonly stream: StreamType | null;
   readonly headers: Headers;
 }
 
 async function serve(
-  { request, incoming, response, mediaType, headers }: PostRequest,
-  { engine, authenticate, serializeResult, sendAnswer, maxRequestBytes }: GraphQLHandlerOptions,
+  { request, incoming, response, mediaType: wanted, stream, headers }: PostRequest,
+  { engine, authenticate, serializeResult, sendAnswer, reserveRoom, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
-  let answer: GraphQLHttpResponse;
+  let result: EngineResult;
+  const mediaType = wanted ?? 'application/graphql-response+json';
   const activity = currentActivity();
   try {
     const credentials = await authenticate(incoming);
@@ -62,20 +72,30 @@ async function serve(
     let body: Uint8Array =
       bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes));
     if (isGzip(request.headers['content-encoding'])) body = await inflateBody(body, maxRequestBytes);
-    const answered = engine.execute(parseBodyParams(body), {
+    const params = parseBodyParams(body);
+    const asked: EngineRequest = {
       credentials,
       signal: () => abortSignalOf(response),
       idempotencyKeyHeader: () => incoming.header('idempotency-key'),
       explain: explainOf(request),
+      reserveRoom: (bytes) => reserveRoom(response, bytes),
       observation: activity,
-    });
-    const result = answered instanceof Promise ? await answered : answered;
-    answer = serializeResult(result, mediaType);
+    };
+    const answered =
+      stream === null ? engine.execute(params, asked) : engine.executeIncrementally(params, asked);
+    result = answered instanceof Promise ? await answered : answered;
   } catch (error) {
     if (error instanceof ClientDisconnected) return;
-    answer = serializeResult(engine.toErrorResult(error), mediaType);
+    result = engine.toErrorResult(error);
   }
-  const sending = sendAnswer(request, response, answer, headers);
+  if (result instanceof IncrementalResult) {
+    // Only who takes a stream gets one.
+    const type = stream ?? 'multipart/mixed';
+    return sendIncremental(response, result, { type, headers, reserveRoom });
+  }
+  const answer = serializeResult(result, mediaType);
+  const sent = wanted === null && stream !== null ? streamOf(answer, stream) : answer;
+  const sending = sendAnswer(request, response, sent, headers);
   if (sending !== null) await sending;
 }
 

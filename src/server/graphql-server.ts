@@ -11,7 +11,7 @@ import { headerPairs } from './http-response.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import { createAnswerSender, type SendOptions } from './send-answer.ts';
 import { sendResponse } from './send-response.ts';
-import { createPendingLimit, createResultSerializer, type HasRoomFor } from './serialize-result.ts';
+import { createPendingLimit, createResultSerializer, type ReserveRoom } from './serialize-result.ts';
 import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLServerOptions
@@ -30,7 +30,7 @@ export interface GraphQLServerOptions
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
   readonly isReady?: () => boolean | Promise<boolean>;
   /** Always true, where it is left out. */
-  readonly hasRoomFor?: HasRoomFor;
+  readonly reserveRoom?: ReserveRoom;
   /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
   readonly hasGraphQLHandler?: boolean;
 }
@@ -58,7 +58,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     rateLimiter = null,
     logger,
     isReady = () => true,
-    hasRoomFor = () => true,
+    reserveRoom = () => true,
   } = options;
   const engine = createEngine({
     ...options,
@@ -68,7 +68,8 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     engine,
     authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
     serializeResult: createResultSerializer(engine),
-    sendAnswer: createAnswerSender({ ...options, limitPending: createPendingLimit(engine, hasRoomFor) }),
+    sendAnswer: createAnswerSender({ ...options, limitPending: createPendingLimit(engine, reserveRoom) }),
+    reserveRoom,
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
   const post = createGraphQLHandler({ ...options, ...answering });

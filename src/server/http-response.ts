@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { BoundedResult } from '../engine/bounded-result.ts';
-import type { HttpExtension } from '../engine/request-error.ts';
+import { type HttpExtension, shownError } from '../engine/request-error.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
@@ -75,10 +75,10 @@ function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
 }
 
 /** A result whose data is JSON already. */
-function withMembers(data: Buffer, errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
+function withMembers(data: readonly Buffer[], errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
   const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
   const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
-  return Buffer.concat([Buffer.from(before), data, Buffer.from(after)]);
+  return Buffer.concat([Buffer.from(before), ...data, Buffer.from(after)]);
 }
 
 function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
@@ -92,7 +92,7 @@ function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpR
   return {
     status: Math.max(200, ...statuses),
     headers: [...headers, ...Object.entries(more).flat()],
-    body: bodyOf(result, result.errors.map(shown)),
+    body: bodyOf(result, result.errors.map(shownError)),
     result,
   };
 }
@@ -102,11 +102,6 @@ const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
 
 export const isHttpExtension = (http: unknown): http is HttpExtension =>
   typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
-
-/** An error as the client sees it: what is said to the handler stays here. */
-function shown({ message, locations, path, extensions: { http: _, ...extensions } }: GraphQLError) {
-  return { message, locations, path, extensions };
-}
 
 /** Sends an answer that is whole. `common`, names and values in turn, are the headers that every answer bears. */
 export function writeResponse(

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ExecutionResult } from 'graphql';
+import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation, OperationObservation } from '../engine/operation-observation.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -47,6 +47,15 @@ export class OperationActivity implements OperationObservation {
     this.codes = errors?.map(({ extensions }) => String(extensions.code)) ?? [];
     if (errors === undefined) this.outcome = 'ok';
     else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
+  }
+
+  /** One of several results of it is sent. */
+  streamed(status: number, bytes: number, errors: readonly GraphQLError[]): void {
+    this.status = status;
+    this.bytes += bytes;
+    this.codes = [...this.codes, ...errors.map(({ extensions }) => String(extensions.code))];
+    // What comes before an error stands.
+    this.outcome = this.codes.length === 0 ? 'ok' : 'partial';
   }
 
   /** Its client has not waited for its answer. What came of it all the same, its codes say. */

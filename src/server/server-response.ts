@@ -18,6 +18,8 @@ export class ConnectionAwareResponse extends ServerResponse {
   /** Where its unread bytes are counted; null once it is closed, when what is made of it goes nowhere. */
   #counted: UnreadBytes | null = null;
   #unread = 0;
+  /** Bytes that count already, though they are not written yet. */
+  #reserved = 0;
   #waitingSince = 0;
 
   /** Its connection, at which its bytes count from here on. */
@@ -26,6 +28,7 @@ export class ConnectionAwareResponse extends ServerResponse {
     connection.begin(this);
     // Once: see Connection.close().
     this.once('close', () => {
+      this.#release();
       this.#count(-this.#unread);
       connection.end(this);
       this.#counted = null;
@@ -37,8 +40,21 @@ export class ConnectionAwareResponse extends ServerResponse {
     this.#counted = caller;
   }
 
-  hasRoomFor(bytes: number): boolean {
-    return this.#counted?.hasRoomFor(bytes) ?? true;
+  /**
+   * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false where there
+   * is none, and nothing is reserved then.
+   */
+  reserveRoom(bytes: number): boolean {
+    this.#release();
+    if (this.#counted?.hasRoomFor(bytes) === false) return false;
+    this.#reserved = this.#counted === null ? 0 : bytes;
+    this.#counted?.add(this.#reserved);
+    return true;
+  }
+
+  #release(): void {
+    this.#counted?.add(-this.#reserved);
+    this.#reserved = 0;
   }
 
   /** Since when its first unread byte waits, by performance.now(); null while it has none. */
@@ -67,6 +83,7 @@ export class ConnectionAwareResponse extends ServerResponse {
   override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
     const bytes = sizeOf(chunk);
+    this.#release();
     this.#count(bytes);
     const whenSent: Sent = (error) => {
       // What is never sent is taken back when the answer is closed.
@@ -82,6 +99,7 @@ export class ConnectionAwareResponse extends ServerResponse {
   override end(chunk: unknown, sent?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
+    this.#release();
     // Taken back when all is out: Node then says that the answer is closed.
     this.#count(sizeOf(chunk));
     if (typeof encoding === 'string') return super.end(chunk, encoding, sent);

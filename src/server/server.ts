@@ -12,7 +12,7 @@ import type { OperationActivity, OperationObserver } from './operation-activity.
 import { runInRequestScope } from './request-scope.ts';
 import { ConnectionAwareResponse } from './server-response.ts';
 
-export interface ServerOptions extends Omit<GraphQLServerOptions, 'hasRoomFor'> {
+export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'> {
   readonly host: string;
   readonly port: number;
   readonly load: LoadLimits;
@@ -73,8 +73,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     ...options,
     isReady: () =>
       !isLeaving && (load.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
-    hasRoomFor: (response, bytes) =>
-      !(response instanceof ConnectionAwareResponse) || response.hasRoomFor(bytes),
+    reserveRoom: (response, bytes) =>
+      !(response instanceof ConnectionAwareResponse) || response.reserveRoom(bytes),
   };
   let graphql = createGraphQLServer(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
@@ -209,7 +209,8 @@ function refuse(
   more = {},
 ): number {
   headers.push('Content-Type', 'application/json; charset=utf-8');
-  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  // A client that is refused for now keeps its connection: another would wait behind those of everybody else.
+  if (status !== 503 && !headers.includes('Connection')) headers.push('Connection', 'close');
   response.writeHead(status, headers);
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
   const body = JSON.stringify({ errors: [{ message, extensions }] });

@@ -1,7 +1,7 @@
 import { type GraphQLHttpResponse, typesIn } from './http-response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
-type StreamType = 'text/event-stream' | 'multipart/mixed';
+export type StreamType = 'text/event-stream' | 'multipart/mixed';
 
 const streamTypes: Readonly<Record<string, StreamType>> = {
   'text/event-stream': 'text/event-stream',
@@ -18,6 +18,52 @@ export function streamTypeOf(accept: string | undefined): StreamType | null {
   }
   return null;
 }
+
+/** The form of incremental results that graphql 17 has, by the name that clients ask for it with. */
+export const incrementalSpec = 'v0.2';
+
+/**
+ * The stream in which a client takes the results of @defer and @stream, by its `Accept`; null where it takes none. One that
+ * names another form of them (`deferSpec=20220824`) is given a whole answer instead.
+ */
+export function incrementalTypeOf(accept: string | undefined): StreamType | null {
+  if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = ''] = typesIn(range);
+    const isKnown = !/;\s*deferspec=/.test(range) && !/;\s*incrementalspec=(?!"?v0\.2"?\s*(;|$))/.test(range);
+    if ((type === 'text/event-stream' || type === 'multipart/mixed') && isKnown) return type;
+  }
+  return null;
+}
+
+/** How results are written in a stream: what comes before the first, around each, and after the last. */
+export interface StreamFormat {
+  readonly contentType: string;
+  readonly begin: string;
+  readonly before: string;
+  readonly after: string;
+  readonly end: string;
+}
+
+const part = '\r\nContent-Type: application/json; charset=utf-8\r\n\r\n';
+
+export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
+  'text/event-stream': {
+    contentType: 'text/event-stream',
+    begin: ':\n\n',
+    before: 'event: next\ndata: ',
+    after: '\n\n',
+    end: 'event: complete\ndata:\n\n',
+  },
+  // A part ends with the boundary behind it: a client would wait for it otherwise.
+  'multipart/mixed': {
+    contentType: `multipart/mixed; boundary="-"; incrementalSpec=${incrementalSpec}`,
+    begin: '\r\n---',
+    before: part,
+    after: '\r\n---',
+    end: '--\r\n',
+  },
+};
 
 type Body = GraphQLHttpResponse['body'];
 

@@ -20,7 +20,7 @@ import { parseBodyParams, parseUrlParams } from './request-params.ts';
 import { currentActivity } from './request-scope.ts';
 import type { SendAnswer } from './send-answer.ts';
 import { sendResponse } from './send-response.ts';
-import type { SerializeResult } from './serialize-result.ts';
+import type { ReserveRoom, SerializeResult } from './serialize-result.ts';
 import { streamOf, streamTypeOf } from './stream-response.ts';
 
 /** What yoga is given besides the request, where node:http is what it is served by. */
@@ -31,10 +31,11 @@ interface NodeContext {
 }
 
 export interface YogaHandlerOptions {
-  readonly engine: Engine;
+  readonly engine: Pick<Engine, 'parseParams' | 'executeParams' | 'toErrorResult'>;
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
+  readonly reserveRoom: ReserveRoom;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
   /** False while the process should get no traffic: /ready then answers 503. */
@@ -116,8 +117,9 @@ function useEngine(
     engine,
     authenticate,
     serializeResult,
+    reserveRoom,
     maxRequestBytes,
-  }: Pick<YogaHandlerOptions, 'engine' | 'authenticate' | 'serializeResult' | 'maxRequestBytes'>,
+  }: Omit<YogaHandlerOptions, 'sendAnswer' | 'isReady'>,
   rendered: Rendered,
 ): Plugin<object, NodeContext> {
   const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
@@ -168,7 +170,7 @@ function useEngine(
         };
       });
     },
-    onParams({ request, setParamsHandler, context: { incoming = fromFetchRequest(request) } }) {
+    onParams({ request, setParamsHandler, context: { res, incoming = fromFetchRequest(request) } }) {
       const credentials = callers.get(request);
       setParamsHandler(async ({ params }) => {
         const { query = '', operationName = null, variables = {}, extensions = null } = params;
@@ -181,6 +183,7 @@ function useEngine(
             idempotencyKeyHeader: () => incoming.header('idempotency-key'),
             isReadOnly: request.method === 'GET',
             explain: request.headers.get(explainHeader) ?? undefined,
+            reserveRoom: (bytes) => res === undefined || reserveRoom(res, bytes),
             observation: currentActivity(),
           },
         );

@@ -51,7 +51,7 @@ test('data whose JSON was made before stands where it belongs', () => {
   };
   for (const each of [result, { data: result.data }, { data: result.data, extensions: result.extensions }]) {
     const options = { maxBytes: 1000, withoutData: () => ({}) };
-    const dataJson = Buffer.from(JSON.stringify(each.data));
+    const dataJson = [Buffer.from(JSON.stringify(each.data))];
     const [made, plain] = [{ ...options, dataJson }, options].map((with_) =>
       toHttpResponse(new BoundedResult(each, with_), 'application/json'),
     );

@@ -2,10 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
-import { type Config, readConfig } from '../../src/config/config.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts';
-import { createTestBankql, type TestBankql } from '../support/bankql.ts';
-import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
 
 const folder = join(import.meta.dirname, '../../examples');
 const read = (file: string) => readFileSync(join(folder, file), 'utf8');
@@ -19,44 +17,23 @@ const screens = names.map((name) => {
 });
 const documentOf = (name: string) => screens.find((screen) => screen.name === name)?.document ?? '';
 
-let sandbox: Sandbox;
-let recorder: RecordingBank;
-let bankql: TestBankql;
-
-/** Passes a call on to the sandbox bank, and its answer back. */
-async function forward({ method, path, headers, body }: RecordedCall) {
-  const { host, connection, 'content-length': _length, ...rest } = headers;
-  const response = await fetch(`${sandbox.url}${path}`, {
-    method,
-    headers: rest,
-    ...(body === '' ? {} : { body }),
-  });
-  return { status: response.status, body: await response.text() };
-}
+let fixture: RecordedSandbox;
 
 beforeAll(async () => {
-  const config: Config = readConfig({});
-  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
-  recorder = (await startRecordingBank()).otherwise(forward);
-  bankql = createTestBankql({
-    bankUrl: recorder.url,
-    defaults: { bankId: config.bankId, viewId: config.defaultView, viewer: config.viewer },
-    limits: config.operationLimits,
-    documentLimits: config.documentLimits,
-    answerLimits: config.answerLimits,
-  });
+  const { operationLimits: limits, documentLimits, answerLimits } = readConfig({});
+  fixture = await startRecordedSandbox({ bankql: { limits, documentLimits, answerLimits } });
 });
-afterAll(async () => {
-  await bankql[Symbol.asyncDispose]();
-  await recorder.close();
-  await sandbox.close();
-});
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(() => {
-  recorder.calls.length = 0;
+  fixture.recorder.calls.length = 0;
 });
 
 const ask = (name: string, more?: object) =>
-  bankql.ask<Record<string, unknown>, object>(documentOf(name), { ...variables[name], ...more }, alice);
+  fixture.bankql.ask<Record<string, unknown>, object>(
+    documentOf(name),
+    { ...variables[name], ...more },
+    alice,
+  );
 
 describe('the fifteen screens, as alice, with the limits that are there by default', () => {
   test('are fifteen, each in the table of the README', () => {
@@ -69,15 +46,15 @@ describe('the fifteen screens, as alice, with the limits that are there by defau
     if (name === 'payment-history') {
       const input = { ...(variables.receipt?.input as object), idempotencyKey: 'for the history' };
       expect((await ask('receipt', { input })).errors).toBeUndefined();
-      recorder.calls.length = 0;
+      fixture.recorder.calls.length = 0;
     }
     const { data, errors } = await ask(name);
     expect(errors).toBeUndefined();
-    expect(recorder.lines()).toHaveLength(said);
+    expect(fixture.recorder.lines()).toHaveLength(said);
     // No call is made twice.
-    expect(new Set(recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size).toBe(
-      said,
-    );
+    expect(
+      new Set(fixture.recorder.calls.map(({ method, path, body }) => `${method} ${path} ${body}`)).size,
+    ).toBe(said);
     // It shows something.
     if (documentOf(name).includes('nodes')) expect(JSON.stringify(data)).toContain('"nodes":[{');
     for (const value of Object.values(data ?? {})) expect(value).not.toBeNull();

@@ -1,15 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import {
-  buildSchema,
   type ExecutionResult,
   type GraphQLFieldResolver,
   type GraphQLResolveInfo,
   getNamedType,
   isObjectType,
+  type OperationDefinitionNode,
+  parse,
   responsePathAsArray,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import type { Variables } from '../../src/executor/executor.ts';
+import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
+import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';
@@ -58,12 +60,26 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     expect(told(await run())).toEqual(told(await reference()));
   });
 
-  test('@defer, wherever it stands in the document', () => {
-    const schema = buildSchema(
-      'directive @defer on FRAGMENT_SPREAD | INLINE_FRAGMENT type Query { text: String }',
+  test('@defer and @stream only where several results are taken; a plan ignores them', async () => {
+    const incremental = schemaOf(
+      `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
+       directive @stream(if: Boolean! = true, label: String, initialCount: Int! = 0) on FIELD
+       type Query { text: String texts: [String!] }`,
+      { 'Query.text': () => 'late', 'Query.texts': () => ['a', 'b'] },
     );
-    expect(prepare(schema, '{ ...F } fragment F on Query { ... @defer { text } }').isInterpreted).toBe(true);
-    expect(prepare(schema, '{ ...F } fragment F on Query { ... { text } }').isInterpreted).toBe(false);
+    const query = '{ texts @stream ...F } fragment F on Query { ... @defer { text } }';
+    for (const isInterpreted of [false, true]) {
+      const document = parse(query);
+      const [operation] = document.definitions as [OperationDefinitionNode];
+      const prepared = prepareOperation({ schema: incremental, document, operation, isInterpreted });
+      expect(prepared).toMatchObject({ isInterpreted, isIncremental: true });
+      const variables = { raw: {}, values: { coerced: {}, sources: {} } };
+      expect(await prepared.execute(null, variables)).toEqual({ data: { texts: ['a', 'b'], text: 'late' } });
+      const budget = new AnswerBudget(unlimited);
+      const several = await prepared.executeIncrementally(null, variables, budget);
+      expect(several).toMatchObject({ initialResult: { data: { texts: [] }, hasNext: true } });
+      expect(budget.values).toBeGreaterThan(2);
+    }
   });
 });
 

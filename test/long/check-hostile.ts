@@ -43,6 +43,8 @@ if (!(seconds > 0) || !(rate > 0) || !(attacks > 0) || !Number.isInteger(seed)) 
 const longestRefusalMs = 20;
 /** What a good caller's 99th percentile may be: so many times what it is alone. */
 const mostTimes = 2;
+/** Nor does it fail below this, in milliseconds: what is alone answered in four is four times as long behind one refusal of ten. */
+const unfeltMs = 50;
 /** How much of a core others may take meanwhile: with more, it is they who are measured. */
 const mostOfOthers = 0.1;
 
@@ -163,7 +165,7 @@ await besides(null);
 await delay(1000);
 const measured = await besides(attacks);
 const isQuiet = !(Math.max(alone.others, measured.others) > mostOfOthers);
-if (isQuiet && measured.times > mostTimes)
+if (isQuiet && measured.times > mostTimes && measured.p99 > unfeltMs)
   failures.push(`the good caller: p99 is ${measured.times.toFixed(1)} times what it is alone`);
 if (measured.refused > 0) failures.push(`the good caller: ${measured.refused} not answered`);
 await Promise.all([mallory.close(), alice.close()]);

@@ -14,15 +14,17 @@ import { pay, transfer } from '../support/payment-client.ts';
 
 /**
  * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
- * bounded, its memory too, and a good caller is answered meanwhile. Times and memory are those of a machine that does other
- * things as well: an attack that is measured may be tried three times, and the bounds are far from what there was before
- * (seconds and gigabytes).
+ * bounded, its memory too, and a good caller is answered meanwhile. A good caller's wait is measured in the
+ * process's own processor time, which does not depend on what else the machine does; an attack that is measured may be
+ * tried three times.
  */
 vi.setConfig({ testTimeout: 30_000 });
 const measured = { retry: 2 };
 const megabyte = 1024 * 1024;
-const worstWaitMs = 300;
-const maxGrownMegabytes = 400;
+const worstWorkMs = 300;
+/** On a machine that does other things as well, far from the seconds that there were. */
+const worstWaitMs = 3000;
+const maxGrownMegabytes = 300;
 
 const key = 'Zq7subscriptionkey';
 const of = (caller: string) => ({
@@ -142,7 +144,7 @@ test.each(attacks)(
     const answered: Answered[] = [];
     // A payment of somebody else is under way meanwhile, and is told how it ends.
     const paid = pay(bankql.url, transfer(crypto.randomUUID(), { bankId: 'interim' }));
-    const { worstWait, grownMegabytes } = await bankql.during(
+    const { worstWait, worstWork, grownMegabytes } = await bankql.during(
       () =>
         Promise.all(
           Array.from({ length: 8 }, async () => void answered.push(await bankql.ask(body, headers))),
@@ -153,6 +155,7 @@ test.each(attacks)(
     expect(answered).toHaveLength(8);
     for (const { bytes } of answered) expect(bytes).toBeLessThan(most);
     expect(await paid).toMatchObject({ code: 'DONE', transactionId: 'TX' });
+    expect(worstWork).toBeLessThan(worstWorkMs);
     expect(worstWait).toBeLessThan(worstWaitMs);
     expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
   },
@@ -181,7 +184,7 @@ test('1,050 connections that ask for 7 MB each and never read', {
     most = Math.max(most, bytes);
     return bytes;
   };
-  const { worstWait, grownMegabytes } = await flooded
+  const { worstWait, worstWork, grownMegabytes } = await flooded
     .during(async () => {
       for (let n = 0; n < 1050; n++) {
         const socket = connect(Number(port), '127.0.0.1').pause();
@@ -204,8 +207,8 @@ test('1,050 connections that ask for 7 MB each and never read', {
     });
   expect(flooded.isAlive).toBe(true);
   expect(most).toBeLessThanOrEqual(50 * megabyte);
-  // A good caller's connection is accepted behind a thousand others.
-  expect(worstWait).toBeLessThan(1000);
+  expect(worstWork).toBeLessThan(worstWorkMs);
+  expect(worstWait).toBeLessThan(worstWaitMs);
   expect(grownMegabytes).toBeLessThan(maxGrownMegabytes);
   expect((await flooded.ask(operation('{ __typename }'), good)).status).toBe(200);
 });
@@ -346,7 +349,7 @@ test.each(['slow', 'hanging'])(
   async (name) => {
     const customer = operation(`{ bank(bankId: "${name}") { customer(customerId: "c") { email } } }`);
     const others: Answered[] = [];
-    const { worstWait } = await bankql.during(async () => {
+    const { worstWait, worstWork } = await bankql.during(async () => {
       const asked = Array.from({ length: 200 }, (_, n) =>
         bankql.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
       );
@@ -360,6 +363,8 @@ test.each(['slow', 'hanging'])(
     }, good);
     expect(others.filter(({ start }) => start.includes('OVERLOADED'))).toEqual([]);
     expect(others.filter(({ start }) => !start.includes('errors'))).toHaveLength(50);
-    expect(worstWait).toBeLessThan(worstWaitMs);
+    expect(worstWork).toBeLessThan(worstWorkMs);
+    // Behind one of the slow ones it would wait 2 s.
+    expect(worstWait).toBeLessThan(1500);
   },
 );

@@ -132,6 +132,8 @@ describe('over a socket', () => {
     const refused = await ask('three');
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
+    // Those who have a connection keep it: another would be one more thing to do.
+    expect(refused.headers.get('connection')).toBe('keep-alive');
     expect(await refused.json()).toEqual({
       errors: [
         expect.objectContaining({ extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 } }),

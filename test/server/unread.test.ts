@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { JsonWriter } from '../../src/engine/json-writer.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -96,6 +97,22 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
   socket.destroy();
   await expect.poll(() => fixture.server.unreadBytes).toBe(0);
   expect((await ask(fixture, long)).response.status).toBe(200);
+});
+
+test('of long answers at the same time only those are made for which there is room', async () => {
+  await using fixture = await start({ maxUnreadBytes: 15 * megabyte });
+  const written = vi.spyOn(JsonWriter.prototype, 'writeChunk');
+  try {
+    const answers = Array.from({ length: 6 }, (_, n) => ask(fixture, long, `caller-${n}`));
+    const statuses = (await Promise.all(answers)).map(({ response }) => response.status);
+    const given = statuses.filter((status) => status === 200).length;
+    expect(given).toBeGreaterThan(0);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(6 - given);
+    expect(new Set(written.mock.contexts).size).toBe(given);
+  } finally {
+    written.mockRestore();
+  }
+  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
 });
 
 test('a caller who lets many answers wait is refused alone', async () => {

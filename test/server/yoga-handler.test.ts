@@ -12,7 +12,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
   const parsed: unknown[] = [];
   const executed: { params: OperationParams; request: EngineRequest }[] = [];
   const toErrorResult: Engine['toErrorResult'] = (error) => ({ errors: [error as RequestError] });
-  const engine: Engine = {
+  const engine: Omit<Engine, 'executeIncrementally'> = {
     parseParams(asked) {
       parsed.push(asked);
       if (Object(asked).documentId === 'unknown')
@@ -38,6 +38,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
     authenticate: () => caller,
     serializeResult: createResultSerializer(engine),
     sendAnswer: () => null,
+    reserveRoom: () => true,
     maxRequestBytes: 100,
     isReady: () => true,
   });

@@ -15,6 +15,11 @@ export interface Answered {
 export interface Costs {
   /** The longest that a good caller waited beside it, in milliseconds. */
   readonly worstWait: number;
+  /**
+   * The most processor time that the process's main thread took while a good caller waited, in milliseconds: what it
+   * would have waited on a machine that does nothing else. 0 where the system does not say.
+   */
+  readonly worstWork: number;
   /** How many of a good caller's requests were refused with 503. */
   readonly refused: number;
   /** By how much the process's memory grew, in megabytes; 0 where the system does not say. */
@@ -25,6 +30,15 @@ export interface Costs {
 function residentMegabytes(pid: number): number {
   try {
     return Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** The processor time that a process's main thread has taken, in milliseconds; 0 where the system does not say. */
+function workOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
   } catch {
     return 0;
   }
@@ -79,9 +93,12 @@ export class AttackedProcess implements AsyncDisposable {
   async during(attack: () => Promise<unknown>, headers: Readonly<Record<string, string>>): Promise<Costs> {
     const small = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
     const pid = this.process.child.pid ?? 0;
+    // Its connection is there before those of the attack.
+    await this.ask(small, headers);
     const before = residentMegabytes(pid);
     let most = before;
     let worstWait = 0;
+    let worstWork = 0;
     let isOver = false;
     let refused = 0;
     const attacking = attack().finally(() => {
@@ -91,9 +108,10 @@ export class AttackedProcess implements AsyncDisposable {
       // Once more after the attack.
       for (let isLast = false; !isLast; await delay(5)) {
         isLast = isOver;
-        const begun = performance.now();
+        const [begun, worked] = [performance.now(), workOf(pid)];
         const { status, start } = await this.ask(small, headers);
         worstWait = Math.max(worstWait, performance.now() - begun);
+        worstWork = Math.max(worstWork, workOf(pid) - worked);
         most = Math.max(most, residentMegabytes(pid));
         if (status === 503) refused++;
         else if (status !== 200 || start.includes('errors'))
@@ -101,7 +119,7 @@ export class AttackedProcess implements AsyncDisposable {
       }
     };
     await Promise.all([attacking, asking()]);
-    return { worstWait, refused, grownMegabytes: most - before };
+    return { worstWait, worstWork, refused, grownMegabytes: most - before };
   }
 
   /** The value of a metric without labels, where METRICS_PORT is given. */

@@ -1,0 +1,128 @@
+import type { ExecutionResult, ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
+import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
+import { unlessItDid } from './bounded-result.ts';
+import { jsonInTurns } from './json-in-turns.ts';
+import { shownError } from './request-error.ts';
+
+export interface IncrementalResultOptions {
+  /** The most bytes that the JSON of all payloads may have. */
+  readonly maxBytes: number;
+  readonly mask: (error: unknown) => GraphQLError;
+  /** Why the operation was ended early; null while it goes on. */
+  readonly exceeded: () => GraphQLError | null;
+  /** Cancels what is still read for it. */
+  readonly cancel: () => void;
+  /** What the last payload adds. */
+  readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
+  /** Creates the answer with this error instead of the data. */
+  readonly withoutData: (error: unknown) => ExecutionResult;
+}
+
+/** One of the results of an operation, as JSON. */
+export interface Payload {
+  readonly json: Buffer;
+  readonly errors: readonly GraphQLError[];
+}
+
+/** What may have failed. */
+interface Fallible {
+  readonly errors?: readonly GraphQLError[] | undefined;
+}
+
+/** What a first result and those that follow it have in common. */
+interface AnyResult extends Fallible {
+  readonly data?: unknown;
+  readonly pending?: readonly { readonly id: string }[];
+  readonly incremental?: readonly Fallible[];
+  readonly completed?: readonly ({ readonly id: string } & Fallible)[];
+  readonly hasNext: boolean;
+}
+
+/**
+ * The results of an operation with @defer or @stream, as graphql 17 forms them: the first one says what is `pending`, the
+ * others are `incremental` and say what is `completed`. Together they obey the limits of one answer.
+ */
+export class IncrementalResult {
+  readonly #execution: ExperimentalIncrementalExecutionResults;
+  readonly #options: IncrementalResultOptions;
+  /** The ids of what is still to come. */
+  readonly #pending = new Set<string>();
+  #bytes = 0;
+  #errors: GraphQLError[] = [];
+  #shownErrors = 0;
+
+  constructor(execution: ExperimentalIncrementalExecutionResults, options: IncrementalResultOptions) {
+    this.#execution = execution;
+    this.#options = options;
+  }
+
+  /**
+   * The payloads in their order. An error that is thrown into the generator ends the operation: the next payload is the
+   * last and says so. Whoever takes no more calls `return`. Never fails.
+   */
+  async *payloads(): AsyncGenerator<Payload, void, void> {
+    const { initialResult, subsequentResults } = this.#execution;
+    try {
+      yield await this.#toPayload(initialResult);
+      for await (const result of subsequentResults) yield await this.#toPayload(result);
+    } catch (error) {
+      this.#options.cancel();
+      yield this.#last(this.#options.exceeded() ?? error);
+    } finally {
+      await subsequentResults.return().catch(() => {});
+    }
+  }
+
+  /** Errors: AnswerLimitError, if it is too long. */
+  async #toPayload(result: AnyResult): Promise<Payload> {
+    const { maxBytes, exceeded, extensions } = this.#options;
+    const limit = exceeded();
+    if (limit !== null) throw limit;
+    this.#errors = [];
+    const { incremental, completed, errors } = result;
+    const more = result.hasNext ? undefined : extensions();
+    const shown = {
+      ...result,
+      ...(errors === undefined ? {} : { errors: this.#show(errors) }),
+      ...(incremental === undefined ? {} : { incremental: incremental.map((each) => this.#showIn(each)) }),
+      ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
+      ...(more === undefined ? {} : { extensions: more }),
+    };
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes);
+    if (chunks === null) throw answerTooLong(maxBytes);
+    for (const { id } of result.pending ?? []) this.#pending.add(id);
+    for (const { id } of completed ?? []) this.#pending.delete(id);
+    const json = Buffer.concat(chunks);
+    this.#bytes += json.length;
+    return { json, errors: this.#errors };
+  }
+
+  /** The payload after which nothing comes: what is pending fails with this error, or all of it if nothing was told yet. */
+  #last(cause: unknown): Payload {
+    const { withoutData, mask, extensions } = this.#options;
+    const isFirst = this.#bytes === 0;
+    const { errors = [] } = isFirst ? unlessItDid(withoutData(cause)) : { errors: [mask(cause)] };
+    const more = extensions();
+    const shown = errors.map(shownError);
+    const told = isFirst
+      ? { data: null, errors: shown, hasNext: false }
+      : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
+    this.#pending.clear();
+    const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
+    this.#bytes += json.length;
+    return { json, errors };
+  }
+
+  #showIn(part: Fallible): object {
+    return part.errors === undefined ? part : { ...part, errors: this.#show(part.errors) };
+  }
+
+  /** Of all payloads, the first 100 errors are shown. */
+  #show(errors: readonly GraphQLError[]): readonly object[] {
+    const room = Math.max(0, maxErrors - this.#shownErrors);
+    this.#shownErrors += errors.length;
+    const shown = errors.slice(0, room).map(this.#options.mask);
+    this.#errors.push(...shown);
+    return boundErrors(shown, errors.length - shown.length).map(shownError);
+  }
+}

@@ -1,0 +1,42 @@
+import {
+  defaultFieldResolver,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+} from 'graphql';
+import { isPromise } from '../executor/promises.ts';
+import type { Selection } from '../executor/selection.ts';
+import type { Context } from './context.ts';
+import { fieldExtensionsOf } from './field-extensions.ts';
+import { nodeTypes } from './node-type.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+/**
+ * The schema for @defer. A link then does not read a record that only deferred fields need, so that the first result does
+ * not wait for it; those fields read it themselves, in the same call.
+ */
+export function deferrableSchema(schema: GraphQLSchema): GraphQLSchema {
+  const deferrable = new Map<Field, Field>();
+  const getField = (type: GraphQLCompositeType, name: string) => {
+    const field = schema.getField(type, name);
+    if (field === undefined) return undefined;
+    const known = deferrable.get(field) ?? deferrableField(field, type.name);
+    deferrable.set(field, known);
+    return known;
+  };
+  return Object.create(schema, { getField: { value: getField } });
+}
+
+function deferrableField(field: Field, typeName: string): Field {
+  const { resolve = defaultFieldResolver } = field;
+  const nodeType = fieldExtensionsOf(field).answeredByIds === true ? undefined : nodeTypes.get(typeName);
+  const resolveDeferrable: typeof resolve = (source, given, context, info) => {
+    const selection = { ...info, omitsDeferred: true } satisfies Selection;
+    const complete = nodeType?.withRecord(source as object, context as Context) ?? source;
+    return isPromise(complete)
+      ? complete.then((read) => resolve(read, given, context, selection))
+      : resolve(complete, given, context, selection);
+  };
+  return Object.create(field, { resolve: { value: resolveDeferrable } });
+}

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { noRoom } from '../engine/bounded-result.ts';
+import type { IncrementalResult } from '../engine/incremental-result.ts';
+import { currentActivity } from './request-scope.ts';
+import type { ReserveRoom } from './serialize-result.ts';
+import { type StreamType, streamFormats } from './stream-response.ts';
+
+export interface SendIncrementalOptions {
+  readonly type: StreamType;
+  /** Headers that every answer bears, names and values in turn. */
+  readonly headers: readonly string[];
+  readonly reserveRoom: ReserveRoom;
+}
+
+/**
+ * Sends the results of @defer and @stream as they come, at the client's pace: nothing is made of the next one before the
+ * network has taken the last. Resolves when all are sent or the client has left.
+ */
+export async function sendIncremental(
+  response: ServerResponse,
+  result: IncrementalResult,
+  { type, headers, reserveRoom }: SendIncrementalOptions,
+): Promise<void> {
+  const { contentType, begin, before, after, end } = streamFormats[type];
+  const activity = currentActivity();
+  const payloads = result.payloads();
+  try {
+    // X-Accel-Buffering: a proxy that collects the whole answer would undo the stream.
+    response.writeHead(200, [...headers, 'Content-Type', contentType, 'X-Accel-Buffering', 'no']);
+    response.write(begin);
+    let next = await payloads.next();
+    while (!next.done && !response.destroyed) {
+      const { json, errors } = next.value;
+      if (json.length > shortPayload && !reserveRoom(response, json.length)) {
+        next = await payloads.throw(noRoom());
+        continue;
+      }
+      activity?.streamed(200, json.length, errors);
+      response.write(before);
+      response.write(json);
+      if (!response.write(after)) await drained(response);
+      next = await payloads.next();
+    }
+    response.end(end);
+  } finally {
+    await payloads.return();
+  }
+}
+
+/** Payloads up to this length are always sent, in bytes. */
+const shortPayload = 16_384;
+
+/** When the network has taken what was written, or the client has left. */
+const drained = (response: ServerResponse) =>
+  new Promise<void>((resolve) => {
+    if (response.destroyed) return resolve();
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });

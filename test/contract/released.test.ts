@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import {
+  BreakingChangeType,
+  buildSchema,
+  findSchemaChanges,
+  type GraphQLArgument,
+  type GraphQLEnumValue,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
+import { expect, test } from 'vitest';
+
+/** What clients of the last release see of the schema that is here: nothing breaks, and CHANGELOG.md names each change. */
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const schema = buildSchema(read('schema.graphql'));
+const changelog = read('CHANGELOG.md');
+
+type Member = GraphQLArgument | GraphQLEnumValue | GraphQLField<unknown, unknown> | GraphQLInputField;
+type Change = ReturnType<typeof findSchemaChanges>[number];
+
+/** What a change is about, as a schema coordinate: `Bank.branches(near:)`, `@defer`. */
+function coordinateOf({ type, description }: Change): string {
+  const words = description.replace(/\.$/, '').split(/\s+/);
+  const member = words.find((word) => /^([A-Z]\w*\.|@\w)/.test(word));
+  return member ?? (type === 'IMPLEMENTED_INTERFACE_ADDED' ? words.at(-1) : words[0]) ?? '';
+}
+
+/** The coordinates of fields, arguments, input fields and enum values that are deprecated: what `String` makes of them. */
+const deprecatedIn = (of: GraphQLSchema): string[] =>
+  Object.values(of.getTypeMap())
+    .filter(({ name }) => !name.startsWith('__'))
+    .flatMap((type): readonly Member[] => {
+      if (isEnumType(type)) return type.getValues();
+      if (isInputObjectType(type)) return Object.values(type.getFields());
+      if (!isObjectType(type) && !isInterfaceType(type)) return [];
+      return Object.values(type.getFields()).flatMap((field) => [field, ...field.args]);
+    })
+    .filter(({ deprecationReason }) => deprecationReason != null)
+    .map(String);
+
+const sortedSet = (names: readonly string[]): string[] => [...new Set(names)].sort();
+
+interface Found {
+  readonly breaking: readonly string[];
+  readonly named: readonly string[];
+}
+
+/** The changes between two schemas: those that break clients, and all others that are more than words. */
+function changesBetween(before: GraphQLSchema, after: GraphQLSchema): Found {
+  const changes = findSchemaChanges(before, after).filter(({ type }) => type !== 'DESCRIPTION_CHANGED');
+  const breaks = ({ type }: Change) => Object.hasOwn(BreakingChangeType, type);
+  const known = new Set(deprecatedIn(before));
+  return {
+    breaking: changes.filter(breaks).map(({ description }) => description),
+    named: sortedSet([
+      ...changes.filter((change) => !breaks(change)).map(coordinateOf),
+      ...deprecatedIn(after).filter((name) => !known.has(name)),
+    ]),
+  };
+}
+
+const released = buildSchema(read('test/contract/released.graphql'));
+
+test('nothing that the last release has breaks', () => {
+  expect(changesBetween(released, schema).breaking).toEqual([]);
+});
+
+test('CHANGELOG.md names each change of the schema since the last release, and no other', () => {
+  const [, unreleased = ''] = changelog.split(/^## Unreleased$/m);
+  const [, section = ''] = (unreleased.split(/^## /m)[0] ?? '').split(/^### Schema$/m);
+  const named = [...(section.split(/^### /m)[0] ?? '').matchAll(/`(@\w+|[A-Z]\w*(?:\.\w+(?:\(\w+:\))?)?)`/g)];
+  expect(sortedSet(named.map(([, name = '']) => name))).toEqual(changesBetween(released, schema).named);
+});
+
+test('what it compares is noticed: breaking, dangerous, safe, deprecated', () => {
+  const before = buildSchema('type Query { kept(a: Int): Int gone: Int } enum E { A }');
+  const after = buildSchema(
+    'type Query implements N { kept(a: Int @deprecated(reason: "x"), b: Int): Int old: Int @deprecated(reason: "x") } enum E { A @deprecated(reason: "x") B } interface N { kept: Int }',
+  );
+  expect(changesBetween(before, after)).toEqual({
+    breaking: ['Field Query.gone was removed.'],
+    named: ['E.A', 'E.B', 'N', 'Query', 'Query.kept(a:)', 'Query.kept(b:)', 'Query.old'],
+  });
+});

@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path/posix';
+import GithubSlugger from 'github-slugger';
+import { marked, type Token } from 'marked';
+import { describe, expect, test } from 'vitest';
+
+/** Every relative link of the documentation leads to a file or folder, and to a heading where it names one. */
+
+const root = join(import.meta.dirname, '../..');
+const filesIn = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => !file.includes('node_modules') && statSync(join(root, folder, file)).isFile())
+    .map((file) => join(folder, file));
+const pages = readdirSync(root, { encoding: 'utf8' })
+  .concat(['docs', 'examples', 'ops', 'bench'].flatMap(filesIn))
+  .filter((file) => file.endsWith('.md'));
+
+function* tokensOf(page: string): Generator<Token> {
+  const found: Token[] = [];
+  marked.walkTokens(marked.lexer(readFileSync(join(root, page), 'utf8')), (token) => void found.push(token));
+  yield* found;
+}
+
+const anchors = new Map<string, ReadonlySet<string>>();
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const known = anchors.get(page);
+  if (known !== undefined) return known;
+  const slugger = new GithubSlugger();
+  const found = new Set<string>();
+  for (const token of tokensOf(page)) if (token.type === 'heading') found.add(slugger.slug(plain(token)));
+  anchors.set(page, found);
+  return found;
+}
+
+/** A heading's text without its markup. */
+function plain(token: Token): string {
+  if ('tokens' in token && token.tokens !== undefined) return token.tokens.map(plain).join('');
+  return 'text' in token ? String(token.text) : '';
+}
+
+const linksOf = (page: string): string[] =>
+  [...tokensOf(page)]
+    .flatMap((token) => (token.type === 'link' || token.type === 'image' ? [String(token.href)] : []))
+    .filter((href) => !/^[a-z]+:/.test(href));
+
+/** What is wrong with a link; null where it leads somewhere. */
+function faultOf(page: string, href: string): string | null {
+  const [path = '', anchor] = decodeURI(href).split('#');
+  const target = path === '' ? page : join(dirname(page), path);
+  if (target.startsWith('..') || !existsSync(join(root, target))) return `there is no ${target}`;
+  if (anchor === undefined) return null;
+  if (!statSync(join(root, target)).isFile() || !target.endsWith('.md')) return `${target} has no headings`;
+  return anchorsOf(target).has(anchor) ? null : `${relative('.', target)} has no heading #${anchor}`;
+}
+
+describe('the links of the documentation', () => {
+  test('are found', () => {
+    expect(pages).toContain('README.md');
+    expect(pages.length).toBeGreaterThan(30);
+    expect(pages.flatMap(linksOf).length).toBeGreaterThan(300);
+    expect(faultOf('README.md', 'docs/nowhere.md')).toBe('there is no docs/nowhere.md');
+    expect(faultOf('README.md', 'docs/errors.md#nothing')).toBe('docs/errors.md has no heading #nothing');
+  });
+
+  test.each(pages)('of %s lead somewhere', (page) => {
+    const faults = linksOf(page).map((href) => ({ href, fault: faultOf(page, href) }));
+    expect(faults.filter(({ fault }) => fault !== null)).toEqual([]);
+  });
+});
+
+test('code and the files of ops/ name pages that are there', () => {
+  const named = ['src', 'ops', 'bin', '.ci'].flatMap(filesIn).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(
+      ([href]) => ({
+        file,
+        fault: faultOf('README.md', href),
+      }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ fault }) => fault !== null)).toEqual([]);
+});
+
+test('every page of docs/ is in its index', () => {
+  const index = new Set(linksOf('docs/README.md').map((href) => join('docs', href)));
+  const missing = pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && page !== 'docs/README.md');
+  expect(missing.filter((page) => !index.has(page))).toEqual([]);
+});

@@ -1,0 +1,287 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { OperationActivity } from '../../src/server/operation-activity.ts';
+import { credentials } from '../support/bankql.ts';
+import { payloadsOf, startReading } from '../support/incremental-client.ts';
+import { transfer } from '../support/payment-client.ts';
+import type { Reply } from '../support/recording-bank.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+
+/** @defer and @stream over a socket: what is told when, and what the bank is asked for. */
+
+const multipart = 'multipart/mixed;incrementalSpec=v0.2, application/json';
+const account = {
+  id: 'a',
+  label: 'Current',
+  owners: [],
+  balance: { currency: 'EUR', amount: 5 },
+};
+const accountCall = 'GET /v1/api/banks/BANK/accounts/a/owner/views';
+const othersCall = 'GET /v1/api/banks/BANK/accounts/a/owner/other_accounts';
+const others = { other_accounts: ['x', 'y', 'z'].map((id) => ({ id, holder: { name: `Holder ${id}` } })) };
+
+/** An answer of the bank that waits until it is let go. */
+function held(reply: Reply) {
+  const { promise, resolve } = Promise.withResolvers<Reply>();
+  return { answer: () => promise, release: () => resolve(reply) };
+}
+
+let fixture: ServerFixture;
+let slow: ReturnType<typeof held>;
+beforeEach(async () => {
+  fixture = await startServerFixture();
+  slow = held({ body: { accounts: [account] } });
+  fixture.bank.on(accountCall, slow.answer).on(othersCall, { body: others });
+});
+afterEach(async () => {
+  slow.release();
+  await fixture[Symbol.asyncDispose]();
+});
+
+const read = (query: string, accept = multipart, headers: Record<string, string> = {}) =>
+  startReading(fixture.url, { query }, { ...credentials, Accept: accept, ...headers });
+
+const query = `{ bank { account(accountId: "a", viewId: "owner") {
+  accountId ... @defer(label: "slow") { label } otherAccounts { nodes { otherAccountId } } } } }`;
+
+describe.each([multipart, 'text/event-stream', 'application/json, text/event-stream'])('for %s', (accept) => {
+  test('the first result does not wait for the record that only deferred fields need', async () => {
+    const reading = await read(query, accept);
+    const first = await reading.next();
+    expect(first).toEqual({
+      data: {
+        bank: {
+          account: {
+            accountId: 'a',
+            otherAccounts: { nodes: ['x', 'y', 'z'].map((otherAccountId) => ({ otherAccountId })) },
+          },
+        },
+      },
+      pending: [{ id: '0', path: ['bank', 'account'], label: 'slow' }],
+      hasNext: true,
+    });
+    // It is asked for at the same time all the same.
+    await expect.poll(() => fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
+    slow.release();
+    expect(await reading.next()).toEqual({
+      incremental: [{ id: '0', data: { label: 'Current' } }],
+      completed: [{ id: '0' }],
+      hasNext: false,
+    });
+    expect(await reading.next()).toBeNull();
+    expect(fixture.bank.calls).toHaveLength(2);
+    const { headers } = reading.response;
+    expect(headers.get('content-type')).toBe(
+      accept === multipart ? 'multipart/mixed; boundary="-"; incrementalSpec=v0.2' : 'text/event-stream',
+    );
+    expect(headers.get('x-accel-buffering')).toBe('no');
+  });
+});
+
+test('entries of a list come as their links are read', async () => {
+  fixture.bank.on('GET /v1/api/banks/BANK/accounts/a/owner/transactions', {
+    body: {
+      transactions: ['x', 'y'].map((id) => ({
+        id: `t-${id}`,
+        this_account: { id: 'a' },
+        other_account: { id },
+      })),
+    },
+  });
+  const list = `{ bank { account(accountId: "a", viewId: "owner") { ... on Account {
+    otherAccounts { nodes @stream(initialCount: 1, label: "rest") { otherAccountId } } } } } }`;
+  const reading = await read(list);
+  expect(await payloadsOf(reading)).toEqual([
+    {
+      data: { bank: { account: { otherAccounts: { nodes: [{ otherAccountId: 'x' }] } } } },
+      pending: [{ id: '0', path: ['bank', 'account', 'otherAccounts', 'nodes'], label: 'rest' }],
+      hasNext: true,
+    },
+    {
+      incremental: [{ id: '0', items: [{ otherAccountId: 'y' }, { otherAccountId: 'z' }] }],
+      completed: [{ id: '0' }],
+      hasNext: false,
+    },
+  ]);
+  expect(fixture.bank.lines()).toEqual([othersCall]);
+});
+
+test.each([
+  ['it takes no stream', 'application/json', query],
+  ['it asks for another form of them', 'multipart/mixed;deferSpec=20220824, application/json', query],
+  ['it asks for a form to come', 'multipart/mixed;incrementalSpec=v0.3, application/json', query],
+  ['the condition says so', multipart, query.replace('label: "slow"', 'if: false')],
+])('a client gets a whole answer where %s', async (_why, accept, asked) => {
+  slow.release();
+  const { response, text } = await read(asked, accept);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(JSON.parse(await text())).toEqual({
+    data: {
+      bank: {
+        account: {
+          accountId: 'a',
+          label: 'Current',
+          otherAccounts: { nodes: ['x', 'y', 'z'].map((otherAccountId) => ({ otherAccountId })) },
+        },
+      },
+    },
+  });
+  expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
+});
+
+test('what fails later says so with its code, and the rest stands', async () => {
+  fixture.bank.on(accountCall, { status: 403, body: { message: 'not yours' } });
+  const [, second] = await payloadsOf(await read(query));
+  expect(second).toEqual({
+    incremental: [
+      {
+        id: '0',
+        data: { label: null },
+        errors: [
+          expect.objectContaining({
+            path: ['bank', 'account', 'label'],
+            extensions: { code: 'FORBIDDEN', operation: 'getAccountsScope', retryable: false, status: 403 },
+          }),
+        ],
+      },
+    ],
+    completed: [{ id: '0' }],
+    hasNext: false,
+  });
+});
+
+test('a client that leaves is worked for no longer, and its calls are cancelled', async () => {
+  fixture.bank.on(accountCall, () => 'hang');
+  const reading = await read(query);
+  await reading.next();
+  expect(fixture.server.inFlight).toBe(1);
+  await reading.leave();
+  await expect.poll(() => fixture.server.inFlight).toBe(0);
+  expect(fixture.server.unreadBytes).toBe(0);
+});
+
+test('a payment is told in the first result, whatever its payload defers', async () => {
+  fixture.bank.otherwise(({ path }) =>
+    path.endsWith('/make-transaction') ? { body: { id: 'T1' } } : 'hang',
+  );
+  const input = transfer('key-of-defer');
+  const paying = await startReading(
+    fixture.url,
+    {
+      query: `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) {
+        transactionId ... @defer { transaction { transactionId uuid } } } }`,
+      variables: { input },
+    },
+    { ...credentials, Accept: multipart },
+  );
+  expect(await paying.next()).toMatchObject({
+    data: { makeTransaction: { transactionId: 'T1' } },
+    hasNext: true,
+  });
+  await paying.leave();
+  expect(fixture.bank.lines().filter((line) => line.startsWith('POST'))).toHaveLength(1);
+});
+
+test.each(['... @defer { makeTransaction(input: $input) { transactionId } }', '...F @defer'])(
+  'a payment cannot be deferred: %s',
+  async (fields) => {
+    const fragment = fields.startsWith('...F')
+      ? 'fragment F on Mutation { makeTransaction(input: $input) { transactionId } }'
+      : '';
+    const { text } = await startReading(
+      fixture.url,
+      {
+        query: `mutation ($input: MakeTransactionInput!) { ${fields} } ${fragment}`,
+        variables: { input: transfer('k') },
+      },
+      { ...credentials, Accept: multipart },
+    );
+    expect(JSON.parse(await text()).errors[0]).toMatchObject({
+      message: 'Defer directive cannot be used on root mutation type "Mutation".',
+      extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+    });
+    expect(fixture.bank.calls).toEqual([]);
+  },
+);
+
+test('the operation is observed as a whole: its bytes, its codes, and its end', async () => {
+  const ended: OperationActivity[] = [];
+  const observer = {
+    begin: (requestId: string) => new OperationActivity(requestId),
+    end: (activity: OperationActivity) => void ended.push(activity),
+  };
+  await using observed = await startServerFixture({ observer });
+  observed.bank.on(accountCall, { status: 403, body: { message: 'no' } }).on(othersCall, { body: others });
+  const payloads = await payloadsOf(
+    await startReading(observed.url, { query }, { ...credentials, Accept: multipart }),
+  );
+  await expect.poll(() => ended).toHaveLength(1);
+  expect(ended[0]).toMatchObject({
+    outcome: 'partial',
+    status: 200,
+    codes: ['FORBIDDEN'],
+    bytes: payloads.reduce<number>((sum, payload) => sum + JSON.stringify(payload).length, 0),
+  });
+});
+
+test('explain tells the calls of all results in the last one, each at the field that asked', async () => {
+  await using explained = await startServerFixture({ explains: true });
+  explained.bank.on(accountCall, { body: { accounts: [account] } }).on(othersCall, { body: others });
+  const payloads = await payloadsOf(
+    await startReading(
+      explained.url,
+      { query },
+      { ...credentials, Accept: multipart, 'x-bankql-explain': 'calls' },
+    ),
+  );
+  expect(payloads[0]).not.toHaveProperty('extensions');
+  const { explain } = Object(payloads.at(-1)).extensions;
+  expect(explain.restCalls).toBe(2);
+  expect(explain.calls.map(({ path }: { path: string }) => path).sort()).toEqual([
+    'bank.account.label',
+    'bank.account.otherAccounts',
+  ]);
+});
+
+test('all results together have the length of one answer, and one that is too long ends them', async () => {
+  await using bounded = await startServerFixture({ answerLimits: { values: 100_000, bytes: 3000 } });
+  bounded.bank
+    .on(accountCall, { body: { accounts: [{ ...account, label: 'x'.repeat(4000) }] } })
+    .on(othersCall, { body: others });
+  const payloads = await payloadsOf(
+    await startReading(bounded.url, { query }, { ...credentials, Accept: multipart }),
+  );
+  expect(payloads[0]).toMatchObject({ data: expect.anything(), hasNext: true });
+  expect(payloads[1]).toEqual({
+    completed: [
+      {
+        id: '0',
+        errors: [expect.objectContaining({ extensions: { code: 'LIMIT_EXCEEDED', retryable: false } })],
+      },
+    ],
+    hasNext: false,
+  });
+  expect(payloads).toHaveLength(2);
+});
+
+test('a client that does not read holds one result, and is cut off in time', async () => {
+  await using unread = await startServerFixture({ writeDeadlineMs: 1000, compression: 'off' });
+  const branch = { id: 'b', name: 'x'.repeat(10_000) };
+  unread.bank.otherwise({ body: { branches: Array.from({ length: 100 }, () => branch) } });
+  const body = JSON.stringify({
+    query:
+      '{ bank { branches { nodes @stream { a: name b: name c: name d: name ... on Branch @defer { e: name f: name g: name h: name } } } } }',
+  });
+  const socket = connect(Number(new URL(unread.url).port), '127.0.0.1').pause();
+  socket.on('error', () => {});
+  const head = Object.entries({ ...credentials, Accept: multipart }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${head.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await expect.poll(() => unread.server.unreadBytes, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => unread.server.inFlight, { timeout: 10_000 }).toBe(0);
+  expect(unread.server.unreadBytes).toBe(0);
+  socket.destroy();
+});
