@@ -22,11 +22,19 @@ export interface History {
 const clientCount = 12;
 const patienceMs = 15_000;
 
+/** Called with the number of operations that were asked for so far. */
+export type OnAsked = (asked: number) => void;
+
 /**
  * Lets clients and chaos loose on a machine, and writes down what happens.
  * Errors: the signal's reason, once it is raised and all processes have ended.
  */
-export async function runHistory(plan: Workload, kind: StateKind, signal?: AbortSignal): Promise<History> {
+export async function runHistory(
+  plan: Workload,
+  kind: StateKind,
+  signal?: AbortSignal,
+  onAsked: OnAsked = () => {},
+): Promise<History> {
   await using machine = await startCluster(plan, kind);
   const started = performance.now();
   const sinceStart = () => performance.now() - started;
@@ -76,6 +84,7 @@ export async function runHistory(plan: Workload, kind: StateKind, signal?: Abort
     signal?.throwIfAborted();
     await delay(waitMs);
     asked += times;
+    onAsked(asked);
     for (; next !== undefined && next.at <= asked; next = events.next().value) happening.push(cause(next));
     await Promise.all(
       Array.from({ length: times }, (_, n) => ask(payment, amount, replica + n, 'history', leaveMs)),
