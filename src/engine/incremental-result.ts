@@ -55,6 +55,7 @@ export class IncrementalResult {
   /** The ids of what is still to come. */
   readonly #pending = new Set<string>();
   #hasNext = true;
+  #isFirst = true;
   #bytes = 0;
   #errors: GraphQLError[] = [];
   #shownErrors = 0;
@@ -66,13 +67,18 @@ export class IncrementalResult {
 
   /**
    * The payloads in their order. An error that is thrown into the generator ends the operation: the next payload is the
-   * last and says so. Whoever takes no more calls `return`. Never fails.
+   * last, stands in the place of the one before, which is not sent, and says so. Whoever takes no more calls `return`. Never
+   * fails.
    */
   async *payloads(): AsyncGenerator<Payload, void, void> {
     const { initialResult, subsequentResults } = this.#execution;
     try {
       yield await this.#toPayload(initialResult);
-      for await (const result of subsequentResults) yield await this.#toPayload(result);
+      this.#sent(initialResult);
+      for await (const result of subsequentResults) {
+        yield await this.#toPayload(result);
+        this.#sent(result);
+      }
       // An execution that is ended by a limit may just have no more results.
       if (this.#hasNext) throw this.#options.exceeded() ?? new Error('the results end early');
     } catch (error) {
@@ -100,12 +106,17 @@ export class IncrementalResult {
     };
     const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, chunkSize);
     if (chunks === null) throw answerTooLong(maxBytes);
-    this.#hasNext = result.hasNext;
-    for (const { id } of result.pending ?? []) this.#pending.add(id);
-    for (const { id } of completed ?? []) this.#pending.delete(id);
     const json = Buffer.concat(chunks);
     this.#bytes += json.length;
     return { json, errors: this.#errors };
+  }
+
+  /** Only what was sent is known to the client. */
+  #sent({ hasNext, pending = [], completed = [] }: AnyResult): void {
+    this.#isFirst = false;
+    this.#hasNext = hasNext;
+    for (const { id } of pending) this.#pending.add(id);
+    for (const { id } of completed) this.#pending.delete(id);
   }
 
   get #isOf2022(): boolean {
@@ -114,12 +125,12 @@ export class IncrementalResult {
 
   /** The payload after which nothing comes: what is pending fails with this error, or all of it if nothing was told yet. */
   #last(cause: unknown): Payload {
-    const { withoutData, mask, extensions } = this.#options;
-    const isFirst = this.#bytes === 0;
-    const { errors = [] } = isFirst ? unlessItDid(withoutData(cause)) : { errors: [mask(cause)] };
+    const { withoutData, extensions } = this.#options;
+    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    const { errors = [] } = unlessItDid(withoutData(cause));
     const more = extensions();
     const shown = errors.map(shownError);
-    const told = isFirst
+    const told = this.#isFirst
       ? { data: null, errors: shown, hasNext: false }
       : this.#isOf2022
         ? { incremental: [{ path: [], errors: shown }], hasNext: false }

@@ -27,6 +27,7 @@ function resultOf(
   options: Partial<IncrementalResultOptions> = {},
   initial: ExperimentalIncrementalExecutionResults['initialResult'] = initialResult,
 ) {
+  const mask = (error: unknown) => (error instanceof GraphQLError ? error : new GraphQLError('masked'));
   const state = { returned: false, cancelled: false };
   async function* results() {
     try {
@@ -42,23 +43,31 @@ function resultOf(
     { initialResult: initial, subsequentResults: results() },
     {
       maxBytes: 10_000,
-      mask: (error) => (error instanceof GraphQLError ? error : new GraphQLError('masked')),
+      mask,
       exceeded: () => null,
       extensions: () => undefined,
       cancel: () => {
         state.cancelled = true;
       },
-      withoutData: (error): ExecutionResult => ({
-        data: null,
-        errors: [
-          new GraphQLError((error as Error).message, { extensions: { idempotencyKey: 'k', retryAfter: 1 } }),
-        ],
-      }),
+      withoutData: (error): ExecutionResult => ({ data: null, errors: [mask(error)] }),
       ...options,
     },
   );
   return { result, state };
 }
+
+/** What a payment adds. */
+const paid = {
+  withoutData: (error: unknown): ExecutionResult => {
+    const { message, extensions } = error as GraphQLError;
+    return {
+      data: null,
+      errors: [
+        new GraphQLError(message, { extensions: { ...extensions, idempotencyKey: 'k', retryAfter: 1 } }),
+      ],
+    };
+  },
+};
 
 async function told(result: IncrementalResult): Promise<unknown[]> {
   const all: unknown[] = [];
@@ -133,13 +142,13 @@ test('the bytes of all payloads are bounded together', async () => {
 });
 
 test('where the first one is too long, nothing but the error is told, and what a payment did', async () => {
-  expect(await told(resultOf([second], { maxBytes: 20 }).result)).toEqual([
+  expect(await told(resultOf([second], { ...paid, maxBytes: 20 }).result)).toEqual([
     {
       data: null,
       errors: [
         expect.objectContaining({
           message: expect.stringMatching(/longer than 20 bytes/),
-          extensions: { idempotencyKey: 'k', retryable: false },
+          extensions: { code: 'LIMIT_EXCEEDED', idempotencyKey: 'k', retryable: false },
         }),
       ],
       hasNext: false,
@@ -147,19 +156,64 @@ test('where the first one is too long, nothing but the error is told, and what a
   ]);
 });
 
-test('an error that is thrown into it is the last one', async () => {
-  const { result, state } = resultOf([second, third]);
+const overloaded = {
+  errors: [expect.objectContaining({ extensions: expect.objectContaining({ code: 'OVERLOADED' }) })],
+};
+
+/** The last payload, where there is no room for this one, the first of which is 0. */
+async function toldWithoutRoom(result: IncrementalResult, refused: number): Promise<unknown> {
   const payloads = result.payloads();
-  await payloads.next();
-  await payloads.next();
-  expect(state).toEqual({ returned: false, cancelled: false });
+  for (let n = 0; n <= refused; n++) await payloads.next();
   const { value } = await payloads.throw(noRoom());
-  expect(JSON.parse(String(value?.json))).toMatchObject({
-    completed: [{ id: '1', errors: [{ extensions: { code: 'OVERLOADED' } }] }],
+  expect(await payloads.next()).toEqual({ done: true, value: undefined });
+  return JSON.parse(String(value?.json));
+}
+
+test('an error that is thrown into it stands in the place of the payload before: that was not sent', async () => {
+  const { result, state } = resultOf([second, third]);
+  expect(await toldWithoutRoom(result, 1)).toEqual({
+    completed: [
+      { id: '0', ...overloaded },
+      { id: '1', ...overloaded },
+    ],
     hasNext: false,
   });
-  expect((await payloads.next()).done).toBe(true);
   expect(state).toEqual({ returned: true, cancelled: true });
+});
+
+test('so it does where that would have been the last one', async () => {
+  const { result } = resultOf([second, third]);
+  expect(await toldWithoutRoom(result, 2)).toEqual({
+    completed: [{ id: '1', ...overloaded }],
+    hasNext: false,
+  });
+});
+
+test('what only that one would have announced is not told of', async () => {
+  const nested = [{ id: '2', path: ['list', 0, 'nested'] }];
+  const { result } = resultOf([{ ...second, pending: nested }]);
+  expect(await toldWithoutRoom(result, 1)).toMatchObject({ completed: [{ id: '0' }, { id: '1' }] });
+});
+
+test('where that was the first one, the error is all that is told, and what a payment did', async () => {
+  const { result } = resultOf([second, third], paid);
+  expect(await toldWithoutRoom(result, 0)).toEqual({
+    data: null,
+    errors: [
+      expect.objectContaining({ extensions: { code: 'OVERLOADED', idempotencyKey: 'k', retryable: false } }),
+    ],
+    hasNext: false,
+  });
+});
+
+test('who has paid is not asked to try again, whatever ends the results', async () => {
+  const { result } = resultOf([second, third], paid);
+  expect(await toldWithoutRoom(result, 1)).toMatchObject({
+    completed: ['0', '1'].map((id) => ({
+      id,
+      errors: [{ extensions: { code: 'OVERLOADED', idempotencyKey: 'k', retryable: false } }],
+    })),
+  });
 });
 
 test('of the errors of all payloads a hundred are shown', async () => {
