@@ -180,11 +180,13 @@ function countedField(field: Field, { budget, turns, onExceeded }: CountOptions)
   /** What the executor completes, when it is its turn. */
   const paced = (value: unknown): unknown => {
     spendOn(value);
-    if (isLeaf || typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null) return value;
+    // The executor awaits the promises in it only when it is their turn: in a mutation after all its fields, and never where
+    // nobody takes the results. The entries of an iterator would be lost.
+    if (!(value instanceof Iterator)) ignoreRejections(value);
+    if (isLeaf) return value;
     const entries = Array.isArray(value) ? turns.spread(value) : value;
     if (!turns.isDue) return entries;
-    // The executor awaits its promises only then.
-    ignoreRejections(entries);
     return turns.next().then(() => entries);
   };
   const spendOn = (value: unknown): void => {

@@ -1,6 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { buildSchema, getOperationAST, getVariableValues, parse } from 'graphql';
+import {
+  buildSchema,
+  GraphQLSchema,
+  GraphQLStreamDirective,
+  getOperationAST,
+  getVariableValues,
+  parse,
+  specifiedDirectives,
+} from 'graphql';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
 
 const schema = buildSchema('type Query { grid: [[Int!]!]! other: Int! }');
@@ -50,6 +59,35 @@ test.each<[string, () => unknown]>([
     { raw: {}, values: variableValues ?? expect.unreachable() },
   );
   expect([data, errors?.length]).toEqual([null, 1]);
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  expect(unhandled).toEqual([]);
+});
+
+test.each([true, false])('nor does one in a stream, whose turn comes later; taken: %s', async (isTaken) => {
+  const built = buildSchema('type Query { no: Int } type Mutation { list: [Int] next: Int }');
+  const streaming = new GraphQLSchema({
+    ...built.toConfig(),
+    directives: [...specifiedDirectives, GraphQLStreamDirective],
+  });
+  const { list, next } = streaming.getMutationType()?.getFields() ?? {};
+  if (list) list.resolve = () => [rejected(), rejected()];
+  // The stream waits for all fields of the mutation.
+  if (next) next.resolve = () => inTurn(() => inTurn(() => inTurn(() => 1)));
+  const document = parse('mutation { list @stream next }');
+  const operation = getOperationAST(document) ?? expect.unreachable();
+  const prepared = prepareOperation({ schema: streaming, document, operation });
+  const variables = { raw: {}, values: { coerced: {}, sources: {} } };
+  const result = await prepared.executeIncrementally({}, variables, new AnswerBudget(unlimited));
+  if (!('subsequentResults' in result)) return expect.unreachable();
+  expect(result.initialResult.data).toEqual({ list: [], next: 1 });
+  if (isTaken) {
+    let failed = 0;
+    for await (const { incremental = [] } of result.subsequentResults)
+      for (const { errors = [] } of incremental) failed += errors.length;
+    expect(failed).toBe(2);
+  } else {
+    await result.subsequentResults.return();
+  }
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   expect(unhandled).toEqual([]);
 });
