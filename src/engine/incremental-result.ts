@@ -13,6 +13,8 @@ export interface IncrementalResultOptions {
   readonly mask: (error: unknown) => GraphQLError;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
+  /** Counts so many parts that come later as values, so that their number is bounded too. Errors: AnswerLimitError. */
+  readonly countParts: (parts: number) => void;
   /** Cancels what is still read for it. */
   readonly cancel: () => void;
   /** What the last payload adds. */
@@ -67,8 +69,8 @@ export class IncrementalResult {
 
   /**
    * The payloads in their order. An error that is thrown into the generator ends the operation: the next payload is the
-   * last, stands in the place of the one before, which is not sent, and says so. Whoever takes no more calls `return`. Never
-   * fails.
+   * last, stands in the place of the one before, which is not sent, and says so; where an error is thrown at that one too,
+   * there is none. Whoever takes no more calls `return`. Never fails.
    */
   async *payloads(): AsyncGenerator<Payload, void, void> {
     const { initialResult, subsequentResults } = this.#execution;
@@ -83,19 +85,25 @@ export class IncrementalResult {
       if (this.#hasNext) throw this.#options.exceeded() ?? new Error('the results end early');
     } catch (error) {
       this.#options.cancel();
-      yield this.#last(this.#options.exceeded() ?? error);
+      try {
+        yield this.#last(this.#options.exceeded() ?? error);
+      } catch {
+        // Not even that is taken.
+      }
     } finally {
       await subsequentResults.return().catch(() => {});
     }
   }
 
-  /** Errors: AnswerLimitError, if it is too long. */
+  /** Errors: AnswerLimitError, if it is too long or there are too many. */
   async #toPayload(result: AnyResult): Promise<Payload> {
-    const { maxBytes, exceeded, extensions } = this.#options;
+    const { maxBytes, exceeded, countParts, extensions } = this.#options;
     const limit = exceeded();
     if (limit !== null) throw limit;
     this.#errors = [];
     const { incremental, completed, errors } = result;
+    // In the form of 2022 each part executes its fields anew, which count.
+    countParts(result.pending?.length ?? 0);
     const more = result.hasNext ? undefined : extensions();
     const shown = {
       ...result,

@@ -34,7 +34,10 @@ export async function sendIncremental(
       const { json, errors } = next.value;
       if (json.length > shortPayload && !reserveRoom(response, json.length)) {
         next = await payloads.throw(noRoom());
-        continue;
+        if (!next.done) continue;
+        // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.
+        response.destroy();
+        break;
       }
       activity?.streamed(200, json.length, errors);
       response.write(before);
@@ -42,7 +45,7 @@ export async function sendIncremental(
       if (!response.write(after)) await drained(response);
       next = await payloads.next();
     }
-    response.end(end);
+    if (!response.destroyed) response.end(end);
   } finally {
     await payloads.return();
   }

@@ -45,6 +45,7 @@ function resultOf(
       maxBytes: 10_000,
       mask,
       exceeded: () => null,
+      countParts: () => {},
       extensions: () => undefined,
       cancel: () => {
         state.cancelled = true;
@@ -214,6 +215,16 @@ test('who has paid is not asked to try again, whatever ends the results', async 
       errors: [{ extensions: { code: 'OVERLOADED', idempotencyKey: 'k', retryable: false } }],
     })),
   });
+});
+
+test('who takes not even the last one gets none', async () => {
+  const { result, state } = resultOf([second, third]);
+  const payloads = result.payloads();
+  await payloads.next();
+  await payloads.next();
+  await payloads.throw(noRoom());
+  expect(await payloads.throw(noRoom())).toEqual({ done: true, value: undefined });
+  expect(state).toEqual({ returned: true, cancelled: true });
 });
 
 test('of the errors of all payloads a hundred are shown', async () => {

@@ -311,6 +311,61 @@ test('they hold a fifth of the values of a whole answer, however they are put of
   });
 });
 
+test('each part that comes later is a value too', async () => {
+  await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
+  const branches = Array.from({ length: 50 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
+  bounded.bank.otherwise({ body: { branches } });
+  // The same 50 names, in one part each or in three.
+  const ask = async (parts: number) => {
+    const deferred = Array.from({ length: parts }, (_, n) => `... @defer(label: "${n}") { name }`).join(' ');
+    const asked = { query: `{ bank { branches { nodes { ${deferred} } } } }` };
+    return payloadsOf(await startReading(bounded.url, asked, { ...credentials, Accept: multipart }));
+  };
+  expect(JSON.stringify(await ask(1))).not.toContain('LIMIT_EXCEEDED');
+  const message = expect.stringMatching(/^The answer holds more than 200 values/);
+  expect(await ask(3)).toEqual([
+    { data: null, errors: [expect.objectContaining({ message })], hasNext: false },
+  ]);
+});
+
+test('a part for which there is no room fails, whichever it is', async () => {
+  await using crowded = await startServerFixture({ maxUnreadBytes: 20_000 });
+  const long = { ...account, label: 'x'.repeat(30_000) };
+  crowded.bank.on(accountCall, { body: { accounts: [long] } });
+  const ask = async (fields: string) => {
+    const asked = { query: `{ bank { account(accountId: "a", viewId: "owner") { ${fields} } } }` };
+    return payloadsOf(await startReading(crowded.url, asked, { ...credentials, Accept: multipart }));
+  };
+  const errors = [
+    expect.objectContaining({ extensions: { code: 'OVERLOADED', retryAfter: 1, retryable: true } }),
+  ];
+  expect(await ask('accountId ... @defer { label }')).toEqual([
+    expect.objectContaining({ data: { bank: { account: { accountId: 'a' } } } }),
+    { completed: [{ id: '0', errors }], hasNext: false },
+  ]);
+  expect(await ask('label ... @defer { balance { currency } }')).toEqual([
+    { data: null, errors, hasNext: false },
+  ]);
+  await expect.poll(() => crowded.server.unreadBytes).toBe(0);
+});
+
+test('where there is no room even to say what fails, the answer breaks off', async () => {
+  await using crowded = await startServerFixture({ maxUnreadBytes: 30_000, compression: 'off' });
+  const branches = Array.from({ length: 300 }, (_, n) => ({
+    id: `b${n}`,
+    name: 'x'.repeat(200),
+    acceptsDeposits: true,
+  }));
+  crowded.bank.otherwise({ body: { branches } });
+  const asked = { query: '{ bank { branches { nodes { ... @defer { name } } } } }' };
+  const reading = await startReading(crowded.url, asked, { ...credentials, Accept: multipart });
+  expect(await reading.next()).toMatchObject({ hasNext: true });
+  await expect(payloadsOf(reading)).rejects.toThrow('terminated');
+  await expect.poll(() => crowded.server.inFlight).toBe(0);
+  expect(crowded.server.unreadBytes).toBe(0);
+  expect(crowded.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+});
+
 test('a client that does not read holds one result, and is cut off in time', async () => {
   await using unread = await startServerFixture({ writeDeadlineMs: 1000, compression: 'off' });
   const branch = { id: 'b', name: 'x'.repeat(10_000) };
