@@ -167,7 +167,6 @@ export function createEngine({
       maxBytes: answerLimits.bytes,
       mask,
       exceeded: () => context.budget.exceeded,
-      countParts: (parts) => context.budget.spendValues(parts),
       cancel: () => context.cancelReads(),
       extensions: () => extensionsOf(context),
       withoutData: (error) => withoutData(error, context.effects),

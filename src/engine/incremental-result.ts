@@ -13,8 +13,6 @@ export interface IncrementalResultOptions {
   readonly mask: (error: unknown) => GraphQLError;
   /** Why the operation was ended early; null while it goes on. */
   readonly exceeded: () => GraphQLError | null;
-  /** Counts so many parts that come later as values, so that their number is bounded too. Errors: AnswerLimitError. */
-  readonly countParts: (parts: number) => void;
   /** Cancels what is still read for it. */
   readonly cancel: () => void;
   /** What the last payload adds. */
@@ -95,15 +93,13 @@ export class IncrementalResult {
     }
   }
 
-  /** Errors: AnswerLimitError, if it is too long or there are too many. */
+  /** Errors: AnswerLimitError, if it is too long. */
   async #toPayload(result: AnyResult): Promise<Payload> {
-    const { maxBytes, exceeded, countParts, extensions } = this.#options;
+    const { maxBytes, exceeded, extensions } = this.#options;
     const limit = exceeded();
     if (limit !== null) throw limit;
     this.#errors = [];
     const { incremental, completed, errors } = result;
-    // In the form of 2022 each part executes its fields anew, which count.
-    countParts(result.pending?.length ?? 0);
     const more = result.hasNext ? undefined : extensions();
     const shown = {
       ...result,

@@ -4,6 +4,7 @@ import {
   type ExecutionResult,
   type ExperimentalIncrementalExecutionResults,
   experimentalExecuteIncrementally,
+  type FieldNode,
   type GraphQLCompositeType,
   GraphQLError,
   type GraphQLField,
@@ -26,6 +27,7 @@ import {
 import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 import { WorkQueue } from './scheduler.ts';
+import { deferredParts } from './selection.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -177,28 +179,39 @@ function countedSchema(schema: GraphQLSchema, options: CountOptions): GraphQLSch
 function countedField(field: Field, { budget, turns, onExceeded }: CountOptions): Field {
   const { resolve = defaultFieldResolver } = field;
   const isLeaf = isLeafType(getNamedType(field.type));
+  /** By its first node: in an execution the others are always the same. */
+  const partsOf = new WeakMap<FieldNode, number>();
+  const partsBelow = (info: GraphQLResolveInfo): number => {
+    const [node] = info.fieldNodes;
+    if (node === undefined || isLeaf) return 0;
+    const parts = partsOf.get(node) ?? deferredParts(info);
+    partsOf.set(node, parts);
+    return parts;
+  };
   /** What the executor completes, when it is its turn. */
-  const paced = (value: unknown): unknown => {
-    spendOn(value);
+  const paced = (value: unknown, info: GraphQLResolveInfo): unknown => {
+    spendOn(value, partsBelow(info));
     if (typeof value !== 'object' || value === null) return value;
     // The executor awaits the promises in it only when it is their turn: in a mutation after all its fields, and never where
     // nobody takes the results. The entries of an iterator would be lost.
     if (!(value instanceof Iterator)) ignoreRejections(value);
     if (isLeaf) return value;
+    if (!(Symbol.iterator in value)) budget.spendValues(partsBelow(info));
     const entries = Array.isArray(value) ? turns.spread(value) : value;
     if (!turns.isDue) return entries;
     return turns.next().then(() => entries);
   };
-  const spendOn = (value: unknown): void => {
+  /** Each deferred part of an entry counts as a value, whether or not it has a field of its own. */
+  const spendOn = (value: unknown, parts: number): void => {
     if (typeof value === 'string') budget.spendBytes(value.length);
     if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return;
     try {
-      budget.spendValues(lengthOf(value) ?? 0);
+      budget.spendValues((lengthOf(value) ?? 0) * (1 + parts));
     } catch (error) {
       ignoreRejections(value);
       throw error;
     }
-    if (Array.isArray(value)) for (const entry of value) spendOn(entry);
+    if (Array.isArray(value)) for (const entry of value) spendOn(entry, parts);
   };
   const fail = (error: unknown, { fieldNodes, path }: GraphQLResolveInfo): never => {
     try {
@@ -217,9 +230,9 @@ function countedField(field: Field, { budget, turns, onExceeded }: CountOptions)
       const value = resolve(source, given, context, info);
       return isPromise(value)
         ? Promise.resolve(value)
-            .then(paced)
+            .then((settled) => paced(settled, info))
             .catch((error) => fail(error, info))
-        : paced(value);
+        : paced(value, info);
     } catch (error) {
       return fail(error, info);
     }

@@ -45,7 +45,6 @@ function resultOf(
       maxBytes: 10_000,
       mask,
       exceeded: () => null,
-      countParts: () => {},
       extensions: () => undefined,
       cancel: () => {
         state.cancelled = true;
