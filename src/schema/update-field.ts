@@ -137,7 +137,10 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
 function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selection): UpdateResult<Node> {
   const type = info.schema.getType(payload);
   if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
-  if (!selectedFields(info, type).some(({ field }) => field.name === 'conflict')) writtenOf(result);
+  // Deferred or not: it is told all the same.
+  const all = info.omitsDeferred === true ? { ...info, omitsDeferred: false } : info;
+  const selected = selectedFields(all, type);
+  if (!selected.some(({ field }) => field.name === 'conflict')) writtenOf(result);
   return result;
 }
 
