@@ -106,6 +106,7 @@ describe('over a socket', () => {
       http: { corsOrigins: new Set(), onlyLocalNames: false },
       port: 0,
       load: { inFlight: 2, inFlightPerCaller: 1, eventLoopLagMs: 10_000 },
+      maxUnreadBytes: 1_000_000,
       onShed: (why) => shed.push(why),
     });
   });

@@ -58,7 +58,7 @@ export const serverVariables = {
   APQ: {
     ...flag(false),
     description:
-      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB",
+      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB, [less in a small heap](operations.md#memory)",
   },
   MAX_IN_FLIGHT: {
     ...count(1000),
