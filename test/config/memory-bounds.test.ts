@@ -8,10 +8,11 @@ import { inForce } from '../../src/config/effective-settings.ts';
 import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
 
 const megabyte = 1024 * 1024;
-const inMegabytes = (heap: number) =>
-  Object.fromEntries(
-    Object.entries(memoryBoundsOf(heap * megabyte)).map(([name, bytes]) => [name, bytes / megabyte]),
-  );
+/** All but the number of requests, in megabytes. */
+const inMegabytes = (heap: number) => {
+  const { requests, ...bytes } = memoryBoundsOf(heap * megabyte);
+  return Object.fromEntries(Object.entries(bytes).map(([name, each]) => [name, each / megabyte]));
+};
 
 test('a usual heap has room for all, and a larger one takes no more', () => {
   const most = {
@@ -24,6 +25,7 @@ test('a usual heap has room for all, and a larger one takes no more', () => {
   };
   expect(inMegabytes(2048)).toEqual(most);
   expect(inMegabytes(65_536)).toEqual(most);
+  expect(memoryBoundsOf(2048 * megabyte).requests).toBe(1000);
 });
 
 test('a small heap is shared out: all that is kept in it, when it is full, is less than half', () => {
@@ -37,6 +39,7 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
   });
   const total = Object.values(inMegabytes(192)).reduce((sum, each) => sum + each, 0);
   expect(total).toBeLessThan(192 / 2);
+  expect(memoryBoundsOf(192 * megabyte).requests).toBe(192);
 });
 
 test('docs/operations.md says what the table says', () => {
@@ -44,20 +47,19 @@ test('docs/operations.md says what the table says', () => {
   const rows = [...page.matchAll(/^\| .* \| 1\/(\d+) of the heap \| (\d+) MB \|$/gm)].map(
     ([, part, most]) => [Number(part), Number(most)],
   );
-  const heap = 64 * megabyte;
-  const bounds = Object.values(memoryBoundsOf(heap)).map((bytes, index) => [
-    heap / bytes,
-    Object.values(memoryBoundsOf(2 ** 50))[index],
-  ]);
-  expect(rows).toEqual(bounds.map(([part, most]) => [part, Number(most) / megabyte]));
+  const small = inMegabytes(64);
+  const most = inMegabytes(2 ** 30);
+  expect(rows).toEqual(Object.keys(small).map((name) => [64 / Number(small[name]), most[name]]));
 });
 
 test('what a variable says stands, whatever the heap', () => {
-  expect(readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33) }).maxUnreadBytes).toBe(2 ** 33);
+  const given = readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33), MAX_IN_FLIGHT: '5000' });
+  expect([given.maxUnreadBytes, given.load.inFlight]).toEqual([2 ** 33, 5000]);
   expect(memoryBounds).toEqual(memoryBoundsOf(getHeapStatistics().heap_size_limit));
   expect(readConfig({})).toMatchObject({
     memoryBounds,
     maxUnreadBytes: memoryBounds.unreadAnswers,
+    load: { inFlight: memoryBounds.requests },
     bankLimits: {
       publicCacheBytes: memoryBounds.publicAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,
