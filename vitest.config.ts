@@ -1,4 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { compileCache } from './test/support/compile-cache.ts';
+
+// For the processes that run the tests as well: each thread of a SQLite store would otherwise load Node's TypeScript
+// stripper, and compile anew.
+Object.assign(process.env, compileCache);
 
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
@@ -17,6 +22,10 @@ export default defineConfig({
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
     // own between requests.
     isolate: false,
+    // The tests run real processes and servers in real time, on two cores beside each other: what fails once and then passes
+    // was the machine's doing, and is named at the end of the report; what is broken fails twice.
+    retry: 1,
+    reporters: ['default', './test/support/retried-reporter.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     projects: [

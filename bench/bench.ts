@@ -20,7 +20,7 @@ export interface Bench extends AsyncDisposable {
   readonly isPinned: boolean;
   /** Starts a contender and waits until it answers. Errors: what it printed, where it does not. */
   open(contender: Contender, environment?: Readonly<Record<string, string>>): Promise<Running>;
-  /** Tells what is going on, to whoever waits. */
+  /** A line about what was measured. */
   say(text: string): void;
 }
 

@@ -1,3 +1,4 @@
+import { progress } from '../test/long/progress.ts';
 import { openBench } from './bench.ts';
 import { endAll } from './load/process.ts';
 import { readOptions } from './options.ts';
@@ -20,6 +21,7 @@ if (options.before !== null) {
   process.exit();
 }
 const results = await measureAll(bench);
+progress(null);
 const report = reportOf(bench, results, (performance.now() - started) / 60_000);
 process.stdout.write(`${report}\n`);
 if (options.write) await writeReport(report, results);

@@ -266,3 +266,13 @@ describe('a promise that nobody waits for, and that is rejected while a request 
     },
   );
 });
+
+test('what V8 has compiled is kept beside the code, for the next start', async () => {
+  const report =
+    'process.on("exit", () => console.log(process.getBuiltinModule("module").getCompileCacheDir()))';
+  const command = `'${process.execPath}' --import 'data:text/javascript,${report}' bin/bankql.js --version`;
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const { stdout } = await run(command, { cwd: join(import.meta.dirname, '..'), env });
+  const kept = join(import.meta.dirname, '../node_modules/.cache/bankql/');
+  expect(stdout.split('\n')[1]).toContain(kept);
+});

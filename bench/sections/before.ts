@@ -1,3 +1,4 @@
+import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, bankqlOf } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
@@ -33,6 +34,7 @@ async function measureBursts(before: Running, after: Running, shape: Shape) {
   const [burstBefore, burstAfter] = [await burstOf(before), await burstOf(after)];
   const pairs: { readonly before: number; readonly after: number }[] = [];
   for (let turn = 0; turn < bursts; turn++) {
+    progress(`${titleOf(shape)}, burst ${turn + 1} of ${bursts}`);
     // Each is first as often as the other.
     if (turn % 2 === 0) pairs.push({ before: await burstBefore(), after: await burstAfter() });
     else {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { type Contender, limit } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
@@ -78,6 +79,7 @@ export async function interleave(
       for (const entry of entries.filter((each) => each.shape === shape)) {
         const limitAnswer = answers.get(shape);
         if (entry.running === null || entry.failure !== null || limitAnswer === undefined) continue;
+        progress(`${titleOf(shape)}, ${entry.contender.name}, round ${turn + 1} of ${options.rounds}`);
         try {
           const measured = await measureRound(bank, entry.running, shape, limitAnswer, {
             ...round,

@@ -1,8 +1,9 @@
+import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, type Contender, limit } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
 import { requestsOf } from '../load/requests.ts';
-import { type Shape, shapes } from '../shapes.ts';
+import { type Shape, shapes, titleOf } from '../shapes.ts';
 
 /** What an operation takes beyond the calls that have to wait for each other, in milliseconds. */
 export interface LatencyResult {
@@ -29,6 +30,7 @@ export async function measureLatency(bench: Bench): Promise<LatencyResult[]> {
       bank.set({});
       for (let index = 0; index < warmUps; index++) await ask(index);
       for (const delayMs of options.delaysMs) {
+        progress(`${titleOf(shape)}, ${contender.name}, a bank that takes ${delayMs} ms`);
         bank.set({ latencyMs: delayMs });
         const overheads: number[] = [];
         for (let index = 0; index < options.repeats * 2; index++)

@@ -1,3 +1,4 @@
+import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql, limit } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
@@ -32,7 +33,10 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
   // A process that has compiled nothing yet is late with the first burst, and says so with 503.
   await fire({ ...load, connections: 8, seconds: bench.options.seconds });
   const samples: number[] = [];
-  const sampling = setInterval(() => samples.push(memoryOf(process.pid).now), 1000);
+  const sampling = setInterval(() => {
+    samples.push(memoryOf(process.pid).now);
+    progress(`memory: ${samples.length} of ${seconds} s`);
+  }, 1000);
   try {
     const { latencies } = await fire({ ...load, seconds });
     const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;

@@ -1,3 +1,4 @@
+import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 import { askOnce } from '../load/fire.ts';
@@ -18,6 +19,7 @@ export async function measureStart(bench: Bench): Promise<StartResult> {
   const firstDataMs: number[] = [];
   bench.bank.set({});
   for (let index = 0; index < bench.options.repeats; index++) {
+    progress(`start ${index + 1} of ${bench.options.repeats}`);
     const started = performance.now();
     await using running = await bench.open(bankql);
     firstAnswerMs.push(performance.now() - started);

@@ -54,7 +54,11 @@ export function misspelledVariables(environment: Environment): ConfigProblem[] {
   return Object.keys(environment).flatMap((name) => {
     if (name.length < minLength || isKnown(name) || !environment[name]) return [];
     const meant = variableNames.find(
-      (known) => known.length >= minLength && distance(name, known) <= maxEdits,
+      // A difference in length takes as many edits: it spares nearly all distances, each of which takes far longer.
+      (known) =>
+        known.length >= minLength &&
+        Math.abs(known.length - name.length) <= maxEdits &&
+        distance(name, known) <= maxEdits,
     );
     if (meant === undefined) return [];
     return [{ variable: name, value: '…', remedy: `no variable has this name: did you mean ${meant}?` }];

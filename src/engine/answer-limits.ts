@@ -4,3 +4,12 @@ export type { AnswerLimits };
 
 /** How large an answer may be where nothing else is configured. */
 export const defaultAnswerLimits: AnswerLimits = { values: 100_000, bytes: 16 * 1024 * 1024 };
+
+/** Each value takes graphql's own executor, and its results, about five times as long (`node test/long/measure-defer.ts`). */
+const incrementalCost = 5;
+
+/** The limits of an operation whose results come one by one: as much work as the others may be. */
+export const incrementalLimits = ({ values, bytes }: AnswerLimits): AnswerLimits => ({
+  values: Math.ceil(values / incrementalCost),
+  bytes,
+});

@@ -1,9 +1,10 @@
-import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import { type AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
+import type { IncrementalForm, IncrementalResults } from '../executor/graphql-js-fallback.ts';
 import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
-import { type AnswerLimits, defaultAnswerLimits } from './answer-limits.ts';
+import { type AnswerLimits, defaultAnswerLimits, incrementalLimits } from './answer-limits.ts';
 import { type AutomaticPersistedQueries, keepAutomaticText } from './automatic-persisted-queries.ts';
 import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
 import { CallRecorder } from './call-recorder.ts';
@@ -57,7 +58,11 @@ export type EngineResult = ExecutionResult | IncrementalResult;
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
   /** The same for a client that takes the several results of an operation with @defer or @stream. */
-  executeIncrementally(rawParams: unknown, request: EngineRequest): EngineResult | Promise<EngineResult>;
+  executeIncrementally(
+    rawParams: unknown,
+    request: EngineRequest,
+    form?: IncrementalForm,
+  ): Promise<EngineResult>;
   /**
    * The first half of `execute`, for a handler with steps of its own in between: checks the request's members and
    * replaces a document id by the document's text. The only method that throws.
@@ -83,6 +88,7 @@ export function createEngine({
   const { defaults, limits } = options;
   const documentOf = createDocumentCache({ ...options, persisted: persisted?.documents ?? null });
   const services: RequestServices = { bank, payments, defaults, limits, answerLimits };
+  const incrementalServices = { ...services, answerLimits: incrementalLimits(answerLimits) };
 
   const mask = (error: unknown): GraphQLError => {
     try {
@@ -156,7 +162,7 @@ export function createEngine({
     return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
   };
 
-  const incremental = (execution: ExperimentalIncrementalExecutionResults, context: RequestContext) =>
+  const incremental = (execution: IncrementalResults, context: RequestContext) =>
     new IncrementalResult(execution, {
       maxBytes: answerLimits.bytes,
       mask,
@@ -179,7 +185,7 @@ export function createEngine({
   }
 
   /** What is executed, and in which context. Errors: why it is not. */
-  function prepare(params: OperationParams, request: EngineRequest) {
+  function prepare(params: OperationParams, request: EngineRequest, takesIncremental = false) {
     const { query, operationName, variables: raw } = params;
     const findOperation = documentOf(query);
     // Only now: a text that is refused takes no room.
@@ -197,9 +203,11 @@ export function createEngine({
     operation.checkCallLimit(values, request.credentials);
     const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
     const recorder = explain === 'calls' ? new CallRecorder() : null;
-    const context = new RequestContext(services, request, effects, recorder);
+    const isIncremental = takesIncremental && operation.isIncremental;
+    const serving = isIncremental ? incrementalServices : services;
+    const context = new RequestContext(serving, request, effects, recorder);
     const prepared = recorder === null ? operation : operation.recorded();
-    return { prepared, context, variables: { raw, values } };
+    return { prepared, context, isIncremental, variables: { raw, values } };
   }
 
   function executeParams(params: OperationParams, request: EngineRequest) {
@@ -226,13 +234,17 @@ export function createEngine({
     return executeParams(params, request);
   }
 
-  async function executeIncrementally(rawParams: unknown, request: EngineRequest): Promise<EngineResult> {
+  async function executeIncrementally(
+    rawParams: unknown,
+    request: EngineRequest,
+    form?: IncrementalForm,
+  ): Promise<EngineResult> {
     try {
-      const ready = prepare(parseParams(rawParams), request);
+      const ready = prepare(parseParams(rawParams), request, true);
       if (!('prepared' in ready)) return ready;
-      const { prepared, context, variables } = ready;
-      const result = await (prepared.isIncremental
-        ? prepared.executeIncrementally(context, variables, context.budget)
+      const { prepared, context, isIncremental, variables } = ready;
+      const result = await (isIncremental
+        ? prepared.executeIncrementally(context, variables, context.budget, form)
         : prepared.execute(context, variables, context));
       return 'initialResult' in result ? incremental(result, context) : await conclude(result, context);
     } catch (error) {

@@ -1,8 +1,11 @@
-import type { ExecutionResult, ExperimentalIncrementalExecutionResults, GraphQLError } from 'graphql';
+import type { ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong, boundErrors, maxErrors } from '../executor/answer-budget.ts';
+import type { IncrementalResults } from '../executor/graphql-js-fallback.ts';
 import { unlessItDid } from './bounded-result.ts';
 import { jsonInTurns } from './json-in-turns.ts';
 import { shownError } from './request-error.ts';
+
+export type { IncrementalForm } from '../executor/graphql-js-fallback.ts';
 
 export interface IncrementalResultOptions {
   /** The most bytes that the JSON of all payloads may have. */
@@ -24,6 +27,9 @@ export interface Payload {
   readonly errors: readonly GraphQLError[];
 }
 
+/** In bytes: most payloads are short. */
+const chunkSize = 16 * 1024;
+
 /** What may have failed. */
 interface Fallible {
   readonly errors?: readonly GraphQLError[] | undefined;
@@ -39,19 +45,21 @@ interface AnyResult extends Fallible {
 }
 
 /**
- * The results of an operation with @defer or @stream, as graphql 17 forms them: the first one says what is `pending`, the
- * others are `incremental` and say what is `completed`. Together they obey the limits of one answer.
+ * The results of an operation with @defer or @stream. As graphql 17 forms them, the first one says what is `pending`, and the
+ * others are `incremental` and say what is `completed`; in the form of 2022 each incremental one has its path. Together
+ * they obey the limits of one answer.
  */
 export class IncrementalResult {
-  readonly #execution: ExperimentalIncrementalExecutionResults;
+  readonly #execution: IncrementalResults;
   readonly #options: IncrementalResultOptions;
   /** The ids of what is still to come. */
   readonly #pending = new Set<string>();
+  #hasNext = true;
   #bytes = 0;
   #errors: GraphQLError[] = [];
   #shownErrors = 0;
 
-  constructor(execution: ExperimentalIncrementalExecutionResults, options: IncrementalResultOptions) {
+  constructor(execution: IncrementalResults, options: IncrementalResultOptions) {
     this.#execution = execution;
     this.#options = options;
   }
@@ -65,6 +73,8 @@ export class IncrementalResult {
     try {
       yield await this.#toPayload(initialResult);
       for await (const result of subsequentResults) yield await this.#toPayload(result);
+      // An execution that is ended by a limit may just have no more results.
+      if (this.#hasNext) throw this.#options.exceeded() ?? new Error('the results end early');
     } catch (error) {
       this.#options.cancel();
       yield this.#last(this.#options.exceeded() ?? error);
@@ -88,13 +98,18 @@ export class IncrementalResult {
       ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
       ...(more === undefined ? {} : { extensions: more }),
     };
-    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes);
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, chunkSize);
     if (chunks === null) throw answerTooLong(maxBytes);
+    this.#hasNext = result.hasNext;
     for (const { id } of result.pending ?? []) this.#pending.add(id);
     for (const { id } of completed ?? []) this.#pending.delete(id);
     const json = Buffer.concat(chunks);
     this.#bytes += json.length;
     return { json, errors: this.#errors };
+  }
+
+  get #isOf2022(): boolean {
+    return !('pending' in this.#execution.initialResult);
   }
 
   /** The payload after which nothing comes: what is pending fails with this error, or all of it if nothing was told yet. */
@@ -106,8 +121,11 @@ export class IncrementalResult {
     const shown = errors.map(shownError);
     const told = isFirst
       ? { data: null, errors: shown, hasNext: false }
-      : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
+      : this.#isOf2022
+        ? { incremental: [{ path: [], errors: shown }], hasNext: false }
+        : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
     this.#pending.clear();
+    this.#hasNext = false;
     const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
     this.#bytes += json.length;
     return { json, errors };

@@ -19,6 +19,7 @@ import {
   executeByReference,
   executeIncrementally,
   type IncrementalExecution,
+  type IncrementalForm,
 } from './graphql-js-fallback.ts';
 import { fragmentsOf } from './selection.ts';
 import { isExecutionTraced, isResolveTraced, traceExecution } from './tracing.ts';
@@ -58,13 +59,14 @@ export interface PreparedOperation {
   /** Whether it uses @defer or @stream. `execute` ignores them: its answer is complete. */
   readonly isIncremental: boolean;
   /**
-   * Runs an operation that uses @defer or @stream with graphql's own executor; the result is an ordinary one if none of
-   * them is in force. Never throws and never rejects.
+   * Runs an operation that uses @defer or @stream with graphql's own executor, by default for graphql 17's form of its
+   * results; the result is an ordinary one if none of them is in force. Never throws and never rejects.
    */
   executeIncrementally(
     context: unknown,
     variables: Variables,
     budget: AnswerBudget,
+    form?: IncrementalForm,
   ): IncrementalExecution | Promise<IncrementalExecution>;
 }
 
@@ -108,11 +110,11 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
   return {
     isInterpreted,
     isIncremental,
-    executeIncrementally(context, { raw }, budget) {
+    executeIncrementally(context, { raw }, budget, form) {
       const args = { ...argsOf(context, raw), schema: options.incrementalSchema ?? schema };
       // What a mutation's payload defers is read once all its fields have been written.
       const enableEarlyExecution = operation.operation === 'query';
-      return executeIncrementally({ ...args, enableEarlyExecution }, budget);
+      return executeIncrementally({ ...args, enableEarlyExecution }, budget, form);
     },
     execute(context, { raw, values }, options = {}) {
       const { budget = new AnswerBudget(unlimited) } = options;

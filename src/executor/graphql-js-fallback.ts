@@ -9,6 +9,10 @@ import {
   type GraphQLField,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  getNamedType,
+  isLeafType,
+  type LegacyExperimentalIncrementalExecutionResults,
+  legacyExecuteIncrementally,
   responsePathAsArray,
 } from 'graphql';
 import {
@@ -21,6 +25,7 @@ import {
 } from './answer-budget.ts';
 import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
+import { WorkQueue } from './scheduler.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -39,13 +44,30 @@ export const executeByReference = (
   // Without @defer and @stream in the document there is one result; `execute` refuses any schema that has them.
   executeIncrementally(args, budget) as ExecutionResult | Promise<ExecutionResult>;
 
-/** A first result and those that follow it, or an ordinary result. */
-export type IncrementalExecution = ExecutionResult | ExperimentalIncrementalExecutionResults;
+/**
+ * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which each
+ * result names its path.
+ */
+export type IncrementalForm = 'v0.2' | '20220824';
+
+/** A first result and those that follow it. */
+export type IncrementalResults =
+  | ExperimentalIncrementalExecutionResults
+  | LegacyExperimentalIncrementalExecutionResults;
+
+/** The same, or an ordinary result. */
+export type IncrementalExecution = ExecutionResult | IncrementalResults;
+
+const executeIn = {
+  'v0.2': experimentalExecuteIncrementally,
+  '20220824': legacyExecuteIncrementally,
+} as const satisfies Record<IncrementalForm, unknown>;
 
 /** The same for @defer and @stream. The results that follow the first stop with an error once the budget is exceeded. */
 export function executeIncrementally(
   args: ExecutionArgs,
   budget: AnswerBudget,
+  form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
   const answer = (result: IncrementalExecution): IncrementalExecution => {
@@ -58,40 +80,116 @@ export function executeIncrementally(
   const fail = (error: unknown) =>
     answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
   try {
-    const schema = countedSchema(args.schema, budget, (limit) => stop.abort(limit));
-    const result = experimentalExecuteIncrementally({ ...args, schema, abortSignal: stop.signal });
+    const options = { budget, turns: new Turns(budget), onExceeded: (limit: unknown) => stop.abort(limit) };
+    const schema = countedSchema(args.schema, options);
+    const result = executeIn[form]({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
   } catch (error) {
     return fail(error);
   }
 }
 
+/** How many values an execution completes before it waits for its turn. */
+const valuesInTurn = 1000;
+/** Of a longer list so many entries are completed at a time. */
+const entriesInTurn = 100;
+
+/**
+ * The turns of an execution that cannot be interrupted: fields and entries whose values come later are completed later, so
+ * that others are served in between.
+ */
+class Turns {
+  readonly #budget: AnswerBudget;
+  #queue: WorkQueue | null = null;
+  /** What waits for a turn, in order. */
+  readonly #waiting: (() => void)[] = [];
+  #next = 0;
+  /** How many are resumed in a turn: about as many as complete `valuesInTurn` together. */
+  #perTurn = 1;
+  /** The values that had been completed when the last turn began. */
+  #before = 0;
+
+  constructor(budget: AnswerBudget) {
+    this.#budget = budget;
+  }
+
+  get isDue(): boolean {
+    return this.#budget.values - this.#before > valuesInTurn;
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#waiting.push(resolve) - this.#next === 1) this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    this.#queue ??= new WorkQueue(undefined, { resumes: true });
+    this.#queue.push(() => this.#run());
+  }
+
+  #run(): void {
+    const completed = this.#budget.values - this.#before;
+    this.#before = this.#budget.values;
+    if (completed < valuesInTurn / 2) this.#perTurn *= 2;
+    else if (completed > valuesInTurn * 2) this.#perTurn = Math.max(1, Math.floor(this.#perTurn / 2));
+    const end = Math.min(this.#next + this.#perTurn, this.#waiting.length);
+    while (this.#next < end) this.#waiting[this.#next++]?.();
+    if (this.#next < this.#waiting.length) {
+      this.#schedule();
+    } else {
+      this.#waiting.length = 0;
+      this.#next = 0;
+    }
+  }
+
+  /** The same entries; those of a long list are promised, for one turn after the other. */
+  spread(list: readonly unknown[]): readonly unknown[] {
+    if (list.length <= entriesInTurn) return list;
+    let turn: Promise<void>;
+    return list.map((entry, index) => {
+      if (index < entriesInTurn || isPromise(entry)) return entry;
+      if (index % entriesInTurn === 0) turn = this.next();
+      return turn.then(() => entry);
+    });
+  }
+}
+
+interface CountOptions {
+  readonly budget: AnswerBudget;
+  readonly turns: Turns;
+  readonly onExceeded: (limit: AnswerLimitError) => void;
+}
+
 /** The schema with fields whose values are counted; the executor gets each field through `getField`. */
-function countedSchema(
-  schema: GraphQLSchema,
-  budget: AnswerBudget,
-  onExceeded: (limit: AnswerLimitError) => void,
-): GraphQLSchema {
+function countedSchema(schema: GraphQLSchema, options: CountOptions): GraphQLSchema {
   const counted = new Map<Field, Field>();
   const getField = (type: GraphQLCompositeType, name: string) => {
     const field = schema.getField(type, name);
     if (field === undefined) return undefined;
-    const known = counted.get(field) ?? countedField(field, budget, onExceeded);
+    const known = counted.get(field) ?? countedField(field, options);
     counted.set(field, known);
     return known;
   };
   return Object.create(schema, { getField: { value: getField } });
 }
 
-function countedField(
-  field: Field,
-  budget: AnswerBudget,
-  onExceeded: (limit: AnswerLimitError) => void,
-): Field {
+function countedField(field: Field, { budget, turns, onExceeded }: CountOptions): Field {
   const { resolve = defaultFieldResolver } = field;
-  const spendOn = (value: unknown): unknown => {
+  const isLeaf = isLeafType(getNamedType(field.type));
+  /** What the executor completes, when it is its turn. */
+  const paced = (value: unknown): unknown => {
+    spendOn(value);
+    if (isLeaf || typeof value !== 'object' || value === null) return value;
+    const entries = Array.isArray(value) ? turns.spread(value) : value;
+    if (!turns.isDue) return entries;
+    // The executor awaits its promises only then.
+    ignoreRejections(entries);
+    return turns.next().then(() => entries);
+  };
+  const spendOn = (value: unknown): void => {
     if (typeof value === 'string') budget.spendBytes(value.length);
-    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return value;
+    if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return;
     try {
       budget.spendValues(lengthOf(value) ?? 0);
     } catch (error) {
@@ -99,7 +197,6 @@ function countedField(
       throw error;
     }
     if (Array.isArray(value)) for (const entry of value) spendOn(entry);
-    return value;
   };
   const fail = (error: unknown, { fieldNodes, path }: GraphQLResolveInfo): never => {
     try {
@@ -118,9 +215,9 @@ function countedField(
       const value = resolve(source, given, context, info);
       return isPromise(value)
         ? Promise.resolve(value)
-            .then(spendOn)
+            .then(paced)
             .catch((error) => fail(error, info))
-        : spendOn(value);
+        : paced(value);
     } catch (error) {
       return fail(error, info);
     }

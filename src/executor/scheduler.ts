@@ -15,13 +15,19 @@ const iterationsBetween = 16;
 export class WorkQueue {
   /** Whether its work is running now. */
   isRunning = false;
+  /**
+   * Whether its pieces only resume what continues in microtasks, whose time the scheduler cannot see: one of them is then
+   * all that an iteration runs.
+   */
+  readonly resumes: boolean;
   readonly #scheduler: Scheduler;
   readonly #inContext = AsyncLocalStorage.snapshot();
   #work: (() => void)[] = [];
   #next = 0;
 
-  constructor(scheduler: Scheduler = processScheduler) {
+  constructor(scheduler: Scheduler = processScheduler, { resumes = false } = {}) {
     this.#scheduler = scheduler;
+    this.resumes = resumes;
   }
 
   /** Runs work in a later iteration of the event loop, after what was pushed before it. */
@@ -36,7 +42,7 @@ export class WorkQueue {
     this.isRunning = true;
     this.#inContext(() => {
       do this.#runNext();
-      while (this.#next < this.#work.length && now() < end);
+      while (!this.resumes && this.#next < this.#work.length && now() < end);
     });
     this.isRunning = false;
     if (this.#next < this.#work.length) return true;
@@ -96,7 +102,7 @@ export class Scheduler {
       this.#queues.delete(queue);
       if (queue.runUntil(Math.min(end, time + turnMs), now)) this.#queues.add(queue);
       time = now();
-      if (time >= end) break;
+      if (time >= end || queue.resumes) break;
     }
     this.#isScheduled = false;
     if (this.#queues.size > 0) this.#wake(iterationsBetween);

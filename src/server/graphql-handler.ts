@@ -12,7 +12,7 @@ import { currentActivity } from './request-scope.ts';
 import type { SendAnswer } from './send-answer.ts';
 import { sendIncremental } from './send-incremental.ts';
 import type { ReserveRoom, SerializeResult } from './serialize-result.ts';
-import { incrementalTypeOf, type StreamType, streamOf } from './stream-response.ts';
+import { type IncrementalStream, incrementalStreamOf, streamOf } from './stream-response.ts';
 
 export interface GraphQLHandlerOptions {
   readonly engine: Engine;
@@ -39,7 +39,7 @@ export function createGraphQLHandler(options: GraphQLHandlerOptions) {
     const { method, url = '' } = request;
     if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
     const { accept } = request.headers;
-    const [mediaType, stream] = [negotiateMediaType(accept), incrementalTypeOf(accept)];
+    const [mediaType, stream] = [negotiateMediaType(accept), incrementalStreamOf(accept)];
     if (mediaType === null && stream === null) return null;
     return serve({ request, incoming, response, mediaType, stream, headers }, options);
   };
@@ -55,7 +55,7 @@ interface PostRequest {
   /** What it takes one result as; null if it takes only a stream. */
   readonly mediaType: MediaType | null;
   /** What it takes several results as; null if it takes only one. */
-  readonly stream: StreamType | null;
+  readonly stream: IncrementalStream | null;
   readonly headers: Headers;
 }
 
@@ -82,7 +82,9 @@ async function serve(
       observation: activity,
     };
     const answered =
-      stream === null ? engine.execute(params, asked) : engine.executeIncrementally(params, asked);
+      stream === null
+        ? engine.execute(params, asked)
+        : engine.executeIncrementally(params, asked, stream.form);
     result = answered instanceof Promise ? await answered : answered;
   } catch (error) {
     if (error instanceof ClientDisconnected) return;
@@ -90,11 +92,11 @@ async function serve(
   }
   if (result instanceof IncrementalResult) {
     // Only who takes a stream gets one.
-    const type = stream ?? 'multipart/mixed';
-    return sendIncremental(response, result, { type, headers, reserveRoom });
+    const taken = stream as IncrementalStream;
+    return sendIncremental(response, result, { stream: taken, headers, reserveRoom });
   }
   const answer = serializeResult(result, mediaType);
-  const sent = wanted === null && stream !== null ? streamOf(answer, stream) : answer;
+  const sent = wanted === null && stream !== null ? streamOf(answer, stream.type) : answer;
   const sending = sendAnswer(request, response, sent, headers);
   if (sending !== null) await sending;
 }

@@ -3,10 +3,10 @@ import { noRoom } from '../engine/bounded-result.ts';
 import type { IncrementalResult } from '../engine/incremental-result.ts';
 import { currentActivity } from './request-scope.ts';
 import type { ReserveRoom } from './serialize-result.ts';
-import { type StreamType, streamFormats } from './stream-response.ts';
+import { formParameters, type IncrementalStream, streamFormats } from './stream-response.ts';
 
 export interface SendIncrementalOptions {
-  readonly type: StreamType;
+  readonly stream: IncrementalStream;
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];
   readonly reserveRoom: ReserveRoom;
@@ -19,14 +19,15 @@ export interface SendIncrementalOptions {
 export async function sendIncremental(
   response: ServerResponse,
   result: IncrementalResult,
-  { type, headers, reserveRoom }: SendIncrementalOptions,
+  { stream, headers, reserveRoom }: SendIncrementalOptions,
 ): Promise<void> {
-  const { contentType, begin, before, after, end } = streamFormats[type];
+  const { contentType, begin, before, after, end } = streamFormats[stream.type];
+  const mediaType = `${contentType}; ${formParameters[stream.form]}`;
   const activity = currentActivity();
   const payloads = result.payloads();
   try {
     // X-Accel-Buffering: a proxy that collects the whole answer would undo the stream.
-    response.writeHead(200, [...headers, 'Content-Type', contentType, 'X-Accel-Buffering', 'no']);
+    response.writeHead(200, [...headers, 'Content-Type', mediaType, 'X-Accel-Buffering', 'no']);
     response.write(begin);
     let next = await payloads.next();
     while (!next.done && !response.destroyed) {

@@ -1,3 +1,4 @@
+import type { IncrementalForm } from '../engine/incremental-result.ts';
 import { type GraphQLHttpResponse, typesIn } from './http-response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
@@ -19,22 +20,35 @@ export function streamTypeOf(accept: string | undefined): StreamType | null {
   return null;
 }
 
-/** The form of incremental results that graphql 17 has, by the name that clients ask for it with. */
-export const incrementalSpec = 'v0.2';
+/** How a client takes the results of @defer and @stream. */
+export interface IncrementalStream {
+  readonly type: StreamType;
+  readonly form: IncrementalForm;
+}
+
+const parameter = /;\s*(deferspec|incrementalspec)=\s*"?([^\s;"]*)/;
 
 /**
- * The stream in which a client takes the results of @defer and @stream, by its `Accept`; null where it takes none. One that
- * names another form of them (`deferSpec=20220824`) is given a whole answer instead.
+ * How a client takes the results of @defer and @stream, by its `Accept`; null where it does not. Who names no form of them
+ * gets that of 2022, which those clients know, such as urql.
  */
-export function incrementalTypeOf(accept: string | undefined): StreamType | null {
+export function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
   if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
   for (const range of accept.toLowerCase().split(',')) {
-    const [type = ''] = typesIn(range);
-    const isKnown = !/;\s*deferspec=/.test(range) && !/;\s*incrementalspec=(?!"?v0\.2"?\s*(;|$))/.test(range);
-    if ((type === 'text/event-stream' || type === 'multipart/mixed') && isKnown) return type;
+    const [type] = typesIn(range);
+    if (type !== 'text/event-stream' && type !== 'multipart/mixed') continue;
+    const [, name, value = ''] = parameter.exec(range) ?? [];
+    if (name === undefined || `${name}=${value}` === 'deferspec=20220824') return { type, form: '20220824' };
+    if (`${name}=${value}` === 'incrementalspec=v0.2') return { type, form: 'v0.2' };
   }
   return null;
 }
+
+/** The parameter of the media type that names the form. */
+export const formParameters: Readonly<Record<IncrementalForm, string>> = {
+  '20220824': 'deferSpec=20220824',
+  'v0.2': 'incrementalSpec=v0.2',
+};
 
 /** How results are written in a stream: what comes before the first, around each, and after the last. */
 export interface StreamFormat {
@@ -57,7 +71,7 @@ export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
   },
   // A part ends with the boundary behind it: a client would wait for it otherwise.
   'multipart/mixed': {
-    contentType: `multipart/mixed; boundary="-"; incrementalSpec=${incrementalSpec}`,
+    contentType: 'multipart/mixed; boundary="-"',
     begin: '\r\n---',
     before: part,
     after: '\r\n---',

@@ -82,6 +82,23 @@ test('an execution that fails half-way ends what is pending with an error', asyn
   ]);
 });
 
+test('so does one that just ends', async () => {
+  const { result } = resultOf([second]);
+  expect((await told(result)).at(-1)).toEqual({
+    completed: [{ id: '1', errors: [{ message: 'masked', extensions: {} }] }],
+    hasNext: false,
+  });
+});
+
+test('in the form of 2022 the error stands at the root, and leaves the data alone', async () => {
+  const { data } = initialResult;
+  const { result } = resultOf([new Error('secret')], {}, { data, hasNext: true } as never);
+  expect(await told(result)).toEqual([
+    { data, hasNext: true },
+    { incremental: [{ path: [], errors: [{ message: 'masked', extensions: {} }] }], hasNext: false },
+  ]);
+});
+
 test('a limit that is exceeded half-way ends what is pending with its error, whatever the execution says', async () => {
   let limit: GraphQLError | null = null;
   const { result, state } = resultOf([second, third], { exceeded: () => limit });

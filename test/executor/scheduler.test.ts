@@ -49,6 +49,21 @@ test('who has many small pieces has as much time as others', async () => {
   expect((await someWork(done)).work).toBe('a');
 });
 
+test('a queue whose pieces only resume others runs one of them, and nothing else in that iteration', async () => {
+  const done: string[] = [];
+  const scheduler = new Scheduler();
+  const resuming = new WorkQueue(scheduler, { resumes: true });
+  const other = new WorkQueue(scheduler);
+  for (const name of ['a', 'b']) resuming.push(() => done.push(name));
+  for (const name of ['1', '2']) other.push(() => done.push(name));
+  const seen: string[] = [];
+  while (done.length < 4) {
+    await turn();
+    if (done.join('') !== seen.at(-1)) seen.push(done.join(''));
+  }
+  expect(seen.filter(Boolean)).toEqual(['a', 'a12b']);
+});
+
 test('work that is pushed while its queue runs comes after what was there', async () => {
   const done: string[] = [];
   const queue = new WorkQueue(new Scheduler());

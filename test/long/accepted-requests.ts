@@ -27,7 +27,14 @@ export interface Candidate {
   readonly aliasLength: number;
   /** The ids that `nodes` is asked for. */
   readonly ids: readonly string[];
+  /** How its results come: in one, with what is beneath fields put off, or with lists entry by entry. */
+  readonly delivery: Delivery;
 }
+
+const deliveries = ['whole', 'whole', 'defer', 'stream'] as const;
+type Delivery = (typeof deliveries)[number];
+/** As many as an operation may hold. */
+const maxDirectives = 20;
 
 /** Numbers from 0 to 1 that follow from a seed: mulberry32. */
 export function createRandom(seed: number): () => number {
@@ -182,12 +189,18 @@ export function createGenerator(random: () => number) {
     /** Shapes that were dear once: where the search begins. */
     beginnings: (): readonly Candidate[] =>
       dearOnce.flatMap((path) =>
-        idLists.map((ids) => ({ root: nested(path.split(' ')), aliasLength: oneOf([2, 128]), ids })),
+        idLists.map((ids) => ({
+          root: nested(path.split(' ')),
+          aliasLength: oneOf([2, 128]),
+          ids,
+          delivery: oneOf(deliveries),
+        })),
       ),
     fresh: (): Candidate => ({
       root: [fieldOf(query, 2 + Math.floor(random() * 6))],
       aliasLength: oneOf([2, 2, 40, 128]),
       ids: oneOf(idLists),
+      delivery: oneOf(deliveries),
     }),
     /** `other` gives parts of itself. */
     mutate(candidate: Candidate, other: Candidate): Candidate {
@@ -198,14 +211,18 @@ export function createGenerator(random: () => number) {
         root,
         aliasLength: random() < 0.1 ? oneOf([2, 40, 128, 10_000]) : candidate.aliasLength,
         ids: random() < 0.1 ? oneOf(idLists) : candidate.ids,
+        delivery: random() < 0.1 ? oneOf(deliveries) : candidate.delivery,
       };
     },
   };
 }
 
+const listFields: ReadonlySet<string> = new Set(['nodes', 'edges']);
+
 /** The body of a request for a candidate. `nonce` makes its text one that no server has seen. */
-export function bodyOf({ root, aliasLength, ids }: Candidate, nonce: number): string {
+export function bodyOf({ root, aliasLength, ids, delivery }: Candidate, nonce: number): string {
   let aliases = 0;
+  let directives = 0;
   const print = (selections: readonly Selected[]): string => {
     const taken = new Set<string>();
     const texts = selections.map((each) => {
@@ -213,9 +230,12 @@ export function bodyOf({ root, aliasLength, ids }: Candidate, nonce: number): st
       const name = `${on} ${field}`;
       const alias = taken.has(name) ? `${`a${aliases++}`.padEnd(aliasLength, '_')}: ` : '';
       taken.add(name);
+      const isStreamed = delivery === 'stream' && listFields.has(field) && ++directives <= maxDirectives;
+      const isDeferred = delivery === 'defer' && children.length > 0 && ++directives <= maxDirectives;
       const below = isLeafType(schema.getType(each.type)) ? '' : ` { ${print(children) || '__typename'} }`;
-      const text = `${alias}${field}${each.arguments}${below}`;
-      return on === null ? text : `... on ${on} { ${text} }`;
+      const text = `${alias}${field}${each.arguments}${isStreamed ? ' @stream' : ''}${below}`;
+      if (on === null && !isDeferred) return text;
+      return `...${on === null ? '' : ` on ${on}`}${isDeferred ? ' @defer' : ''} { ${text} }`;
     });
     return texts.join(' ');
   };

@@ -74,7 +74,11 @@ export async function searchAccepted({ seconds, seed, say }: SearchOptions): Pro
       origin: bankql.url,
       path: '/graphql',
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...callers[caller] },
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'multipart/mixed, application/json',
+        ...callers[caller],
+      },
       body,
     });
     const text = Buffer.from(await response.body.arrayBuffer());
@@ -93,7 +97,7 @@ export async function searchAccepted({ seconds, seed, say }: SearchOptions): Pro
       return null;
     }
     const after = await readMeter(bankql);
-    const isAccepted = answer.status === 200 && answer.text.subarray(0, 9).includes('"data"');
+    const isAccepted = answer.status === 200 && answer.text.subarray(0, 100).includes('{"data"');
     if (!isAccepted && answer.status < 500) return null;
     if (answer.status >= 500) failures.push(`${answer.status}: ${body.slice(0, 300)}`);
     return {

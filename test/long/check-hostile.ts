@@ -10,6 +10,7 @@ import { pinApart } from './cores.ts';
 import type { Attack } from './hostile-attacker.ts';
 import { createSender, type Hostile, hostileRequests } from './hostile-requests.ts';
 import { startOutageBank } from './outage-bank.ts';
+import { progress } from './progress.ts';
 
 /**
  * `node test/long/check-hostile.ts [--seconds N] [--rate N] [--attacks N] [--seed N]`: bankql on a core of its own, where there is
@@ -42,6 +43,8 @@ if (!(seconds > 0) || !(rate > 0) || !(attacks > 0) || !Number.isInteger(seed)) 
 const longestRefusalMs = 20;
 /** What a good caller's 99th percentile may be: so many times what it is alone. */
 const mostTimes = 2;
+/** Nor does it fail below this, in milliseconds: what is alone answered in four is four times as long behind one refusal of ten. */
+const unfeltMs = 50;
 /** How much of a core others may take meanwhile: with more, it is they who are measured. */
 const mostOfOthers = 0.1;
 
@@ -93,6 +96,7 @@ async function goodCaller() {
   const beginning = performance.now();
   while (performance.now() - beginning < seconds * 1000) {
     const due = beginning + (waits.length * 1000) / rate;
+    progress(`good caller: ${Math.floor((due - beginning) / 1000)} of ${seconds} s`);
     await delay(Math.max(0, due - performance.now()));
     const query = `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
     waits.push(
@@ -123,7 +127,8 @@ await goodCaller();
 const alone = await goodCaller();
 
 say('refused                                    status   bytes  median ms    max ms');
-for (const hostile of hostileRequests) {
+for (const [nth, hostile] of hostileRequests.entries()) {
+  progress(`${hostile.what}: hostile request ${nth + 1} of ${hostileRequests.length}`);
   const before = bank.arrived();
   const rounds: Awaited<ReturnType<typeof mallory.send>>[] = [];
   for (let round = 0; round < 20; round++) rounds.push(await attackInPeace(hostile));
@@ -160,12 +165,13 @@ await besides(null);
 await delay(1000);
 const measured = await besides(attacks);
 const isQuiet = !(Math.max(alone.others, measured.others) > mostOfOthers);
-if (isQuiet && measured.times > mostTimes)
+if (isQuiet && measured.times > mostTimes && measured.p99 > unfeltMs)
   failures.push(`the good caller: p99 is ${measured.times.toFixed(1)} times what it is alone`);
 if (measured.refused > 0) failures.push(`the good caller: ${measured.refused} not answered`);
 await Promise.all([mallory.close(), alice.close()]);
 await bankql.stop();
 failures.push(...(await searchAccepted({ seconds: 4 * seconds, seed, say })));
+progress(null);
 for (const failure of failures) say(`failed: ${failure}`);
 process.off('SIGINT', end).off('SIGTERM', end);
 const verdict = failures.length > 0 ? 'failed' : isQuiet ? 'good' : 'none, the machine is not quiet enough';

@@ -5,6 +5,7 @@ import { testOptions } from '../support/bankql.ts';
 import { documentOf } from '../support/many-documents.ts';
 import { readNewPaths, startForgetfulBank } from '../support/many-paths.ts';
 import { keptMegabytes } from '../support/memory.ts';
+import { counted, progress } from './progress.ts';
 
 /**
  * `node test/long/check-memory.ts [--paths N] [--documents N]`: a million paths, each of another caller, and a hundred
@@ -33,6 +34,7 @@ async function check(what: string, count: number, make: (from: number, count: nu
   const tenth = Math.floor(count / 10);
   const kept: number[] = [];
   for (let at = 0; at < 10; at++) {
+    progress(`${what}: ${counted(at * tenth)} of ${counted(count)}`);
     await make(at * tenth, tenth);
     kept.push(await keptMegabytes());
     say(`  ${String((at + 1) * tenth).padStart(8)}: ${kept.at(-1)?.toFixed(1)} MB`);
@@ -66,6 +68,7 @@ const areDocumentsFlat = await check('documents', documents, async (from, count)
   }
 });
 await options.bank.close();
+progress(null);
 const isGood = arePathsFlat && areDocumentsFlat;
 say(`verdict: ${isGood ? 'good' : 'failed'}`);
 process.exitCode = isGood ? 0 : 1;

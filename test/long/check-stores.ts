@@ -7,6 +7,7 @@ import { openStore } from '../../src/payments/stores/open-store.ts';
 import { done, pending } from '../payments/stores/store-conformance.ts';
 import { durable as durablePostgres, hasPostgres, startPostgres, startStandby } from '../support/postgres.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
+import { progress } from './progress.ts';
 
 /**
  * `npm run check:stores [seconds]`: how many payments a second each store takes, with 1 and with 32 callers at once. A payment is
@@ -83,14 +84,17 @@ async function measure(store: PaymentStore, callers: number): Promise<{ rate: nu
 
 say('| store | payments/s, 1 caller | p99 | payments/s, 32 callers | p99 |');
 say('| --- | ---: | ---: | ---: | ---: |');
-for (const { name, url, waitReplicas = 0 } of stores) {
+for (const [nth, { name, url, waitReplicas = 0 }] of stores.entries()) {
+  progress(`${name}, store ${nth + 1} of ${stores.length}`);
   const store = await openStore(await url(), { retentionMs: 86_400_000, waitReplicas });
   await measure(store, 4);
   const cells: string[] = [];
   for (const callers of [1, 32]) {
+    progress(`${name}, store ${nth + 1} of ${stores.length}: ${callers} callers`);
     const { rate, slow } = await measure(store, callers);
     cells.push(rate.toFixed(0), `${slow.toFixed(1)} ms`);
   }
   await store.close();
   say(`| ${name} | ${cells.join(' | ')} |`);
 }
+progress(null);

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
@@ -12,23 +12,44 @@ const retentionMs = 30 * 24 * hour;
 /** Longer than the lease of createTestBankql. */
 const leaseOver = 11_000;
 
-const stores: readonly { name: string; open: () => Promise<PaymentStore> }[] = [
-  { name: 'memory', open: async () => createMemoryStore({ retentionMs }) },
+interface OpenedStores extends AsyncDisposable {
+  readonly open: () => Promise<PaymentStore>;
+}
+
+const kinds: readonly { name: string; start: () => Promise<OpenedStores> }[] = [
+  {
+    name: 'memory',
+    start: async () => ({
+      open: async () => createMemoryStore({ retentionMs }),
+      [Symbol.asyncDispose]: async () => {},
+    }),
+  },
   ...sharedStates.map(({ name, start }) => ({
     name,
-    async open() {
+    async start() {
       const state = await start();
-      onTestFinished(() => state[Symbol.asyncDispose]());
-      return openStore(state.url, { retentionMs, clock: 'caller' });
+      return {
+        open: () => openStore(state.url, { retentionMs, clock: 'caller' }),
+        [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),
+      };
     },
   })),
 ];
 
-describe.each(stores)('over a store in $name', ({ open }) => {
+describe.each(kinds)('over a store in $name', ({ start }) => {
+  // One server for all: each test pays with a key of its own.
+  let stores: OpenedStores;
+  let payments = 0;
+  beforeAll(async () => {
+    stores = await start();
+  });
+  afterAll(() => stores[Symbol.asyncDispose]());
+
   /** Two processes' worth of bankql over one store, each with a clock that the test moves. */
   async function setUp() {
     const bank = await startPaymentBank();
-    const opened = await open();
+    const key = `clock-${++payments}`;
+    const opened = await stores.open();
     const hooks = { whenStored: async () => {} };
     const store: PaymentStore = {
       ...opened,
@@ -46,7 +67,7 @@ describe.each(stores)('over a store in $name', ({ open }) => {
       await opened.close();
       await bank.close();
     });
-    const ask = (n: 0 | 1 = 0) => pay(replicas[n], transfer('clock'));
+    const ask = (n: 0 | 1 = 0) => pay(replicas[n], transfer(key));
     const move = (by: number, ...moved: (0 | 1)[]) => {
       for (const n of moved.length === 0 ? [0, 1] : moved) clocks[n] = (clocks[n] ?? 0) + by;
     };

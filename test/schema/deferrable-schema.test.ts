@@ -105,7 +105,7 @@ test.each(screens.flatMap((screen) => [1, 2, 3].map((each) => ({ ...screen, each
     const calls = fixture.bank.lines().sort();
     fixture.bank.calls.length = 0;
     const query = print(deferred(parse(text), each));
-    const payloads = await payloadsOf(await ask(query, name, 'multipart/mixed'));
+    const payloads = await payloadsOf(await ask(query, name, 'multipart/mixed;incrementalSpec=v0.2'));
     expect(JSON.stringify(payloads)).not.toContain('"errors"');
     expect(payloads.length).toBeGreaterThan(1);
     expect(mergedData(payloads)).toEqual(whole.data);

@@ -44,7 +44,12 @@ const read = (query: string, accept = multipart, headers: Record<string, string>
 const query = `{ bank { account(accountId: "a", viewId: "owner") {
   accountId ... @defer(label: "slow") { label } otherAccounts { nodes { otherAccountId } } } } }`;
 
-describe.each([multipart, 'text/event-stream', 'application/json, text/event-stream'])('for %s', (accept) => {
+const v02 = 'incrementalSpec=v0.2';
+describe.each([
+  [multipart, 'multipart/mixed; boundary="-"; incrementalSpec=v0.2'],
+  [`text/event-stream;${v02}`, 'text/event-stream; incrementalSpec=v0.2'],
+  [`application/json, text/event-stream; ${v02}`, 'text/event-stream; incrementalSpec=v0.2'],
+])('for %s', (accept, contentType) => {
   test('the first result does not wait for the record that only deferred fields need', async () => {
     const reading = await read(query, accept);
     const first = await reading.next();
@@ -71,11 +76,33 @@ describe.each([multipart, 'text/event-stream', 'application/json, text/event-str
     expect(await reading.next()).toBeNull();
     expect(fixture.bank.calls).toHaveLength(2);
     const { headers } = reading.response;
-    expect(headers.get('content-type')).toBe(
-      accept === multipart ? 'multipart/mixed; boundary="-"; incrementalSpec=v0.2' : 'text/event-stream',
-    );
+    expect(headers.get('content-type')).toBe(contentType);
     expect(headers.get('x-accel-buffering')).toBe('no');
   });
+});
+
+test.each([
+  [
+    'multipart/mixed;deferSpec=20220824, application/json',
+    'multipart/mixed; boundary="-"; deferSpec=20220824',
+  ],
+  ['application/json, text/event-stream, multipart/mixed', 'text/event-stream; deferSpec=20220824'],
+])('who asks for the form of 2022, or for none, gets that: %s', async (accept, contentType) => {
+  slow.release();
+  const reading = await read(query.replace('nodes', 'nodes @stream(initialCount: 1)'), accept);
+  expect(reading.response.headers.get('content-type')).toBe(contentType);
+  const [first, ...rest] = (await payloadsOf(reading)) as { incremental?: object[]; hasNext: boolean }[];
+  expect(first).toEqual({
+    data: { bank: { account: { accountId: 'a', otherAccounts: { nodes: [{ otherAccountId: 'x' }] } } } },
+    hasNext: true,
+  });
+  const items = { path: ['bank', 'account', 'otherAccounts', 'nodes', 1], items: expect.any(Array) };
+  const later = { path: ['bank', 'account'], data: { label: 'Current' }, label: 'slow' };
+  const told = rest.flatMap(({ incremental = [] }) => incremental);
+  expect(told).toContainEqual(later);
+  expect(told).toContainEqual(items);
+  expect(rest.map(({ hasNext }) => hasNext)).toEqual([...rest.slice(1).map(() => true), false]);
+  expect(fixture.bank.lines().sort()).toEqual([othersCall, accountCall]);
 });
 
 test('entries of a list come as their links are read', async () => {
@@ -108,7 +135,7 @@ test('entries of a list come as their links are read', async () => {
 
 test.each([
   ['it takes no stream', 'application/json', query],
-  ['it asks for another form of them', 'multipart/mixed;deferSpec=20220824, application/json', query],
+  ['it asks for an older form', 'multipart/mixed;deferSpec=20200101, application/json', query],
   ['it asks for a form to come', 'multipart/mixed;incrementalSpec=v0.3, application/json', query],
   ['the condition says so', multipart, query.replace('label: "slow"', 'if: false')],
 ])('a client gets a whole answer where %s', async (_why, accept, asked) => {
@@ -262,6 +289,26 @@ test('all results together have the length of one answer, and one that is too lo
     hasNext: false,
   });
   expect(payloads).toHaveLength(2);
+});
+
+test('they hold a fifth of the values of a whole answer, however they are put off', async () => {
+  await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
+  const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
+  bounded.bank.otherwise({ body: { branches } });
+  const all = '{ bank { branches { nodes { a: name } } } }';
+  const ask = async (asked: string) =>
+    startReading(bounded.url, { query: asked }, { ...credentials, Accept: multipart });
+  expect(JSON.parse(await (await ask(all)).text()).errors).toBeUndefined();
+  // The list is counted before the first result: there is nothing but the error.
+  expect(JSON.parse(await (await ask(all.replace('nodes', 'nodes @stream'))).text())).toEqual({
+    data: null,
+    errors: [
+      {
+        message: expect.stringMatching(/^The answer holds more than 200 values/),
+        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+      },
+    ],
+  });
 });
 
 test('a client that does not read holds one result, and is cut off in time', async () => {

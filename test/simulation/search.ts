@@ -27,12 +27,13 @@ export function startWorkers(count: number): readonly Worker[] {
   return Array.from({ length: count }, () => new Worker(new URL('./search-worker.ts', import.meta.url)));
 }
 
-/** Runs seeds until one breaks an invariant. */
+/** Runs seeds until one breaks an invariant; `onSeeds` is told how many were run so far. */
 export async function search(
   workers: readonly Worker[],
   variant: string,
   from: number,
   count: number,
+  onSeeds: (run: number) => void = () => {},
 ): Promise<Found> {
   const results = new Map<number, Found>();
   let next = from;
@@ -43,6 +44,7 @@ export async function search(
       next = range.until;
       const found = await ask(worker, range);
       results.set(range.from, found);
+      onSeeds(Math.min(results.size * batch, count));
       // Those before it still have to be run: theirs may be the first.
       if (found.seed !== null) end = Math.min(end, found.seed);
     }

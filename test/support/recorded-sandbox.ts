@@ -1,7 +1,8 @@
 import { readConfig } from '../../src/config/config.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/server.ts';
+import type { SandboxOptions } from '../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql, type TestOptions } from './bankql.ts';
-import { type RecordedCall, type RecordingBank, startRecordingBank } from './recording-bank.ts';
+import type { RecordingBank } from './recording-bank.ts';
+import { startSandboxRecorder } from './sandbox-recorder.ts';
 
 /** The sandbox bank, with bankql in front of it, and each REST call between them written down. */
 export interface RecordedSandbox extends AsyncDisposable {
@@ -17,9 +18,7 @@ interface Options {
 /** Bank, view and viewer are what `npm start` has without a bank. */
 export async function startRecordedSandbox(options: Options = {}): Promise<RecordedSandbox> {
   await using made = new AsyncDisposableStack();
-  const sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0, ...options.sandbox });
-  made.defer(() => sandbox.close());
-  const recorder = made.use(await startRecordingBank()).otherwise((call) => forward(call, sandbox));
+  const { recorder } = made.use(await startSandboxRecorder(options.sandbox));
   const { bankId, defaultView, viewer } = readConfig({});
   const bankql = made.use(
     createTestBankql({
@@ -30,11 +29,4 @@ export async function startRecordedSandbox(options: Options = {}): Promise<Recor
   );
   const resources = made.move();
   return { recorder, bankql, [Symbol.asyncDispose]: () => resources.disposeAsync() };
-}
-
-/** Passes a call on to the sandbox bank, and its answer back. */
-async function forward({ method, path, headers, body }: RecordedCall, { url }: Sandbox) {
-  const { host, connection, 'content-length': _length, ...rest } = headers;
-  const response = await fetch(`${url}${path}`, { method, headers: rest, ...(body === '' ? {} : { body }) });
-  return { status: response.status, body: await response.text() };
 }

@@ -25,7 +25,8 @@ export const limitsVariables = {
   LIMIT_FIELDS: { ...count(500), description: 'how many fields' },
   LIMIT_ANSWER_VALUES: {
     ...count(defaultAnswerLimits.values),
-    description: 'how many values an answer may hold: fields and list entries; what is over ends the query',
+    description:
+      'how many values an answer may hold: fields and list entries, a fifth of it in results that come one by one; what is over ends the query',
   },
   LIMIT_ANSWER_BYTES: {
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.

@@ -7,6 +7,7 @@ import type { CallReport } from '../../../src/bank/resilience/call-report.ts';
 import { getBranches, postBranches, putBranchID } from '../../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../../src/contract/customer.ts';
 import { bankDefaults } from '../../support/bankql.ts';
+import { inTimeMs } from '../../support/in-time.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 
 let bank: RecordingBank;
@@ -152,7 +153,7 @@ describe('private reads', () => {
     expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
     expect(performance.now() - started).toBeGreaterThan(280);
-    expect(performance.now() - started).toBeLessThan(600);
+    expect(performance.now() - started).toBeLessThan(inTimeMs);
     // It was the bank that was late, nobody left.
     expect(reports[0]).toMatchObject({ reason: 'timeout' });
   });
@@ -282,7 +283,7 @@ describe('public reads', () => {
     ['resets connections', () => 'reset' as const],
     ['does not answer', () => 'hang' as const],
   ])('stand in where the bank %s', async (_, act) => {
-    const client = clientWith({ publicCacheTtlMs: 1, timeoutMs: 200 });
+    const client = clientWith({ publicCacheTtlMs: 1, timeoutMs: 1000 });
     bank.otherwise(branches);
     await client.read(getBranches, ofBank(alice));
     await delay(5);

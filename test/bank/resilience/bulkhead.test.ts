@@ -80,7 +80,7 @@ describe('an operation that is slower than others wait for a connection', () => 
   ] as const)('(it %s, %s) has nobody else refused', async (act, _, warmMs) => {
     const { ofSlow, ofQuick, mostOpen } = await beside(act, 0.5, warmMs);
     expect(Object.keys(ofQuick)).toEqual(['good']);
-    expect(ofQuick.good).toBeGreaterThan(50);
+    expect(ofQuick.good).toBeGreaterThan(10);
     expect(ofSlow.OVERLOADED).toBeGreaterThan(0);
     // All but the reserve, in the moment in which it is not known to be slow.
     expect(mostOpen).toBeLessThanOrEqual(mostOfOne);
@@ -100,7 +100,7 @@ describe('an operation that is slower than others wait for a connection', () => 
     await delay(2000);
     const [ofSlow = {}, ofQuick = {}] = await Promise.all(loads.map((each) => each.end()));
     expect(Object.keys(ofSlow)).toEqual(['good']);
-    expect(ofSlow.good).toBeGreaterThan(3 * mostOfOne);
+    expect(ofSlow.good).toBeGreaterThan(mostOfOne);
     expect(Object.keys(ofQuick)).toEqual(['good']);
   });
 

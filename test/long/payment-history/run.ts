@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { PaymentRecord, PaymentState } from '../../../src/payments/store.ts';
+import type { PaymentRecord, PaymentState, PaymentStore } from '../../../src/payments/store.ts';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
 import { pay, transfer } from '../../support/payment-client.ts';
 import type { AuditLine, BankEntry, ClientEntry } from '../../support/payment-history.ts';
@@ -22,11 +22,19 @@ export interface History {
 const clientCount = 12;
 const patienceMs = 15_000;
 
+/** Called with the number of operations that were asked for so far. */
+export type OnAsked = (asked: number) => void;
+
 /**
  * Lets clients and chaos loose on a machine, and writes down what happens.
  * Errors: the signal's reason, once it is raised and all processes have ended.
  */
-export async function runHistory(plan: Workload, kind: StateKind, signal?: AbortSignal): Promise<History> {
+export async function runHistory(
+  plan: Workload,
+  kind: StateKind,
+  signal?: AbortSignal,
+  onAsked: OnAsked = () => {},
+): Promise<History> {
   await using machine = await startCluster(plan, kind);
   const started = performance.now();
   const sinceStart = () => performance.now() - started;
@@ -76,6 +84,7 @@ export async function runHistory(plan: Workload, kind: StateKind, signal?: Abort
     signal?.throwIfAborted();
     await delay(waitMs);
     asked += times;
+    onAsked(asked);
     for (; next !== undefined && next.at <= asked; next = events.next().value) happening.push(cause(next));
     await Promise.all(
       Array.from({ length: times }, (_, n) => ask(payment, amount, replica + n, 'history', leaveMs)),
@@ -117,21 +126,41 @@ async function byClients<T>(work: readonly T[], one: (item: T, n: number) => Pro
   await Promise.all(clients);
 }
 
-/** All records. The clock of whoever reads them is far ahead, so that all leases have ended, for everybody. */
-async function readRecords(stateUrl: string): Promise<PaymentRecord[]> {
-  const states: readonly PaymentState[] = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'];
+/** How often the records are read again while one of them changes, and how long it is waited in between. */
+const readings = { most: 20, everyMs: 500 };
+
+/**
+ * All records. The clock of whoever reads them is far ahead, so that all leases have ended, for everybody. A payment whose
+ * client was told, or gave up, may still be under way in a slow process: its record would be read in two states, or as PENDING.
+ * So they are read again until none changes.
+ */
+async function readRecords(stateUrl: string): Promise<readonly PaymentRecord[]> {
   // It begins no payment, so that nothing has to be confirmed by replicas.
   const store = await openStore(stateUrl, { retentionMs: 30 * 86_400_000, allowVolatile: true });
   try {
-    const records: PaymentRecord[] = [];
-    // One after the other: the first list is what ends the leases.
-    for (const state of states)
-      records.push(...(await store.search({ states: [state] }, Date.now() + 3_600_000)));
+    let records = await readOnce(store);
+    for (let n = 1; n < readings.most && isChanging(records); n++) {
+      await delay(readings.everyMs);
+      records = await readOnce(store);
+    }
     return records;
   } finally {
     await store.close();
   }
 }
+
+async function readOnce(store: PaymentStore): Promise<readonly PaymentRecord[]> {
+  const states: readonly PaymentState[] = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'];
+  const records: PaymentRecord[] = [];
+  // One after the other: the first list is what ends the leases.
+  for (const state of states)
+    records.push(...(await store.search({ states: [state] }, Date.now() + 3_600_000)));
+  return records;
+}
+
+const isChanging = (records: readonly PaymentRecord[]): boolean =>
+  records.some(({ state }) => state === 'PENDING') ||
+  new Set(records.map(({ trackId }) => trackId)).size < records.length;
 
 const auditLine = z
   .object({

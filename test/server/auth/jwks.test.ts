@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { requestSentNothing } from '../../../src/errors.ts';
 import type { JwksTimes } from '../../../src/server/auth/jwks.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { inTimeMs } from '../../support/in-time.ts';
 import {
   audience,
   claims,
@@ -123,7 +124,7 @@ describe('keys that cannot be fetched', () => {
     const token = await sign(old);
     const began = performance.now();
     const answer = await ask(bankql, token);
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(inTimeMs);
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('5');
     expect(await answer.json()).toEqual({
@@ -143,13 +144,13 @@ describe('keys that cannot be fetched', () => {
   });
 
   test('bring no storm: one attempt in a while, and nobody waits for the next', async () => {
-    await using bankql = start({ retryMs: 10_000 });
+    await using bankql = start({ retryMs: 60_000 });
     issuer.behave = () => {};
     const token = await sign(old);
     expect((await ask(bankql, token)).status).toBe(503);
     const began = performance.now();
     for (let index = 0; index < 10; index++) expect((await ask(bankql, token)).status).toBe(503);
-    expect(performance.now() - began).toBeLessThan(200);
+    expect(performance.now() - began).toBeLessThan(inTimeMs);
     expect(issuer.asked()).toBe(1);
   });
 

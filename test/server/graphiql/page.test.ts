@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { exampleOperations } from '../../../src/server/graphiql/example-operations.ts';
 import { hasBrowser, launchBrowser } from '../../support/browser.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
@@ -30,6 +30,8 @@ describe.skipIf(!hasBrowser)(
 
     async function open(url = `${bankql.url}/graphql`, options: BrowserContextOptions = {}): Promise<Page> {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      // What is open takes the processor's time from the next.
+      onTestFinished(() => context.close());
       const page = await context.newPage();
       page.setDefaultTimeout(30_000);
       page.on('pageerror', (error) => failures.push(error.message));

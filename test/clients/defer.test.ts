@@ -1,10 +1,11 @@
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { Defer20220824Handler, GraphQL17Alpha9Handler } from '@apollo/client/incremental';
+import { Client, cacheExchange, fetchExchange } from '@urql/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
-/** What Apollo Client shows of an operation with @defer and @stream, and when. */
+/** What clients show of an operation with @defer and @stream, and when. */
 
 let fixture: ServerFixture;
 let release: () => void;
@@ -46,6 +47,33 @@ const query = gql`
   }
 `;
 
+/** Shows the data of the query as it comes; answers how to end that. */
+type Watch = (url: string, show: (data: unknown) => void) => () => void;
+
+const watchByApollo =
+  (Handler: typeof GraphQL17Alpha9Handler | typeof Defer20220824Handler): Watch =>
+  (uri, show) => {
+    const client = new ApolloClient({
+      cache: new InMemoryCache(),
+      link: new HttpLink({ uri, headers: credentials }),
+      incrementalHandler: new Handler(),
+    });
+    const watched = client.watchQuery({ query, fetchPolicy: 'network-only' });
+    const subscription = watched.subscribe(({ data }) => data !== undefined && show(data));
+    return () => subscription.unsubscribe();
+  };
+
+const watchByUrql: Watch = (url, show) => {
+  const client = new Client({
+    url,
+    preferGetMethod: false,
+    fetchOptions: { headers: credentials },
+    exchanges: [cacheExchange, fetchExchange],
+  });
+  const subscription = client.query(query, {}).subscribe(({ data }) => show(data));
+  return () => subscription.unsubscribe();
+};
+
 const shownOf = (data: unknown) => {
   const { label, otherAccounts } = Object(data).bank.account;
   return {
@@ -54,34 +82,17 @@ const shownOf = (data: unknown) => {
   };
 };
 
-test('each result is shown as it comes', async () => {
-  const client = new ApolloClient({
-    cache: new InMemoryCache(),
-    link: new HttpLink({ uri: fixture.url, headers: credentials }),
-    incrementalHandler: new GraphQL17Alpha9Handler(),
-  });
+test.each<[string, Watch]>([
+  ['Apollo Client, graphql 17’s form', watchByApollo(GraphQL17Alpha9Handler)],
+  ['Apollo Client, the form of 2022', watchByApollo(Defer20220824Handler)],
+  ['urql, with what it sends of itself', watchByUrql],
+])('%s: each result is shown as it comes', async (_client, watch) => {
   const shown: object[] = [];
-  const subscription = client.watchQuery({ query, fetchPolicy: 'network-only' }).subscribe(({ data }) => {
-    if (data !== undefined) shown.push(shownOf(data));
-  });
+  const end = watch(fixture.url, (data) => shown.push(shownOf(data)));
   // The label is not there before the bank has told it.
   await expect.poll(() => shown.at(-1)).toEqual({ label: undefined, others: ['x', 'y'] });
   release();
   await expect.poll(() => shown.at(-1)).toEqual({ label: 'Current', others: ['x', 'y'] });
-  subscription.unsubscribe();
+  end();
   expect(fixture.bank.calls).toHaveLength(2);
-});
-
-test('a client of the form of 2022 shows the whole answer', async () => {
-  release();
-  const client = new ApolloClient({
-    cache: new InMemoryCache(),
-    link: new HttpLink({ uri: fixture.url, headers: credentials }),
-    incrementalHandler: new Defer20220824Handler(),
-  });
-  // That form has no @stream.
-  const { data } = await client.query({
-    query: gql`{ bank { id account(accountId: "a", viewId: "owner") { id ... @defer { label } otherAccounts { nodes { id otherAccountId } } } } }`,
-  });
-  expect(shownOf(data)).toEqual({ label: 'Current', others: ['x', 'y'] });
 });

@@ -1,0 +1,135 @@
+import { createClient, createPayments } from './client/index.ts';
+
+const bankql = new URLSearchParams(location.search).get('bankql') ?? 'http://127.0.0.1:4000';
+const element = (id) => document.getElementById(id);
+const [signIn, home, transfer, refresh, notice] = ['sign-in', 'home', 'transfer', 'refresh', 'notice'].map(
+  element,
+);
+const say = (text) => {
+  notice.textContent = text;
+};
+
+/** Documents by their ids: no text of GraphQL is sent, and bankql takes none. */
+const ids = await (await fetch('operations.json')).json();
+const documentOf = (name) => ({ documentId: ids[name] });
+
+/** In memory alone: whoever opens the page again signs in again. */
+let token = null;
+const client = createClient({
+  url: `${bankql}/graphql`,
+  headers: () => ({ Authorization: `Bearer ${token}` }),
+  persisted: true,
+  // Where bankql asks for a longer wait, the person is told.
+  maxRetryDelayMs: 1000,
+});
+const payments = createPayments({ client, storage: sessionStorage, paymentQuery: documentOf('Payment') });
+
+const money = ({ amount, currency }) =>
+  new Intl.NumberFormat('en-IE', { style: 'currency', currency }).format(amount);
+
+/** Who is signed in, and what was last known of their accounts. */
+let customer = '';
+let viewer = null;
+/** One transfer at a time, by a name of the customer's: its key is kept until they know how it ended. */
+const intent = () => `transfer:${customer}`;
+
+function show() {
+  home.querySelector('h1').textContent = viewer.customer?.legalName ?? 'Your accounts';
+  element('accounts').replaceChildren(
+    ...viewer.accounts.nodes.map(({ label, balance }) => {
+      const item = document.createElement('li');
+      const amount = document.createElement('strong');
+      amount.textContent = money(balance);
+      item.append(label, amount);
+      return item;
+    }),
+  );
+}
+
+/** Asks for the home screen anew; where something failed, it shows what there is, and why. */
+async function load() {
+  refresh.disabled = true;
+  const { data, errors } = await client.query(documentOf('Home'));
+  const [error] = errors;
+  if (error?.code === 'UNAUTHENTICATED') return askForPin('Please sign in again.');
+  if (data?.viewer?.accounts) {
+    viewer = data.viewer;
+    show();
+  }
+  if (error?.code === 'RATE_LIMITED') return countDown(error.retryAfter);
+  if (error) say(error.message);
+  refresh.disabled = false;
+}
+
+/** Asks nothing for as long as bankql says, and tells the person. */
+function countDown(seconds) {
+  if (seconds > 0) {
+    say(`That was often. The next look is in ${seconds} s.`);
+    setTimeout(countDown, 1000, seconds - 1);
+    return;
+  }
+  say('');
+  load();
+}
+
+function askForPin(text) {
+  token = null;
+  home.hidden = true;
+  signIn.hidden = false;
+  say(text);
+}
+
+const texts = {
+  DONE: () => 'Done: the bank has accepted it.',
+  REJECTED: ({ errors }) => `Not done: the bank has refused it. ${errors[0]?.message ?? ''}`,
+  NOT_BEGUN: ({ errors }) => `Not sent. ${errors[0]?.message ?? 'You may send it again.'}`,
+  PENDING: () => 'Under way: the bank has not confirmed it yet. Do not pay again.',
+  UNKNOWN: ({ payment }) =>
+    `The bank has not confirmed it. It may have been done: do not pay again before the bank was asked, with ${payment?.trackId}.`,
+  UNCONFIRMED: () => 'No answer came. It may have been done: sign in again to see.',
+  CONFLICT: () =>
+    'An earlier transfer was sent from here, and this one was not. Sign in again to see how it ended.',
+};
+
+async function tell(outcome) {
+  say(texts[outcome.state](outcome));
+  if (outcome.state !== 'DONE') return;
+  await payments.forget(intent());
+  transfer.reset();
+  await load();
+}
+
+signIn.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const credentials = Object.fromEntries(new FormData(signIn));
+  const response = await fetch('token', { method: 'POST', body: JSON.stringify(credentials) });
+  if (!response.ok) return say('This customer and PIN do not belong together.');
+  token = (await response.json()).access_token;
+  customer = credentials.customer;
+  signIn.reset();
+  say('');
+  await load();
+  if (token === null) return;
+  signIn.hidden = true;
+  home.hidden = false;
+  home.querySelector('h1').focus();
+  // What was sent before the page was opened again is asked about before anything else is sent.
+  const outcome = await payments.check(intent());
+  if (outcome !== null) await tell(outcome);
+});
+
+transfer.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const accounts = viewer.accounts.nodes;
+  const { accountId, balance } = accounts.find((each) => each.accountId === viewer.account.accountId);
+  const savings = accounts.find(
+    (each) => each.accountId !== accountId && each.balance.currency === balance.currency,
+  );
+  if (savings === undefined) return say('There is no second account in this currency.');
+  const value = { amount: new FormData(transfer).get('amount'), currency: balance.currency };
+  const input = { accountId, to: { accountId: savings.accountId }, value };
+  say('Sent. Waiting for the bank…');
+  await tell(await payments.pay(intent(), documentOf('Transfer'), { input }));
+});
+
+refresh.addEventListener('click', () => void load());

@@ -1,0 +1,23 @@
+/** A transfer as the person filled it in. */
+export interface Draft {
+  readonly accountId: string;
+  readonly to: string;
+  readonly payee: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly description: string;
+}
+
+const nameOf = (id: string) => `sandbox-bank:draft:${id}`;
+
+/** What was sent under this id before the page was loaded again; null where nothing was. */
+export function keptDraft(id: string): Draft | null {
+  const kept = sessionStorage.getItem(nameOf(id));
+  return kept === null ? null : JSON.parse(kept);
+}
+
+/** Kept before it is sent, so that a reload knows what it asks about. */
+export const keepDraft = (id: string, draft: Draft): void =>
+  sessionStorage.setItem(nameOf(id), JSON.stringify(draft));
+
+export const forgetDraft = (id: string): void => sessionStorage.removeItem(nameOf(id));

@@ -1,0 +1,100 @@
+import type { PaymentOutcome } from 'bankql/client';
+import { useCallback, useEffect, useState } from 'react';
+import { type Draft, forgetDraft, keepDraft, keptDraft } from './draft.ts';
+import { graphql } from './gql/gql.ts';
+import type { TransferMutation } from './gql/graphql.ts';
+import { useSession } from './session.ts';
+
+/** One payment and nothing else, as the helper asks for. */
+const TransferDocument = graphql(`
+  mutation Transfer($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      replayed
+      status
+      trackId
+      transactionId
+      from { account { id balance { amount currency } } }
+    }
+  }
+`);
+
+export type Outcome = PaymentOutcome<TransferMutation>;
+
+type Stage =
+  | { readonly at: 'form'; readonly draft: Draft | null; readonly problem?: string }
+  | { readonly at: 'sending' | 'checking'; readonly draft: Draft }
+  | { readonly at: 'outcome'; readonly draft: Draft; readonly outcome: Outcome };
+
+/** How it ends may still be learnt by asking; the person need not do it. */
+const isOpen = ({ state }: Outcome) => state === 'PENDING' || state === 'UNCONFIRMED';
+const askAgainMs = 3000;
+
+/**
+ * A transfer by the name of its draft, which is in the address: what was sent under it is found again when the page is
+ * loaded again, and is asked about before anything else.
+ */
+export function useTransfer(id: string) {
+  const { payments } = useSession().bank;
+  const [stage, setStage] = useState<Stage>(() => {
+    const draft = keptDraft(id);
+    return draft === null ? { at: 'form', draft } : { at: 'checking', draft };
+  });
+
+  const isChecking = stage.at === 'checking';
+  const isWaiting = stage.at === 'outcome' && isOpen(stage.outcome);
+  const { draft } = stage;
+
+  const ask = useCallback(async () => {
+    if (draft === null) return;
+    const outcome = await payments.check(id);
+    // No key was made: whatever is in the form was never sent.
+    setStage(outcome === null ? { at: 'form', draft } : { at: 'outcome', draft, outcome });
+  }, [payments, id, draft]);
+
+  useEffect(() => {
+    if (isChecking) void ask();
+  }, [isChecking, ask]);
+  // Each answer is a stage of its own, so that the next question waits for it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question after each answer.
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setTimeout(() => void ask(), askAgainMs);
+    return () => clearTimeout(timer);
+  }, [isWaiting, ask, stage]);
+
+  async function send(draft: Draft): Promise<void> {
+    const { accountId, to, amount, currency, description } = draft;
+    setStage({ at: 'sending', draft });
+    try {
+      keepDraft(id, draft);
+      const input = {
+        accountId,
+        to: { accountId: to },
+        value: { amount, currency },
+        description: description || null,
+      };
+      // The second click of two is given the first one's promise.
+      const outcome = await payments.pay(id, TransferDocument, { input });
+      setStage({ at: 'outcome', draft, outcome });
+    } catch {
+      // The key is kept before anything is sent.
+      const problem =
+        'Nothing was sent: this browser could not keep the payment’s key. Allow it to keep data, and pay again.';
+      setStage({ at: 'form', draft, problem });
+    }
+  }
+
+  return {
+    stage,
+    send,
+    check: () => draft !== null && setStage({ at: 'checking', draft }),
+    /** Back to the form, with what was in it. Where the first attempt arrived after all, the key says so. */
+    change: () => setStage({ at: 'form', draft }),
+    /** The person has seen how it ended. */
+    async finish(next: string): Promise<void> {
+      await payments.forget(id);
+      forgetDraft(id);
+      location.replace(next);
+    },
+  };
+}

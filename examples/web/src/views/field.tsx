@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react';
+
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly problem?: string | undefined;
+  readonly children: ReactNode;
+}
+
+/** A label, its field, and what is wrong with it, which is read out with the field. */
+export function Field({ id, label, problem, children }: FieldProps) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      <small id={`${id}-problem`} className="problem">
+        {problem}
+      </small>
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+import { type FormEvent, useState } from 'react';
+import { format, parse } from '../amount.ts';
+import type { Draft } from '../draft.ts';
+import type { PayeesQuery } from '../gql/graphql.ts';
+import { Field } from './field.tsx';
+
+interface TransferFormProps {
+  readonly viewer: NonNullable<PayeesQuery['viewer']>;
+  /** What was in it before. */
+  readonly draft: Draft | null;
+  /** What the address asks for: `from`, `to`. */
+  readonly wanted: URLSearchParams;
+  readonly isSending: boolean;
+  readonly onSend: (draft: Draft) => void;
+}
+
+/** Somebody who is not in the list. */
+const other = 'other';
+
+const present = <T,>(value: T | null | undefined): value is T => value != null;
+
+export function TransferForm({ viewer, draft, wanted, isSending, onSend }: TransferFormProps) {
+  const accounts = viewer.accounts?.nodes?.filter(present) ?? [];
+  const isOwn = (to: string) => accounts.some(({ accountId }) => accountId === to);
+  const payees = (viewer.account?.otherAccounts?.nodes ?? []).filter(present).flatMap((payee) => {
+    const to = payee.otherAccountId ?? payee.iban ?? payee.number;
+    return to && !isOwn(to) ? [{ to, name: payee.holder?.name ?? payee.iban ?? to }] : [];
+  });
+  const wantedFrom = draft?.accountId ?? wanted.get('from') ?? viewer.account?.accountId ?? '';
+  const [from, setFrom] = useState(wantedFrom);
+  const account = accounts.find(({ accountId }) => accountId === from) ?? accounts[0];
+  const currency = account?.balance?.currency ?? 'EUR';
+  const own = accounts.filter(({ accountId }) => accountId !== account?.accountId);
+
+  const wantedTo = draft?.to ?? wanted.get('to') ?? '';
+  const isListed = [...payees.map(({ to }) => to), ...own.map(({ accountId }) => accountId)].includes(
+    wantedTo,
+  );
+  const [to, setTo] = useState(isListed || wantedTo === '' ? wantedTo : other);
+  const [typed, setTyped] = useState(isListed ? '' : wantedTo);
+  const [amount, setAmount] = useState(draft?.amount ?? '');
+  const [description, setDescription] = useState(draft?.description ?? '');
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
+  const exact = parse(amount);
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const iban = typed.replaceAll(' ', '').toUpperCase();
+    const found = {
+      ...(to === '' ? { to: 'Choose whom to pay.' } : {}),
+      ...(to === other && !/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(iban)
+        ? { iban: 'Write the IBAN as it stands on the invoice, such as DE89 3704 0044 0532 0130 00.' }
+        : {}),
+      ...(exact === null ? { amount: 'Write an amount above zero, such as 1234.56.' } : {}),
+    };
+    setProblems(found);
+    const [first] = Object.keys(found);
+    if (first !== undefined) return document.getElementById(first)?.focus();
+    if (account === undefined || exact === null) return;
+    const name =
+      payees.find((payee) => payee.to === to)?.name ??
+      own.find(({ accountId }) => accountId === to)?.label ??
+      iban;
+    onSend({
+      accountId: account.accountId,
+      to: to === other ? iban : to,
+      payee: name,
+      amount: exact,
+      currency,
+      description: description.trim(),
+    });
+  }
+
+  return (
+    <form className="card form" onSubmit={submit} noValidate aria-busy={isSending}>
+      <fieldset disabled={isSending}>
+        <legend className="hidden">The payment</legend>
+        <Field id="from" label="From">
+          <select id="from" value={account?.accountId} onChange={(event) => setFrom(event.target.value)}>
+            {accounts.map(({ id, accountId, label, balance }) => (
+              <option key={id} value={accountId}>
+                {label}
+                {balance?.amount ? ` · ${format(balance.amount, balance.currency ?? '')}` : ''}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field id="to" label="To" problem={problems.to}>
+          <select
+            id="to"
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+            aria-invalid={problems.to !== undefined}
+            aria-describedby="to-problem"
+          >
+            <option value="" disabled>
+              Choose…
+            </option>
+            <option value={other}>Another account, by its IBAN</option>
+            <optgroup label="My accounts">
+              {own.map(({ id, accountId, label }) => (
+                <option key={id} value={accountId}>
+                  {label}
+                </option>
+              ))}
+            </optgroup>
+            <optgroup label="Payees">
+              {payees.map((payee) => (
+                <option key={payee.to} value={payee.to}>
+                  {payee.name}
+                </option>
+              ))}
+            </optgroup>
+          </select>
+        </Field>
+        {to === other && (
+          <Field id="iban" label="IBAN" problem={problems.iban}>
+            <input
+              id="iban"
+              className="digits"
+              value={typed}
+              autoComplete="off"
+              onChange={(event) => setTyped(event.target.value)}
+              aria-invalid={problems.iban !== undefined}
+              aria-describedby="iban-problem"
+            />
+          </Field>
+        )}
+        <Field id="amount" label={`Amount in ${currency}`} problem={problems.amount}>
+          <input
+            id="amount"
+            className="digits"
+            inputMode="decimal"
+            placeholder="0.00"
+            autoComplete="off"
+            value={amount}
+            onChange={(event) => setAmount(event.target.value)}
+            aria-invalid={problems.amount !== undefined}
+            aria-describedby="amount-problem"
+          />
+        </Field>
+        <Field id="description" label="What it is for (may stay empty)">
+          <input
+            id="description"
+            maxLength={140}
+            autoComplete="off"
+            value={description}
+            onChange={(event) => setDescription(event.target.value)}
+          />
+        </Field>
+        <button type="submit" className="button wide">
+          {isSending ? 'Paying…' : exact === null ? 'Pay' : `Pay ${format(exact, currency)}`}
+        </button>
+      </fieldset>
+      <p role="status" className="hint">
+        {isSending ? 'Sent. Waiting for the bank: do not pay again.' : 'The money leaves at once.'}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,87 @@
+import { format } from '../amount.ts';
+import type { Draft } from '../draft.ts';
+import { Money, Page } from '../parts.tsx';
+import { newTransfer } from '../route.ts';
+import type { Outcome } from '../use-transfer.ts';
+import { describeOutcome } from './outcome-text.ts';
+
+interface TransferOutcomeProps {
+  readonly draft: Draft;
+  readonly outcome: Outcome;
+  readonly onSend: () => void;
+  readonly onCheck: () => void;
+  readonly onChange: () => void;
+  readonly onFinish: (next: string) => void;
+}
+
+/** What is known of a payment, and what may be done about it: never a second payment while the first is open. */
+export function TransferOutcome(props: TransferOutcomeProps) {
+  const { draft, outcome, onSend, onCheck, onChange, onFinish } = props;
+  const { tone, title, text, actions } = describeOutcome(outcome);
+  const { data, payment, errors } = outcome;
+  const paid = data?.makeTransaction;
+  const reference = paid?.transactionId ?? payment?.transactionId;
+  const trackId = paid?.trackId ?? payment?.trackId ?? errors.find((error) => error.trackId)?.trackId;
+  // A key that belongs to another payment: what is known is that one's amount.
+  const value = outcome.state === 'CONFLICT' ? payment?.value : draft;
+  const buttons = {
+    done: { text: 'Done', act: () => onFinish('#/') },
+    another: { text: 'Start another payment', act: () => onFinish(newTransfer()) },
+    check: { text: 'Ask again', act: onCheck },
+    send: { text: 'Send it again', act: onSend },
+    change: { text: 'Change it', act: onChange },
+    leave: { text: 'Back to the overview', act: () => void location.assign('#/') },
+  };
+  return (
+    <Page title={title}>
+      <div className={`card receipt ${tone}`}>
+        <p role="status" className="lead">
+          {text}
+        </p>
+        {tone === 'bad' && errors[0] && <p className="reason">{errors[0].message}</p>}
+        <dl className="facts">
+          <dt>Amount</dt>
+          <dd>
+            <Money value={value} />
+          </dd>
+          {outcome.state !== 'CONFLICT' && (
+            <>
+              <dt>To</dt>
+              <dd>{draft.payee}</dd>
+            </>
+          )}
+          {reference && (
+            <>
+              <dt>Transaction</dt>
+              <dd className="digits">{reference}</dd>
+            </>
+          )}
+          {trackId && (
+            <>
+              <dt>Reference</dt>
+              <dd className="digits">{trackId}</dd>
+            </>
+          )}
+          {paid?.from.account?.balance?.amount && (
+            <>
+              <dt>Balance now</dt>
+              <dd>{format(paid.from.account.balance.amount, paid.from.account.balance.currency ?? '')}</dd>
+            </>
+          )}
+        </dl>
+        <div className="actions">
+          {actions.map((name, index) => (
+            <button
+              key={name}
+              type="button"
+              className={index === 0 ? 'button' : 'button secondary'}
+              onClick={buttons[name].act}
+            >
+              {buttons[name].text}
+            </button>
+          ))}
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,56 @@
+// What relay-compiler makes its artifacts of; a plugin of the app's build would put them in the place of these texts.
+declare const graphql: (text: TemplateStringsArray) => unknown;
+
+export const documents = () => [
+  graphql`
+    query documentsBalanceQuery {
+      viewer {
+        account {
+          id
+          label
+          balance {
+            amount
+            currency
+          }
+        }
+      }
+    }
+  `,
+  graphql`
+    query documentsNodeQuery($id: ID!) {
+      node(id: $id) {
+        ... on Account {
+          label
+        }
+      }
+    }
+  `,
+  graphql`
+    query documentsBranchesQuery($after: String) {
+      bank {
+        branches(first: 10, after: $after) @connection(key: "documents_branches") {
+          edges {
+            node {
+              branchId
+            }
+          }
+        }
+      }
+    }
+  `,
+  graphql`
+    mutation documentsTransferMutation($input: MakeTransactionInput!) {
+      makeTransaction(input: $input) {
+        trackId
+        from {
+          account {
+            id
+            balance {
+              amount
+            }
+          }
+        }
+      }
+    }
+  `,
+];

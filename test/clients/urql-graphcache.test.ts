@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, fetchExchange, gql } from '@urql/core';
+import { cacheExchange } from '@urql/exchange-graphcache';
+import { relayPagination } from '@urql/exchange-graphcache/extras';
+import { buildSchema, isObjectType } from 'graphql';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { alice } from '../../src/commands/announcements.ts';
+import { type LiveBankql, startLiveBankql } from '../support/live-bankql.ts';
+
+/** urql with graphcache as docs/clients.md sets it up, against a bankql process. */
+
+const root = join(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
+/** The types without a key, as the page lists them. */
+const [, list = ''] = /const keys = Object\.fromEntries\(\s*\[([^\]]+)\]/.exec(page) ?? [];
+const keys = Object.fromEntries([...list.matchAll(/'(\w+)'/g)].map(([, name = '']) => [name, () => null]));
+
+let bankql: LiveBankql;
+beforeAll(async () => {
+  bankql = await startLiveBankql();
+});
+beforeEach(() => {
+  bankql.bank.recorder.calls.length = 0;
+});
+afterAll(() => bankql[Symbol.asyncDispose]());
+
+/** A client, and what its cache warned of: a type without a key is not kept, and its fields are asked for again. */
+function open() {
+  const warnings: string[] = [];
+  const client = new Client({
+    url: `${bankql.url}/graphql`,
+    preferGetMethod: false,
+    fetchOptions: { headers: alice },
+    exchanges: [
+      cacheExchange({
+        keys,
+        resolvers: { Bank: { branches: relayPagination() } },
+        logger: (severity, message) => severity !== 'debug' && warnings.push(message),
+      }),
+      fetchExchange,
+    ],
+  });
+  return { client, warnings };
+}
+
+const Overview = gql`
+  query UrqlOverview {
+    viewer {
+      customer { id legalName dateValues { key value } faceImage { name } }
+      account {
+        id
+        balance { amount currency }
+        otherAccounts(first: 2) { nodes { id holder { name } } }
+        transactionRequests(last: 1) { nodes { id from { accountId } transactions { id details { value { amount } } metadata { tags } } } }
+      }
+      messages { nodes { message } }
+    }
+  }
+`;
+const Transfer = gql`
+  mutation UrqlTransfer($input: MakeTransactionInput!) {
+    makeTransaction(input: $input) {
+      trackId
+      from { account { id balance { amount currency } } }
+    }
+  }
+`;
+const input = {
+  accountId: 'alice-current',
+  to: { accountId: 'alice-savings' },
+  value: { amount: '5.80', currency: 'EUR' },
+  idempotencyKey: 'urql',
+};
+
+test('a watched balance shows a transfer without another query, and no type lacks its key', async () => {
+  const { client, warnings } = open();
+  const balances: unknown[] = [];
+  const watched = client.query(Overview, {}).subscribe(({ data, error }) => {
+    balances.push(error ?? data?.viewer.account.balance.amount);
+  });
+  await expect.poll(() => balances, { timeout: 15_000 }).toEqual(['4305.80']);
+  bankql.bank.recorder.calls.length = 0;
+  const { error } = await client.mutation(Transfer, { input });
+  expect(error).toBeUndefined();
+  expect(balances).toEqual(['4305.80', '4300.00']);
+  watched.unsubscribe();
+  expect(bankql.bank.recorder.lines().map((line) => line.replace(/.*\//, ''))).toEqual([
+    'make-transaction',
+    'views',
+  ]);
+  // The whole of it is in the cache.
+  const cached = await client.query(Overview, {}, { requestPolicy: 'cache-only' });
+  expect(cached.data?.viewer.account.balance.amount).toBe('4300.00');
+  expect(warnings).toEqual([]);
+});
+
+test('the list of types without a key has all of the schema, and no other', () => {
+  const types = Object.values(buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8')).getTypeMap());
+  // Graphcache knows by itself that these are parts of what holds them.
+  const isEmbedded = (name: string) => /^(__.*|Query|Mutation|PageInfo)$|(Connection|Edge)$/.test(name);
+  const names = types
+    .filter((type) => isObjectType(type) && !('id' in type.getFields()) && !isEmbedded(type.name))
+    .map(({ name }) => name);
+  expect(Object.keys(keys).sort()).toEqual(names.sort());
+});
+
+test('relayPagination puts pages together', async () => {
+  const { client, warnings } = open();
+  const query = gql`
+    query UrqlBranches($after: String) {
+      bank {
+        id
+        branches(first: 10, after: $after) {
+          __typename
+          edges { __typename cursor node { id branchId } }
+          nodes { id }
+          pageInfo { __typename hasNextPage endCursor hasPreviousPage startCursor }
+        }
+      }
+    }
+  `;
+  let after: string | undefined;
+  const counts: number[] = [];
+  do {
+    const { data, error } = await client.query(query, { after });
+    expect(error).toBeUndefined();
+    const { edges, pageInfo } = data.bank.branches;
+    counts.push(edges.length);
+    after = pageInfo.hasNextPage ? pageInfo.endCursor : undefined;
+  } while (after !== undefined);
+  expect(counts).toEqual([10, 20, 26]);
+  expect(warnings).toEqual([]);
+});
+
+test('an error arrives with its code, and beside it what could be answered', async () => {
+  const { client } = open();
+  const { data, error } = await client.query(
+    gql`query UrqlPartly { viewer { customer { id legalName } } bank { id account(accountId: "nobody") { id label } } }`,
+    {},
+  );
+  expect(error?.graphQLErrors).toMatchObject([
+    { path: ['bank', 'account'], extensions: { code: 'NOT_FOUND' } },
+  ]);
+  expect(data).toMatchObject({
+    viewer: { customer: { legalName: 'Αλίκη Παπαδοπούλου' } },
+    bank: { account: null },
+  });
+});

@@ -1,0 +1,206 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasBrowser, launchBrowser } from '../support/browser.ts';
+import { isPayment, type LiveBankql, startLiveBankql } from '../support/live-bankql.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'examples/mobile-bff');
+const settings = Object.fromEntries(
+  [...readFileSync(join(folder, 'bankql.env'), 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
+
+/** The toy of a login server as a process. Errors: where it ended. */
+async function startIssuer() {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(folder, 'issuer.ts')],
+    {
+      env: { PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const ended = once(child, 'close');
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').once('data', (text: string) => resolve(/http\S+/.exec(text)?.[0] ?? ''));
+    void ended.then(() => reject(new Error('the login server ended')));
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  return { url, [Symbol.asyncDispose]: stop };
+}
+
+describe('examples/mobile-bff', { timeout: 60_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let issuer: string;
+  let bankql: LiveBankql;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    issuer = stack.use(await startIssuer()).url;
+    bankql = stack.use(
+      await startLiveBankql({
+        ...settings,
+        IDENTITY_JWKS_URL: `${issuer}keys`,
+        IDENTITY_ISSUER: issuer,
+        // Shorter than an app would have it, for who waits.
+        RATE_LIMIT: '10/5',
+        CORS_ORIGINS: new URL(issuer).origin,
+      }),
+    );
+    if (hasBrowser) {
+      browser = await launchBrowser();
+      stack.defer(() => browser.close());
+    }
+  }, 60_000);
+  afterAll(() => stack.disposeAsync());
+  beforeEach(async () => {
+    bankql.bank.recorder.otherwise(bankql.bank.forward).calls.length = 0;
+    await fetch(`${bankql.bank.sandbox.url}/sandbox/reset`, { method: 'POST' });
+  });
+
+  const tokenOf = async (customer: string) => {
+    const body = JSON.stringify({ customer, pin: '1234' });
+    const answer = await (await fetch(`${issuer}token`, { method: 'POST', body })).json();
+    return (answer as { access_token: string }).access_token;
+  };
+  async function post(body: object, headers: Readonly<Record<string, string>>) {
+    const response = await fetch(`${bankql.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    const { data, errors } = (await response.json()) as {
+      data: unknown;
+      errors?: { extensions: { code: string } }[];
+    };
+    return { status: response.status, data, code: errors?.[0]?.extensions.code, headers: response.headers };
+  }
+
+  test('its manifest is what `bankql persist` makes of its documents', () => {
+    const made = mkdtempSync(join(tmpdir(), 'bankql-manifest-'));
+    try {
+      const out = join(made, 'manifest.json');
+      execFileSync(process.execPath, [
+        join(root, 'bin/bankql.js'),
+        ...['persist', '--out', out, join(folder, 'operations')],
+      ]);
+      expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual(
+        JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')),
+      );
+    } finally {
+      rmSync(made, { recursive: true });
+    }
+  });
+
+  test('serves the app’s documents to the token’s customer, and nothing else to anybody', async () => {
+    const { Home: documentId } = (await (await fetch(`${issuer}operations.json`)).json()) as { Home: string };
+    const bearer = { Authorization: `Bearer ${await tokenOf('yuki')}` };
+    expect(await post({ documentId }, {})).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
+    expect(await post({ documentId }, { ...bearer, 'Auth-ID': 'alice' })).toMatchObject({
+      status: 400,
+      code: 'BAD_USER_INPUT',
+    });
+    expect(await post({ query: '{ __typename }' }, bearer)).toMatchObject({
+      status: 400,
+      code: 'PERSISTED_DOCUMENT_REQUIRED',
+    });
+    expect(bankql.bank.recorder.calls).toEqual([]);
+
+    const { data } = await post({ documentId }, bearer);
+    expect(data).toMatchObject({ viewer: { customer: {}, account: { accountId: 'yuki-current' } } });
+    const sent = bankql.bank.recorder.calls[0]?.headers;
+    expect(sent).toMatchObject({
+      'ocp-apim-subscription-key': 'sandbox-key',
+      'auth-provider-name': 'sandbox',
+      'auth-id': 'yuki',
+    });
+    expect(JSON.stringify(sent)).not.toContain(bearer.Authorization);
+  });
+
+  test('beyond the limit a request is 429 and says when to come again', async () => {
+    const { Home: documentId } = (await (await fetch(`${issuer}operations.json`)).json()) as { Home: string };
+    const bearer = { Authorization: `Bearer ${await tokenOf('bob')}` };
+    let answer = await post({ documentId }, bearer);
+    for (let asked = 1; answer.status === 200 && asked < 20; asked++)
+      answer = await post({ documentId }, bearer);
+    expect(answer).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(bankql.bank.recorder.calls).toHaveLength(10);
+  });
+
+  describe.skipIf(!hasBrowser)('on a phone (skipped where no Chromium is installed)', () => {
+    /** Opens the page and signs in. Each test has a customer of its own, since limits are counted for each. */
+    async function open(customer: string): Promise<Page> {
+      const context = await browser.newContext({
+        viewport: { width: 390, height: 844 },
+        isMobile: true,
+        hasTouch: true,
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(30_000);
+      await page.goto(`${issuer}?bankql=${bankql.url}`);
+      await signIn(page, customer);
+      return page;
+    }
+    async function signIn(page: Page, customer: string): Promise<void> {
+      await page.getByLabel('Customer').fill(customer);
+      await page.getByLabel('PIN').fill('1234');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Refresh' }).waitFor();
+      expect(await page.getByLabel('PIN').isVisible()).toBe(false);
+    }
+
+    test('a transfer whose page is opened anew before its end is made once, and its end is told', async () => {
+      const page = await open('alice');
+      await page.getByText('€4,305.80').waitFor();
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
+      bankql.bank.recorder.otherwise(async (call) => {
+        if (isPayment(call)) await promise;
+        return bankql.bank.forward(call);
+      });
+      await page.getByLabel('Amount').fill('5.80');
+      await page.getByRole('button', { name: 'Put aside' }).click();
+      await expect.poll(() => bankql.payments().length, { timeout: 15_000 }).toBe(1);
+      await page.reload();
+      await signIn(page, 'alice');
+      await page.getByText('Do not pay again').waitFor();
+      answer();
+      // A second attempt, of an impatient person, is the same payment.
+      await page.getByLabel('Amount').fill('5.80');
+      await page.getByRole('button', { name: 'Put aside' }).click();
+      await page.getByText('Done: the bank has accepted it.').waitFor();
+      await page.getByText('€4,300.00').waitFor();
+      expect(bankql.payments()).toHaveLength(1);
+      if (process.env.UPDATE_PICTURE) await page.screenshot({ path: join(folder, 'phone.png') });
+    });
+
+    test('waits as long as it is asked to, and looks again by itself', async () => {
+      const page = await open('carol');
+      const notice = page.getByText(/The next look is in \d+ s/);
+      const lookUntilRefused = async () => {
+        await page.locator('#refresh').evaluate((button: HTMLButtonElement) => button.click());
+        return notice.isVisible();
+      };
+      await expect.poll(lookUntilRefused, { timeout: 30_000 }).toBe(true);
+      const before = Date.now();
+      const seconds = Number(/\d+/.exec(await notice.innerText())?.[0]);
+      const next = page.waitForResponse((response) => response.request().method() === 'POST');
+      const asked = page.waitForRequest((request) => request.url().endsWith('/graphql'));
+      expect(await page.getByRole('button', { name: 'Refresh' }).isDisabled()).toBe(true);
+      await asked;
+      // The last second may have been half over when it was read.
+      expect(Date.now() - before).toBeGreaterThanOrEqual((seconds - 1) * 1000);
+      const answer = await (await next).json();
+      expect(JSON.stringify(answer.data)).toContain('2964.48');
+    });
+  });
+});

@@ -1,0 +1,285 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startWebExample, type WebExample, webFolder } from '../support/web-example.ts';
+
+/** `npm run check:examples` installs and builds the app before it asks for these tests. */
+const isBuilt = process.env.EXAMPLES === 'built';
+
+/** Those that the README shows. */
+const pictures = [
+  'desktop-overview',
+  'phone-overview',
+  'phone-transfer',
+  'phone-paid',
+  'phone-not-confirmed',
+];
+
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
+
+describe.skipIf(!hasBrowser || !isBuilt)(
+  'examples/web in a browser (npm run check:examples, where Chromium is installed)',
+  { timeout: 60_000 },
+  () => {
+    let app: WebExample;
+    beforeAll(async () => {
+      app = await startWebExample();
+    }, 60_000);
+    beforeEach(async () => {
+      app.onPayment();
+      await fetch(`${app.bank.sandbox.url}/sandbox/reset`, { method: 'POST' });
+      app.bank.recorder.calls.length = 0;
+    });
+    afterAll(() => app[Symbol.asyncDispose]());
+
+    const heading = (page: Page, name: string | RegExp) =>
+      page.getByRole('heading', { level: 1, name, exact: typeof name === 'string' }).waitFor();
+    const payButton = (page: Page) => page.getByRole('button', { name: /^Pay/ });
+
+    /** Fills in a transfer to Alice's savings, and does not send it. */
+    async function fillIn(page: Page, amount = '12.50'): Promise<void> {
+      await page.getByRole('link', { name: 'Pay', exact: true }).click();
+      await page.getByLabel('To', { exact: true }).selectOption('alice-savings');
+      await page.getByLabel('Amount in EUR').fill(amount);
+      await page.getByLabel('What it is for').fill('Put aside');
+    }
+
+    describe('pays once', () => {
+      test('at a double click', async () => {
+        const page = await app.open('Alice');
+        await fillIn(page);
+        await payButton(page).dblclick();
+        await heading(page, 'Paid');
+        expect(app.payments().map(({ body }) => JSON.parse(body))).toEqual([
+          expect.objectContaining({ description: 'Put aside', value: { currency: 'EUR', amount: 12.5 } }),
+        ]);
+      });
+
+      test('where the form is sent twice before the page can show that it was', async () => {
+        const page = await app.open('Alice');
+        await fillIn(page);
+        await page.locator('form').evaluate((form: HTMLFormElement) => {
+          form.requestSubmit();
+          form.requestSubmit();
+        });
+        await heading(page, 'Paid');
+        expect(app.payments()).toHaveLength(1);
+      });
+
+      test('where the answer is lost on its way to the browser', async () => {
+        const page = await app.open('Alice');
+        await fillIn(page);
+        let lost = 0;
+        await page.route('**/graphql', async (route) => {
+          if (lost > 0 || !route.request().postData()?.includes('makeTransaction')) return route.continue();
+          lost++;
+          await route.fetch();
+          return route.abort('connectionreset');
+        });
+        await payButton(page).click();
+        await heading(page, 'Paid');
+        expect([lost, app.payments().length]).toEqual([1, 1]);
+      });
+
+      test('where the page is loaded again before the bank has answered', async () => {
+        const page = await app.open('Alice');
+        await fillIn(page);
+        const { promise, resolve: answer } = Promise.withResolvers<void>();
+        app.onPayment(async (call) => {
+          await promise;
+          return app.bank.forward(call);
+        });
+        await payButton(page).click();
+        await expect.poll(() => app.payments().length, { timeout: 15_000 }).toBe(1);
+        await page.reload();
+        await heading(page, 'Under way');
+        await page.getByText('Do not pay again').waitFor();
+        answer();
+        await heading(page, 'Paid');
+        await page.getByText('€12.50').waitFor();
+        expect(app.payments()).toHaveLength(1);
+
+        // Once the person has seen it, the next transfer is a new one.
+        await page.getByRole('button', { name: 'Start another payment' }).click();
+        await page.getByLabel('Amount in EUR').waitFor();
+        expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual(['sandbox-bank:login']);
+      });
+    });
+
+    test('says of a payment that the bank did not confirm what is known, after a reload too, and offers no second one', async () => {
+      const page = await app.open('Alice');
+      await fillIn(page);
+      app.onPayment(async (call) => {
+        await app.bank.forward(call);
+        return 'reset';
+      });
+      await payButton(page).click();
+      for (const when of ['at once', 'after a reload']) {
+        await heading(page, 'Not confirmed');
+        const said = await page.locator('main').innerText();
+        expect(said, when).toContain('It may have been paid. Do not pay again');
+        expect(said).toContain(app.payments()[0]?.headers['track-id']);
+        await page.getByRole('button', { name: 'Ask again' }).click();
+        await heading(page, 'Not confirmed');
+        expect(await page.locator('main').getByRole('button').allInnerTexts()).toEqual([
+          'Ask again',
+          'Back to the overview',
+        ]);
+        if (when === 'at once') await page.reload();
+      }
+      await page.getByRole('button', { name: 'Back to the overview' }).click();
+      await page.getByText('Not confirmed').waitFor();
+      expect(app.payments()).toHaveLength(1);
+    });
+
+    test('sends another payment only after the first was refused', async () => {
+      const page = await app.open('Alice');
+      await fillIn(page, '99999');
+      await payButton(page).click();
+      await heading(page, 'Not paid');
+      await page.getByText('No money was moved').waitFor();
+      await page.getByRole('button', { name: 'Change it' }).click();
+      expect(await page.getByLabel('Amount in EUR').inputValue()).toBe('99999');
+      await page.getByLabel('Amount in EUR').fill('1,50');
+      await payButton(page).click();
+      await heading(page, 'Paid');
+      expect(app.payments().map(({ body }) => JSON.parse(body).value.amount)).toEqual([99999, 1.5]);
+    });
+
+    test('sends nothing of a form that is not filled in, and says what is missing', async () => {
+      const page = await app.open('Alice');
+      await page.getByRole('link', { name: 'Pay', exact: true }).click();
+      await payButton(page).click();
+      await page.getByText('Choose whom to pay.').waitFor();
+      expect(await page.locator(':focus').getAttribute('id')).toBe('to');
+      await page.getByLabel('To', { exact: true }).selectOption('alice-savings');
+      for (const amount of ['0', '1,000', '-5', '1.234']) {
+        await page.getByLabel('Amount in EUR').fill(amount);
+        await payButton(page).click();
+        expect(await page.locator(':focus').getAttribute('aria-invalid'), amount).toBe('true');
+      }
+      expect(app.payments()).toEqual([]);
+    });
+
+    test('is used by the keyboard alone, and the heading of each view has the focus', async () => {
+      const page = await app.open(null);
+      /** Goes on with the Tab key until something of this name has the focus. */
+      async function tabTo(name: RegExp): Promise<void> {
+        for (let presses = 0; presses < 40; presses++) {
+          await page.keyboard.press('Tab');
+          const focused = await page.evaluate(() => {
+            const element = document.activeElement;
+            const label = element?.id ? document.querySelector(`label[for="${element.id}"]`) : null;
+            return (label ?? element)?.textContent ?? '';
+          });
+          if (name.test(focused)) return;
+        }
+        throw new Error(`no Tab leads to ${name}`);
+      }
+      const focusedHeading = (text: string) => page.locator('h1:focus', { hasText: text }).waitFor();
+      await tabTo(/^A?Alice/);
+      await page.keyboard.press('Enter');
+      await focusedHeading('Αλίκη');
+      await tabTo(/^Pay$/);
+      await page.keyboard.press('Enter');
+      await focusedHeading('Pay');
+      await page.getByLabel('Amount in EUR').waitFor();
+      await tabTo(/^To/);
+      await page.keyboard.type('Another');
+      await tabTo(/^IBAN/);
+      await page.keyboard.type('de89 3704 0044 0532 0130 00');
+      await tabTo(/^Amount/);
+      await page.keyboard.type('3');
+      await page.keyboard.press('Enter');
+      await focusedHeading('Paid');
+      await tabTo(/^Done/);
+      await page.keyboard.press('Enter');
+      await focusedHeading('Αλίκη');
+      expect(app.payments().map(({ body }) => JSON.parse(body).to.account_id)).toEqual([
+        'DE89370400440532013000',
+      ]);
+    });
+
+    test('shows what it has where the bank fails at one thing, and asks again', async () => {
+      app.bank.recorder.otherwise((call) =>
+        call.path.includes('/messages') ? { status: 500, body: {} } : app.bank.forward(call),
+      );
+      const page = await app.open('Alice');
+      await page.getByRole('alert').getByText('Some of this page could not be loaded.').waitFor();
+      await page.getByText('€4,305.80').waitFor();
+      app.onPayment();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { name: 'Message' }).waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+    });
+
+    test('leaves nothing of a customer in the browser when they sign out', async () => {
+      const page = await app.open('Alice');
+      await fillIn(page);
+      await payButton(page).click();
+      await heading(page, 'Paid');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await heading(page, 'Who are you today?');
+      expect(await page.evaluate(() => [sessionStorage.length, localStorage.length])).toEqual([0, 0]);
+      await page.getByRole('button', { name: 'Yuki' }).click();
+      await page.getByText('None yet.').waitFor();
+    });
+
+    test.each([
+      ['a desktop, light', 'desktop', { colorScheme: 'light' }],
+      ['a phone, dark', 'phone', { ...phone, colorScheme: 'dark' }],
+    ] as const)('on %s each view fits, and axe finds nothing in it', async (_what, name, options) => {
+      const page = await app.open(null, options);
+      const failures: string[] = [];
+      page.on('pageerror', (error) => failures.push(error.message));
+      page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
+
+      /** Holds a view against axe-core and the width of the screen; takes its picture where somebody asks for new ones. */
+      async function check(view: string): Promise<void> {
+        await page.mouse.move(0, 0);
+        await page.addScriptTag({ path: join(webFolder, 'node_modules/axe-core/axe.min.js') });
+        const violations = await page.evaluate(async () => {
+          const { axe } = globalThis as unknown as {
+            axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+          };
+          return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+        });
+        expect(violations, view).toEqual([]);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBe(
+          name === 'phone' ? phone.viewport.width : 1280,
+        );
+        if (process.env.UPDATE_PICTURE && pictures.includes(`${name}-${view}`))
+          await page.screenshot({ path: join(webFolder, `pictures/${name}-${view}.png`) });
+      }
+
+      await check('sign-in');
+      await page.getByRole('button', { name: 'Alice' }).click();
+      // More digits than a double keeps.
+      await page.getByText('€9,007,199,254,740,993.25').waitFor();
+      await check('overview');
+      await page.getByRole('link', { name: /^Everyday/ }).click();
+      await page.getByText('Αλίκη Παπαδοπούλου').waitFor();
+      await check('account');
+      await page.getByRole('link', { name: 'Payees', exact: true }).click();
+      await page.getByText('10 of 10 payees').waitFor();
+      await check('payees');
+      await fillIn(page);
+      await check('transfer');
+      await page.getByLabel('Amount in EUR').fill('nothing');
+      await payButton(page).click();
+      await page.getByText('Write an amount').waitFor();
+      await check('transfer-problem');
+      await page.getByLabel('Amount in EUR').fill('12.50');
+      await payButton(page).click();
+      await heading(page, 'Paid');
+      await check('paid');
+      app.onPayment(async () => 'reset');
+      await fillIn(page);
+      await payButton(page).click();
+      await heading(page, 'Not confirmed');
+      await check('not-confirmed');
+      expect(failures).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/** `npm run check:clients`: installs Relay and its compiler beside its test, compiles the test's documents, and runs it. */
+const root = join(import.meta.dirname, '../..');
+const relay = join(root, 'test/clients/relay');
+const run = (cwd: string, command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd, stdio: 'inherit', env: { ...process.env, CLIENTS: 'built' } });
+
+run(relay, 'npm', 'ci', '--no-audit', '--no-fund');
+run(relay, 'npm', 'run', 'build', '--silent');
+run(root, 'npx', 'vitest', 'run', '--project', 'bankql', 'test/clients/relay/relay.test.ts');

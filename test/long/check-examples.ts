@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/**
+ * `npm run check:examples`: installs and builds examples/web from its lock, then runs the tests of the examples, which are
+ * skipped elsewhere: `npm test` installs nothing.
+ */
+const root = join(import.meta.dirname, '../..');
+const web = join(root, 'examples/web');
+const run = (cwd: string, command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd, stdio: 'inherit', env: { ...process.env, EXAMPLES: 'built' } });
+
+run(web, 'npm', 'ci', '--no-audit', '--no-fund');
+run(web, 'npm', 'run', 'build', '--silent', '--', '--logLevel=warn');
+const tests = ['test/examples/web.test.ts'];
+run(root, 'npx', 'vitest', 'run', '--project', 'bankql', ...tests);

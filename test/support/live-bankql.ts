@@ -1,0 +1,39 @@
+import { startProcess } from './process.ts';
+import type { RecordedCall } from './recording-bank.ts';
+import { type SandboxRecorder, startSandboxRecorder } from './sandbox-recorder.ts';
+
+/** bankql as a process of its own over the sandbox bank, of which every call is written down. */
+export interface LiveBankql extends AsyncDisposable {
+  readonly url: string;
+  readonly bank: SandboxRecorder;
+  /** The payments that reached the bank. */
+  payments(): RecordedCall[];
+}
+
+export const isPayment = ({ method, path }: RecordedCall) =>
+  method === 'POST' && path.endsWith('/make-transaction');
+
+/** The login is the customer's id, as with the sandbox that bankql embeds. */
+export async function startLiveBankql(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LiveBankql> {
+  await using stack = new AsyncDisposableStack();
+  const bank = stack.use(await startSandboxRecorder());
+  const { url } = stack.use(
+    await startProcess({
+      BANK_BASE_URL: bank.recorder.url,
+      BANK_ID: 'SNDBCY2N',
+      VIEWER_CUSTOMER_ID: '{auth-id}',
+      VIEWER_ACCOUNT_ID: '{auth-id}-current',
+      STATE_URL: 'memory:',
+      ...environment,
+    }),
+  );
+  const owned = stack.move();
+  return {
+    url,
+    bank,
+    payments: () => bank.recorder.calls.filter(isPayment),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
