@@ -26,8 +26,9 @@ export default defineConfig({
     // was the machine's doing, and is named at the end of the report; what is broken fails twice.
     retry: 1,
     reporters: ['default', './test/support/retried-reporter.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     projects: [
       { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: alone } },
       { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },

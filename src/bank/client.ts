@@ -41,6 +41,8 @@ export interface BankOptions extends SharedReadsOptions {
   readonly maxBodyBytes: number;
   /** Straight to the bank, with Node's certificates, where it is left out. */
   readonly network?: NetworkOptions | undefined;
+  /** What parsed answers that may come again byte for byte may take in memory, in bytes. */
+  readonly parsedCacheBytes: number;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
   /** The share of failed and slow calls that opens an operation's breaker; 0 for no breaker. */
@@ -115,8 +117,6 @@ export interface BankClient {
 
 /** How many updates of one record may wait for the one that is under way. */
 const maxWaitingUpdates = 32;
-/** For answers that may come again. */
-const parsedCacheBytes = 32 * 1024 * 1024;
 
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
@@ -136,7 +136,7 @@ export function createBankClient(options: BankOptions): BankClient {
 
   const inTurn = createUpdateQueue(maxWaitingUpdates);
   const sharedReads = createSharedReads(options, sendRead);
-  const parsedResponses = createParsedResponseCache(parsedCacheBytes);
+  const parsedResponses = createParsedResponseCache(options.parsedCacheBytes);
 
   function sendRead(
     call: PreparedCall,

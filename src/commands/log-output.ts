@@ -1,11 +1,8 @@
 import { pino } from 'pino';
 
-/** How much text of lines that could not be written is kept, in characters: tens of thousands of lines of the audit log. */
-export const maxUnwritten = 32 * 1024 * 1024;
-
 interface LogOutputOptions {
   /** How much text of lines that could not be written is kept, in bytes. */
-  readonly maxLength?: number;
+  readonly maxLength: number;
   /** Is told of each line that is not kept. It must not throw. */
   readonly onDropped?: () => void;
   /** Whether other processes write there too. */
@@ -23,7 +20,7 @@ const maxAtomicWrite = 4096;
 export function openLogOutput(
   dest: number,
   sync: boolean,
-  { maxLength = maxUnwritten, onDropped = () => {}, isShared = false }: LogOutputOptions = {},
+  { maxLength, onDropped = () => {}, isShared = false }: LogOutputOptions,
 ) {
   const maxWrite = isShared ? { maxWrite: maxAtomicWrite } : {};
   const stream = pino.destination({ dest, sync, maxLength, ...maxWrite });

@@ -60,15 +60,17 @@ export async function serveBankql(
 ): Promise<BankqlService> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
+  const { memoryBounds } = config;
+  const maxLength = memoryBounds.unwrittenLines;
   let droppedLines = 0;
   const onDropped = () => void droppedLines++;
   const logger = pino(
     logOptions(await readLogLevel(config), secrets),
-    openLogOutput(1, false, { onDropped, isShared: isWorker }).stream,
+    openLogOutput(1, false, { maxLength, onDropped, isShared: isWorker }).stream,
   );
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
-  const auditOutput = openLogOutput(1, true, { onDropped });
+  const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
   const lasting = pino(logOptions('info', secrets), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
   const announcements = isWorker
@@ -150,7 +152,10 @@ export async function serveBankql(
     payments,
     rateLimiter,
     persisted,
-    automatic: config.automaticPersistedQueries ? createAutomaticPersistedQueries() : null,
+    automatic: config.automaticPersistedQueries
+      ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
+      : null,
+    documentCacheBytes: memoryBounds.documents,
     authenticate,
     readyNeedsRoom: config.readyNeedsRoom,
     isReady: config.readyNeedsState

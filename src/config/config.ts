@@ -10,6 +10,7 @@ import type { RateLimit } from '../server/rate-limit/limits.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
 import type { TracingOptions } from '../telemetry/tracing-options.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
+import { type MemoryBounds, memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, bankTlsOf, jwksProxyOf } from './network.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
@@ -36,6 +37,8 @@ export interface Config {
   readonly documentLimits: DocumentLimits;
   readonly answerLimits: AnswerLimits;
   readonly maxRequestBytes: number;
+  /** What caches and logs may take of this process' memory. */
+  readonly memoryBounds: MemoryBounds;
   /** How many bytes of answers may wait for their clients to take them, in all. */
   readonly maxUnreadBytes: number;
   /** How long each may wait, in milliseconds. */
@@ -152,6 +155,8 @@ function configOf(values: Values): Config {
       breakerOpenMs: values.BANK_BREAKER_OPEN_MS,
       publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
       maxBodyBytes: values.BANK_MAX_BODY_BYTES,
+      publicCacheBytes: memoryBounds.publicAnswers,
+      parsedCacheBytes: memoryBounds.parsedAnswers,
     },
     operationLimits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
     documentLimits: {
@@ -164,6 +169,7 @@ function configOf(values: Values): Config {
     },
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
+    memoryBounds,
     maxUnreadBytes: shareOf(values.LIMIT_UNREAD_BYTES),
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,

@@ -18,6 +18,9 @@ function settingOf(name: VariableName, environment: Environment, sources: Source
   if (given !== undefined)
     return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };
   const plain = shownFallback.replaceAll('`', '');
+  // What depends on the machine is said as it is on this one.
+  if (typeof fallback === 'number' && plain !== String(fallback))
+    return { setting: `${name}=${fallback}`, source: `default: ${plain}` };
   // What no value stands for is said in words.
   return fallback === undefined || typeof fallback === 'object'
     ? { setting: `${name}=`, source: `default: ${plain}` }

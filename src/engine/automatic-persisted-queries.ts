@@ -11,20 +11,27 @@ export interface AutomaticPersistedQueries {
 }
 
 const maxEntries = 10_000;
-const maxBytes = 16 * 1024 * 1024;
 /** The approximate memory of an entry besides its text. */
 const entryBytes = 300;
+
+export interface AutomaticPersistedQueriesOptions {
+  /** 10,000 where left out. */
+  readonly entries?: number;
+  /** What the texts may take in memory, in bytes. */
+  readonly bytes: number;
+}
 
 /**
  * The least recently used text is evicted first: its client sends it once more. Texts are shared by all callers, and
  * can be found only by their hashes.
  */
-export function createAutomaticPersistedQueries(
-  limits = { entries: maxEntries, bytes: maxBytes },
-): AutomaticPersistedQueries {
+export function createAutomaticPersistedQueries({
+  entries = maxEntries,
+  bytes,
+}: AutomaticPersistedQueriesOptions): AutomaticPersistedQueries {
   const texts = new LRUCache<string, string>({
-    max: limits.entries,
-    maxSize: limits.bytes,
+    max: entries,
+    maxSize: bytes,
     sizeCalculation: (text) => 2 * text.length + entryBytes,
   });
   return {

@@ -39,6 +39,8 @@ export class DocumentCacheStats {
 export interface DocumentCacheOptions extends DocumentRules {
   readonly defaults: Defaults;
   readonly limits: OperationLimits;
+  /** What the others may take in memory with their plans, in bytes, about. */
+  readonly documentCacheBytes: number;
   /** Documents that are never evicted; null for none. */
   readonly persisted: PersistedDocuments | null;
   /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
@@ -46,6 +48,9 @@ export interface DocumentCacheOptions extends DocumentRules {
   /** See prepareOperation; false where left out. */
   readonly isInterpreted?: boolean;
 }
+
+/** What documents are prepared with. */
+type PrepareOptions = Omit<DocumentCacheOptions, 'documentCacheBytes' | 'persisted' | 'documentStats'>;
 
 /** An operation of a document that has been checked. */
 export interface ExecutableOperation extends PreparedOperation {
@@ -79,8 +84,6 @@ interface CachedDocument {
   readonly fields: number;
 }
 
-/** The approximate memory limit of cached documents. */
-const cacheBytes = 64 * 1024 * 1024;
 /** The memory of a parsed document for each character of its text, and of a plan for each field. */
 const characterBytes = 200;
 const fieldBytes = 1200;
@@ -91,13 +94,14 @@ const fieldBytes = 1200;
  * expanded.
  */
 export function createDocumentCache({
+  documentCacheBytes,
   persisted,
   documentStats: stats = new DocumentCacheStats(),
   ...options
 }: DocumentCacheOptions) {
   const check = createDocumentCheck(options);
   const cache = new LRUCache<string, CachedDocument>({
-    maxSize: cacheBytes,
+    maxSize: documentCacheBytes,
     sizeCalculation: ({ fields }, text) =>
       characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
   });
@@ -145,10 +149,7 @@ interface CheckedDocument {
   readonly isPersisted: boolean;
 }
 
-function prepare(
-  checked: CheckedDocument,
-  options: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
-): FindOperation {
+function prepare(checked: CheckedDocument, options: PrepareOptions): FindOperation {
   const { document } = checked;
   const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
   return (name) => {
@@ -171,13 +172,7 @@ const noVariables = Object.freeze({ sources: Object.freeze({}), coerced: Object.
 function prepareOne(
   { text, document, isPersisted }: CheckedDocument,
   operation: OperationDefinitionNode,
-  {
-    schema = ownSchema,
-    introspection,
-    defaults,
-    limits,
-    isInterpreted = false,
-  }: Omit<DocumentCacheOptions, 'persisted' | 'documentStats'>,
+  { schema = ownSchema, introspection, defaults, limits, isInterpreted = false }: PrepareOptions,
 ): ExecutableOperation {
   const hideSuggestions = !introspection;
   const definitions = operation.variableDefinitions ?? [];

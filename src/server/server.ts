@@ -18,8 +18,8 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'>
   readonly load: LoadLimits;
   /** Tells callers apart before they are let in, as `identify` does; by their credentials where left out. */
   readonly callerKey?: ((request: IncomingRequest) => string) | undefined;
-  /** How many bytes of answers may wait for their clients to take them, in all; 256 MB where left out. */
-  readonly maxUnreadBytes?: number | undefined;
+  /** How many bytes of answers may wait for their clients to take them, in all. */
+  readonly maxUnreadBytes: number;
   /** How long one of them may wait, in milliseconds; see listen.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
@@ -62,13 +62,11 @@ const lastUseMs = 5000;
 const tooMuchToDo =
   'bankql has too much to do and did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
 
-const defaultMaxUnreadBytes = 256 * 1024 * 1024;
-
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
   const { logger, subscriptionKey, writeDeadlineMs, observer } = options;
   let isLeaving = false;
-  const unread = new UnreadBytes(options.maxUnreadBytes ?? defaultMaxUnreadBytes);
+  const unread = new UnreadBytes(options.maxUnreadBytes);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     isReady: () =>

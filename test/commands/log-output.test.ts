@@ -16,7 +16,7 @@ test('a payment that cannot be logged is not sent, and its key stays free', asyn
   const store = createMemoryStore({ retentionMs: 86_400_000 });
   const payWith = (path: string) => {
     const fd = openSync(path, 'w');
-    const output = openLogOutput(fd, true);
+    const output = openLogOutput(fd, true, { maxLength: 10_000 });
     const log = pino(output.stream);
     const payments = createPaymentService({
       bank: client,

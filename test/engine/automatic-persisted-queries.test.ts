@@ -53,7 +53,7 @@ const notSupported = missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNot
 const done = { status: 200, body: { data: { bank: { branches: { totalCount: 0 } } } } };
 
 test('a text is kept when it comes with its hash, and then asked for by that alone', async () => {
-  start(createAutomaticPersistedQueries());
+  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   expect(await post({ extensions: known })).toEqual(notFound);
   expect(await get({ extensions: JSON.stringify(known) })).toEqual(notFound);
   expect(await post({ query, extensions: known })).toEqual(done);
@@ -72,7 +72,7 @@ test.each(['application/json', 'application/graphql-response+json'])(
 );
 
 test('a hash that is not the text’s is refused, and a text that is refused is not kept', async () => {
-  start(createAutomaticPersistedQueries());
+  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   const wrong = await post({ query, extensions: hashed(sha256('another')) });
   expect(wrong).toMatchObject({
     status: 400,
@@ -89,7 +89,7 @@ test.each([
   ['of too many tokens', `{ ${'bank '.repeat(2001)}}`],
   ['of two payments', `mutation { ${twoPayments} }`],
 ])('a text that is %s is refused, and not kept', async (_what, text) => {
-  const automatic = createAutomaticPersistedQueries();
+  const automatic = createAutomaticPersistedQueries({ bytes: 1_000_000 });
   start(automatic);
   const refused = await post({ query: text, extensions: hashed(sha256(text)) });
   expect([refused.status, refused.body.errors[0].extensions.code]).toEqual([400, expect.any(String)]);
@@ -103,7 +103,7 @@ test.each<[string, unknown]>([
   ['with a prefix', `sha256:${sha256(query)}`],
   ['a name that every object has', '__proto__'],
 ])('a hash that is %s finds nothing', async (_what, sha256Hash) => {
-  start(createAutomaticPersistedQueries());
+  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   await post({ query, extensions: known });
   const asked = await post({ extensions: { persistedQuery: { version: 1, sha256Hash } } });
   expect(asked.body.errors[0].extensions.code).toMatch(/^(BAD_USER_INPUT|PERSISTED_QUERY_NOT_FOUND)$/);
@@ -111,7 +111,7 @@ test.each<[string, unknown]>([
 });
 
 test('a GET that has both the text and its hash has it kept too', async () => {
-  start(createAutomaticPersistedQueries());
+  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   expect(await get({ query, extensions: JSON.stringify(known) })).toEqual(done);
   expect(await post({ extensions: known })).toEqual(done);
 });
@@ -121,7 +121,7 @@ test('a document of the manifest is found by its id beside APQ, which need not b
   bankql = createTestBankql({
     bankUrl: bank.url,
     persisted: { documents, only: false },
-    automatic: createAutomaticPersistedQueries(),
+    automatic: createAutomaticPersistedQueries({ bytes: 1_000_000 }),
   });
   expect(await post({ extensions: hashed('id-1') })).toEqual(done);
   expect(await get({ extensions: JSON.stringify(hashed('id-1')) })).toEqual(done);
@@ -129,7 +129,7 @@ test('a document of the manifest is found by its id beside APQ, which need not b
 });
 
 test('a kept text of a mutation is not run by GET', async () => {
-  start(createAutomaticPersistedQueries());
+  start(createAutomaticPersistedQueries({ bytes: 1_000_000 }));
   const mutation =
     'mutation { putBranch(input: { branchId: "B", branch: { acceptsDeposits: true } }) { trackId } }';
   const extensions = hashed(sha256(mutation));

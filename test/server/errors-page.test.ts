@@ -93,7 +93,9 @@ const scenes: Record<ErrorCode, Scene> = {
   PERSISTED_DOCUMENT_REQUIRED: {
     options: { persisted: { documents: { texts: new Map(), parsed: new Map() }, only: true } },
   },
-  PERSISTED_QUERY_NOT_FOUND: { options: { automatic: createAutomaticPersistedQueries() } },
+  PERSISTED_QUERY_NOT_FOUND: {
+    options: { automatic: createAutomaticPersistedQueries({ bytes: 1_000_000 }) },
+  },
   PERSISTED_QUERY_NOT_SUPPORTED: {},
   IDEMPOTENCY_IN_PROGRESS: { before: (ask, bank) => payForever('rent-2026-11', ask, bank) },
   IDEMPOTENCY_KEY_REUSED: { reply: says(200, {}), before: (ask) => ask(pay('rent-2026-11', '9')) },

@@ -168,14 +168,14 @@ test.each([
 );
 
 test('a client that takes an answer now and then does not keep the others waiting for ever', async () => {
-  await using fixture = await start({ writeDeadlineMs: 1500 });
+  await using fixture = await start({ writeDeadlineMs: 3000 });
   const megabytes = JSON.stringify({ query: `{ bank { ${aliases.slice(0, 3).join(' ')} } }` });
   const socket = askAndLookAway(fixture, megabytes);
   const closed = once(socket, 'close');
   for (let request = 0; request < 15; request++) socket.write(headOf(megabytes) + megabytes);
   // Sooner than the deadline it has taken one more, and it is far from the end when the last has waited for so long.
-  const reading = setInterval(() => socket.read(), 20);
-  const end = await Promise.race([closed.then(() => 'cut off'), delay(5000).then(() => 'still there')]);
+  const reading = setInterval(() => socket.read(), 60);
+  const end = await Promise.race([closed.then(() => 'cut off'), delay(15_000).then(() => 'still there')]);
   clearInterval(reading);
   socket.destroy();
   expect(end).toBe('cut off');
@@ -191,7 +191,7 @@ test('a client that reads slowly, and in time, is told all', async () => {
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
   });
-  await expect.poll(() => bytes, { timeout: 3000 }).toBeGreaterThan(10_000_000);
+  await expect.poll(() => bytes).toBeGreaterThan(10_000_000);
   await expect.poll(() => fixture.server.unreadBytes).toBe(0);
   expect(socket.destroyed).toBe(false);
 });
@@ -214,6 +214,6 @@ test('of pipelined answers that nobody reads each counts, and the deadline ends 
   socket.write(headOf(short) + short);
   await expect.poll(() => fixture.server.inFlight).toBe(2);
   await expect.poll(() => fixture.server.unreadBytes).toBeGreaterThan(9 * megabyte);
-  await expect.poll(() => fixture.server.unreadBytes, { timeout: 6000 }).toBe(0);
+  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
   await expect.poll(() => fixture.server.inFlight).toBe(0);
 });

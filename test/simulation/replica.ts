@@ -63,6 +63,8 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     breakerOpenMs: 10_000,
     slowCallMs: 1600,
     publicCacheTtlMs: 0,
+    publicCacheBytes: 0,
+    parsedCacheBytes: 1024 * 1024,
   });
   const payments = createPaymentService({
     ...partsOf({ bank: client, store, leaseMs, sendTimeoutMs: deadlineMs }),

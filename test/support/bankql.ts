@@ -75,6 +75,8 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
   breakerOpenMs: 10_000,
   slowCallMs: 1600,
   publicCacheTtlMs: 0,
+  publicCacheBytes: 32 * 1024 * 1024,
+  parsedCacheBytes: 32 * 1024 * 1024,
 };
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
@@ -106,6 +108,7 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 20_000, restCalls: 1000 },
+    documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     maxRequestBytes: 100_000,
     subscriptionKey: null,

@@ -21,6 +21,7 @@ export async function startServerFixture(
     host: '127.0.0.1',
     port: 0,
     http: { corsOrigins: new Set(), onlyLocalNames: false },
+    maxUnreadBytes: 256 * 1024 * 1024,
     load: { inFlight: 1000, inFlightPerCaller: 1000, eventLoopLagMs: 10_000 },
     ...testing,
   });

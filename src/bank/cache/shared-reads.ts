@@ -30,6 +30,8 @@ export type SharedSource = 'joined' | 'cached' | 'stale';
 export interface SharedReadsOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
+  /** What public data may take in memory, in bytes. */
+  readonly publicCacheBytes: number;
   /** The deadline of a shared call, in milliseconds. */
   readonly timeoutMs: number;
   /** Is told how a read was answered without a call of its own; it must not throw. */
@@ -49,7 +51,6 @@ type SendRead = (
 ) => Promise<ReadResult>;
 
 const publicGroup = 'public';
-const publicCacheBytes = 32 * 1024 * 1024;
 
 /** Errors of an unavailable bank, for which a stale answer may be served. */
 const unavailableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -66,7 +67,7 @@ const unavailableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * more.
  */
 export function createSharedReads(
-  { publicCacheTtlMs, timeoutMs, onShared }: SharedReadsOptions,
+  { publicCacheTtlMs, publicCacheBytes, timeoutMs, onShared }: SharedReadsOptions,
   sendRead: SendRead,
 ) {
   const cache = createPublicCache<ReadResult>({ ttlMs: publicCacheTtlMs, maxBytes: publicCacheBytes });

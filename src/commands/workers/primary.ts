@@ -19,7 +19,8 @@ const maxMetricsWaitMs = 1000;
 
 /** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
-  const logger = pino(logOptions('info'), openLogOutput(1, true, { isShared: true }).stream);
+  const maxLength = config.memoryBounds.unwrittenLines;
+  const logger = pino(logOptions('info'), openLogOutput(1, true, { maxLength, isShared: true }).stream);
   const announcements = createAnnouncements({ isTerminal, write, logger });
   const metrics = createWorkerMetrics({ ready: () => supervisor.ready });
   /** Workers by their ids, with what waits for their metrics. */

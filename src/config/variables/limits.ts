@@ -1,5 +1,6 @@
 import { defaultAnswerLimits } from '../../engine/answer-limits.ts';
 import { count, wholeNumber } from '../formats.ts';
+import { memoryBounds } from '../memory-bounds.ts';
 import type { Variable } from '../variable.ts';
 
 /** What one request may cost. */
@@ -37,7 +38,8 @@ export const limitsVariables = {
     description: 'how long the body of a request may be; a longer one is 413, and its connection closes',
   },
   LIMIT_UNREAD_BYTES: {
-    ...wholeNumber(256 * 1024 * 1024, 1, 2 ** 40),
+    ...wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
+    shownFallback: '268435456, or an eighth of the heap where that is less',
     description:
       'how many bytes of answers may wait for their clients to take them, in all; beyond it requests are 503',
   },

@@ -16,6 +16,7 @@ import {
   wholeNumber,
   workerCount,
 } from '../formats.ts';
+import { memoryBounds } from '../memory-bounds.ts';
 import type { Variable } from '../variable.ts';
 
 /** Where it listens, what it logs, how much it takes on. */
@@ -58,10 +59,11 @@ export const serverVariables = {
   APQ: {
     ...flag(false),
     description:
-      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB",
+      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB, [less in a small heap](operations.md#memory)",
   },
   MAX_IN_FLIGHT: {
-    ...count(1000),
+    ...count(memoryBounds.requests),
+    shownFallback: '1000, or one for each MB of the heap where that is less',
     description: 'requests that are under way at the same time; what is over is 503',
   },
   MAX_IN_FLIGHT_PER_CALLER: {

@@ -335,7 +335,7 @@ describe('a connection that is handed on', () => {
       ['BANK_TIMEOUT', { sent: false }],
       ['OVERLOADED', { sent: false }],
     ]);
-    await expect.poll(bank.open, { timeout: 3000 }).toBe(0);
+    await expect.poll(bank.open).toBe(0);
     expect(bank.connections()).toBe(2);
     expect((await readAs(client, 4).catch((error: BankqlError) => error)) as BankqlError).toMatchObject({
       code: 'BANK_TIMEOUT',

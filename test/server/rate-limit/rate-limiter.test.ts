@@ -206,7 +206,7 @@ describe('in front of a bank', () => {
       ]);
       expect(bank.calls.map(({ method }) => method)).toEqual(['PUT']);
       expect(bankql.audit).toEqual([]);
-      await expect.poll(async () => (await post(pay('k'))).status, { timeout: 3000 }).toBe(200);
+      await expect.poll(async () => (await post(pay('k'))).status).toBe(200);
       expect(bank.calls.map(({ method }) => method)).toEqual(['PUT', 'POST']);
     });
 

@@ -148,7 +148,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       redis.pause();
       await failure(store.begin(pending(), start));
       await expect
-        .poll(() => failure(store.find(id, start)), { timeout: 3_000 })
+        .poll(() => failure(store.find(id, start)))
         .toMatchObject({ message: expect.stringContaining('no answer in 1000 ms') });
       redis.resume();
       await answers(store).toBeNull();
@@ -216,7 +216,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
       await redis.kill();
       await redis.restart([...durable, '--maxmemory-policy', 'allkeys-lru']);
       await expect
-        .poll(() => failure(store.begin(again, start)), { timeout: 5_000 })
+        .poll(() => failure(store.begin(again, start)))
         .toMatchObject({ message: expect.stringContaining('maxmemory-policy is allkeys-lru') });
       await redis.kill();
       await redis.restart(durable);
@@ -341,7 +341,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await redis.command('REPLICAOF', '127.0.0.1', String(await freePort()));
     expect((await failure(store.begin(pending({ id: 'b' }), start))).message).toContain('READONLY');
     await expect
-      .poll(() => failure(store.find(id, start)), { timeout: 5_000 })
+      .poll(() => failure(store.find(id, start)))
       .toMatchObject({ message: expect.stringContaining('it is a replica') });
     await redis.command('REPLICAOF', 'NO', 'ONE');
     await answers(store).toBeNull();

@@ -146,7 +146,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await begin(store, 'b');
     await restore();
     await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain('this process knows of 2 payments');
+    await expect.poll(() => refusal(store)).toContain('this process knows of 2 payments');
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
   });
 
@@ -182,16 +182,14 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await reconnect();
     const lost =
       'it has lost records: of the latest 2 payments of this process 1 are missing, the first of 2026-01-15T00:00:00.000Z';
-    await expect.poll(() => refusal(store), { timeout: 5_000 }).toContain(lost);
-    await expect.poll(() => refusal(other), { timeout: 5_000 }).toContain(lost);
+    await expect.poll(() => refusal(store)).toContain(lost);
+    await expect.poll(() => refusal(other)).toContain(lost);
     expect(events).toEqual([{ kind: 'loss', loss: store.loss }]);
 
     await (await open({ create: false })).acceptLoss('Ada', start);
     await reconnect();
     for (const each of [store, other])
-      await expect
-        .poll(() => begin(each, 'b').catch(() => 'not yet'), { timeout: 5_000 })
-        .not.toBe('not yet');
+      await expect.poll(() => begin(each, 'b').catch(() => 'not yet')).not.toBe('not yet');
     expect(store.loss).toBeNull();
   });
 
@@ -207,9 +205,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await other.begin({ ...paid('released', at), trackId: 'another' }, at);
     await redis.command('DEL', '{bankql}:payment:outlived');
     await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await expect
-      .poll(() => store.begin(paid('next', at), at).catch(() => 'not yet'), { timeout: 5_000 })
-      .toBeNull();
+    await expect.poll(() => store.begin(paid('next', at), at).catch(() => 'not yet')).toBeNull();
     expect(store.loss).toBeNull();
   });
 
@@ -309,7 +305,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     const operator = await open({ witness, create: false });
     await operator.acceptLoss('Ada', start);
     const payAgain = () => store.status(start).then(() => begin(store, 'c'));
-    await expect.poll(() => payAgain().catch(() => 'not yet'), { timeout: 5_000 }).not.toBe('not yet');
+    await expect.poll(() => payAgain().catch(() => 'not yet')).not.toBe('not yet');
     expect(store.loss).toBeNull();
   });
 
@@ -318,7 +314,7 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
     await begin(store, 'a');
     const { secret } = store;
     await redis.command('FLUSHALL');
-    await expect.poll(() => begin(store, 'b').catch(() => 'not yet'), { timeout: 5_000 }).toBeNull();
+    await expect.poll(() => begin(store, 'b').catch(() => 'not yet')).toBeNull();
     expect(store.loss).toBeNull();
     expect(store.secret).toBe(secret);
     expect((await open({ witness, allowVolatile: true })).loss).toBeNull();

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { inForce } from '../../src/config/effective-settings.ts';
+import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
+
+const megabyte = 1024 * 1024;
+/** All but the number of requests, in megabytes. */
+const inMegabytes = (heap: number) => {
+  const { requests, ...bytes } = memoryBoundsOf(heap * megabyte);
+  return Object.fromEntries(Object.entries(bytes).map(([name, each]) => [name, each / megabyte]));
+};
+
+test('a usual heap has room for all, and a larger one takes no more', () => {
+  const most = {
+    documents: 64,
+    publicAnswers: 32,
+    parsedAnswers: 32,
+    automaticTexts: 16,
+    unwrittenLines: 32,
+    unreadAnswers: 256,
+  };
+  expect(inMegabytes(2048)).toEqual(most);
+  expect(inMegabytes(65_536)).toEqual(most);
+  expect(memoryBoundsOf(2048 * megabyte).requests).toBe(1000);
+});
+
+test('a small heap is shared out: all that is kept in it, when it is full, is less than half', () => {
+  expect(inMegabytes(192)).toEqual({
+    documents: 12,
+    publicAnswers: 6,
+    parsedAnswers: 6,
+    automaticTexts: 3,
+    unwrittenLines: 3,
+    unreadAnswers: 24,
+  });
+  const total = Object.values(inMegabytes(192)).reduce((sum, each) => sum + each, 0);
+  expect(total).toBeLessThan(192 / 2);
+  expect(memoryBoundsOf(192 * megabyte).requests).toBe(192);
+});
+
+test('docs/operations.md says what the table says', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| .* \| 1\/(\d+) of the heap \| (\d+) MB \|$/gm)].map(
+    ([, part, most]) => [Number(part), Number(most)],
+  );
+  const small = inMegabytes(64);
+  const most = inMegabytes(2 ** 30);
+  expect(rows).toEqual(Object.keys(small).map((name) => [64 / Number(small[name]), most[name]]));
+});
+
+test('what a variable says stands, whatever the heap', () => {
+  const given = readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33), MAX_IN_FLIGHT: '5000' });
+  expect([given.maxUnreadBytes, given.load.inFlight]).toEqual([2 ** 33, 5000]);
+  expect(memoryBounds).toEqual(memoryBoundsOf(getHeapStatistics().heap_size_limit));
+  expect(readConfig({})).toMatchObject({
+    memoryBounds,
+    maxUnreadBytes: memoryBounds.unreadAnswers,
+    load: { inFlight: memoryBounds.requests },
+    bankLimits: {
+      publicCacheBytes: memoryBounds.publicAnswers,
+      parsedCacheBytes: memoryBounds.parsedAnswers,
+    },
+  });
+});
+
+test('config show says what is in force on this machine, and why', () => {
+  const line = inForce({}, new Map())
+    .split('\n')
+    .find((each) => each.startsWith('LIMIT_UNREAD_BYTES='));
+  expect(line).toMatch(
+    new RegExp(
+      `^LIMIT_UNREAD_BYTES=${memoryBounds.unreadAnswers} +# default: 268435456, or an eighth of the heap where that is less$`,
+    ),
+  );
+});
+
+test('a process with a small heap keeps less', () => {
+  const bounds = join(import.meta.dirname, '../../src/config/memory-bounds.ts');
+  const small = execFileSync(process.execPath, [
+    '--max-old-space-size=100',
+    '--max-semi-space-size=8',
+    '--input-type=module',
+    '--eval',
+    `import { memoryBounds } from ${JSON.stringify(bounds)}; console.log(memoryBounds.documents)`,
+  ]);
+  expect(Number(small)).toBeLessThan(9 * megabyte);
+  expect(Number(small)).toBeGreaterThan(6 * megabyte);
+});

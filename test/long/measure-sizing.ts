@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { cpuOf, memoryOf } from '../../bench/load/kernel.ts';
+import { q1, q2, q3, q4, type Shape, titleOf } from '../../bench/shapes.ts';
+import { startLoad } from './memory/load.ts';
+import { startTarget } from './memory/target.ts';
+
+/**
+ * `npm run bench:sizing [-- --seconds N]`: what docs/operations.md computes sizes from, as its tables: memory at rest, for
+ * documents and for requests under way, processor time for Q1 to Q4, and the cores for a thousand requests a second and more.
+ * Processor time suffers least from other work on the machine, and suffers all the same.
+ */
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } } });
+const seconds = Number(values.seconds);
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (!(seconds > 0)) {
+  say('Give --seconds as a number above 0.');
+  process.exit(2);
+}
+
+/** So many that the document cache has room for them all. */
+const texts = 300;
+const underWay = 200;
+/** How long the bank waits where requests are to be under way: until they have been counted. */
+const latencyMs = 3000;
+/** How busy a core may be. */
+const busy = 0.6;
+const shapes = [q1(), q2(), q3, q4];
+
+const untilSent = async (load: ReturnType<typeof startLoad>, count: number) => {
+  while (load.sent() < count) await delay(20);
+  await load.stop();
+};
+const startFew = (url: string, shape: Shape, uniquePercent = 0) =>
+  startLoad({ url, connections: 8, uniquePercent, perSecond: null, shape });
+
+/** Memory: resident and kept by the heap at rest, and what the heap keeps more for documents and requests, in megabytes. */
+async function measureMemory() {
+  // Requests that wait for the bank are neither refused nor in turn.
+  await using target = await startTarget(null, {
+    BANK_CONNECTIONS: String(7 * underWay),
+    BANK_OPERATION_SHARE: '1',
+    BANK_TIMEOUT_MS: '20000',
+    MAX_EVENT_LOOP_LAG_MS: '60000',
+  });
+  const { url, pid } = target;
+  await delay(2000);
+  const resident = memoryOf(pid).now;
+  const heap = await target.liveHeap();
+  // What is compiled and connected is no document's.
+  await untilSent(startFew(url, q4), 500);
+  const before = await target.liveHeap();
+  await untilSent(startFew(url, q4, 100), texts);
+  const withDocuments = await target.liveHeap();
+
+  const load = () => startLoad({ url, connections: underWay, uniquePercent: 0, perSecond: null });
+  // Connections to the bank stay open.
+  await untilSent(load(), 2 * underWay);
+  const idle = await target.liveHeap();
+  target.bank.set({ latencyMs });
+  const waiting = load();
+  await delay(latencyMs / 2);
+  const busyHeap = await target.liveHeap();
+  await waiting.stop();
+  return {
+    resident,
+    heap,
+    perThousandDocuments: ((withDocuments - before) / texts) * 1000,
+    perHundredRequests: ((busyHeap - idle) / underWay) * 100,
+  };
+}
+
+/** Processor time of a request, in milliseconds, the kernel's for its connections included. */
+async function measureProcessor(): Promise<ReadonlyMap<Shape, number>> {
+  await using target = await startTarget(null, { MAX_EVENT_LOOP_LAG_MS: '60000' });
+  const { url, pid } = target;
+  const milliseconds = new Map<Shape, number>();
+  for (const shape of shapes) {
+    const load = startFew(url, shape);
+    await delay((seconds / 2) * 1000);
+    const answered = load.outcomes()['200'] ?? 0;
+    const cpu = cpuOf(pid);
+    await delay(seconds * 1000);
+    milliseconds.set(shape, (cpuOf(pid) - cpu) / 1000 / ((load.outcomes()['200'] ?? 0) - answered));
+    await load.stop();
+    const others = Object.keys(load.outcomes()).filter((outcome) => outcome !== '200');
+    if (others.length > 0) throw new Error(`${titleOf(shape)} is answered ${others.join(', ')}`);
+  }
+  return milliseconds;
+}
+
+const memory = await measureMemory();
+say(`| memory | MB |
+| --- | ---: |
+| at rest, resident | ${memory.resident.toFixed(0)} |
+| of that kept by the heap | ${memory.heap.toFixed(0)} |
+| 1,000 documents such as Q4 in the cache | ${memory.perThousandDocuments.toFixed(0)} |
+| 100 requests such as Q4 under way | ${memory.perHundredRequests.toFixed(1)} |
+`);
+const rates = [1000, 10_000, 100_000];
+const cores = (rate: number, milliseconds: number) => {
+  const needed = (rate * milliseconds) / 1000 / busy;
+  return needed < 10 ? needed.toFixed(1) : needed.toFixed(0);
+};
+say(`| query | processor time, ms | cores at ${rates.map((rate) => rate.toLocaleString('en')).join(' | at ')} requests a second |
+| --- | ---: | ---: | ---: | ---: |`);
+for (const [shape, milliseconds] of await measureProcessor())
+  say(
+    `| ${titleOf(shape)} | ${milliseconds.toFixed(2)} | ${rates.map((rate) => cores(rate, milliseconds)).join(' | ')} |`,
+  );

@@ -1,0 +1,86 @@
+import { Pool } from 'undici';
+import { q4, type Shape } from '../../../bench/shapes.ts';
+
+/** How requests were answered: how many with each status, or with the code of an error of the connection. */
+export type Outcomes = Readonly<Record<string, number>>;
+
+export interface LoadOptions {
+  readonly url: string;
+  readonly connections: number;
+  /** Of a hundred requests, how many have a text that nobody sent before. */
+  readonly uniquePercent: number;
+  /** Requests a second; null: each connection asks again as soon as it is answered. */
+  readonly perSecond: number | null;
+  readonly shape?: Shape;
+}
+
+const callers = 2048;
+
+/** The text with an alias of its own, so that neither its document nor its plan was ever made. */
+const uniqueText = (text: string, number: number) => text.replace(/\blabel\b/, `a${number}: label`);
+
+/** Sends a query until it is stopped, whatever becomes of the answers; callers take turns. */
+export function startLoad({ url, connections, uniquePercent, perSecond, shape = q4 }: LoadOptions) {
+  const pool = new Pool(url, { connections, pipelining: 1 });
+  const outcomes: Record<string, number> = {};
+  const underWay = new Set<Promise<void>>();
+  let isStopped = false;
+  let sent = 0;
+
+  async function ask(): Promise<void> {
+    const nth = sent++;
+    const query = nth % 100 < uniquePercent ? uniqueText(shape.query, nth) : shape.query;
+    const outcome = await outcomeOf(pool, query, nth % callers);
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    // Whoever is told to come back later does not ask again at once.
+    if (outcome !== '200') await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
+  async function keepAsking(): Promise<void> {
+    while (!isStopped) await ask();
+  }
+
+  const startedAt = performance.now();
+  const send = () => {
+    const due = Math.floor(((performance.now() - startedAt) / 1000) * (perSecond ?? 0));
+    while (sent < due) {
+      const answered: Promise<void> = ask().finally(() => underWay.delete(answered));
+      underWay.add(answered);
+    }
+  };
+  const timer = perSecond === null ? null : setInterval(send, 5);
+  if (perSecond === null) for (let each = 0; each < connections; each++) underWay.add(keepAsking());
+
+  return {
+    outcomes: (): Outcomes => ({ ...outcomes }),
+    sent: () => sent,
+    /** Sends no more, and waits for what is under way. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      if (timer !== null) clearInterval(timer);
+      await Promise.all(underWay);
+      await pool.close();
+    },
+  };
+}
+
+async function outcomeOf(pool: Pool, query: string, caller: number): Promise<string> {
+  try {
+    const { statusCode, body } = await pool.request({
+      path: '/graphql',
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'ocp-apim-subscription-key': `key-${caller}`,
+        'auth-provider-name': 'bench',
+        'auth-id': `caller-${caller}`,
+      },
+      body: JSON.stringify({ query }),
+    });
+    const text = await body.text();
+    const code = /"code":"(\w+)"/.exec(text)?.[1];
+    return code === undefined ? String(statusCode) : `${statusCode} ${code}`;
+  } catch (error) {
+    return String(Reflect.get(Object(error), 'code') ?? error);
+  }
+}
