@@ -37,6 +37,10 @@ export interface PreparedSelection {
   subselection(field: SelectedField): Selection;
 }
 
+/** The selection with its deferred fragments, where those were left out. */
+export const withDeferred = (selection: Selection): Selection =>
+  selection.omitsDeferred === true ? { ...selection, omitsDeferred: false } : selection;
+
 /** A document's fragments by their names. */
 export function fragmentsOf(document: DocumentNode): Readonly<Record<string, FragmentDefinitionNode>> {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);

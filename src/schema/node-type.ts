@@ -7,6 +7,7 @@ import {
   type Selection,
   selectedFields,
   subselectionOf,
+  withDeferred,
 } from '../executor/selection.ts';
 import type { Context, ReadContext } from './context.ts';
 import {
@@ -132,7 +133,9 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
       return toIds(parsed.data);
     },
     load(ids, context, info) {
-      const { needsRecord, prefetches } = stepsOf(info);
+      // Ids that only the record tells are the same for every field: deferred ones must not change them.
+      const selection = idsOfRecord === undefined ? info : withDeferred(info);
+      const { needsRecord, prefetches } = stepsOf(selection);
       if (!needsRecord) return ids;
       const reading = read(ids, context);
       for (const { prefetch, selected } of prefetches) {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Answer, Operation, PathIds } from '../contract/operation.ts';
 import { type Changes, updatedBody } from '../contract/updated-body.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import { type Selection, selectedFields } from '../executor/selection.ts';
+import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
 import { builder } from './builder.ts';
 import type { Context, Defaults } from './context.ts';
 import {
@@ -138,8 +138,7 @@ function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selectio
   const type = info.schema.getType(payload);
   if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
   // Deferred or not: it is told all the same.
-  const all = info.omitsDeferred === true ? { ...info, omitsDeferred: false } : info;
-  const selected = selectedFields(all, type);
+  const selected = selectedFields(withDeferred(info), type);
   if (!selected.some(({ field }) => field.name === 'conflict')) writtenOf(result);
   return result;
 }

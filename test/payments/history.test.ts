@@ -17,5 +17,5 @@ test.concurrent.each(sharedStates)(
     expect(counts.get('record: UNKNOWN')).toBeGreaterThan(1);
     expect(counts.get('event: SIGKILL and restart')).toBeGreaterThan(0);
   },
-  60_000,
+  150_000,
 );

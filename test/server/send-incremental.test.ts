@@ -302,6 +302,18 @@ test('all results together have the length of one answer, and one that is too lo
   expect(payloads).toHaveLength(2);
 });
 
+test('an id that only the record tells is the same, whether what needs the record is deferred or not', async () => {
+  const asked = `{ bank { account(accountId: "a", viewId: "owner") {
+    otherAccount(otherAccountId: "17") { id otherAccountId ... @defer { holder { name } } } } } }`;
+  fixture.bank.on(`${othersCall}/17`, { status: 404, body: { message: 'none' } });
+  fixture.bank.on(othersCall, {
+    body: { other_accounts: [{ id: 'x', number: '17', holder: { name: 'X' } }] },
+  });
+  const whole = JSON.parse(await (await read(asked, 'application/json')).text());
+  expect(whole.data.bank.account.otherAccount.otherAccountId).toBe('x');
+  expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
+});
+
 test('they hold a fifth of the values of a whole answer, however they are put off', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));

@@ -66,7 +66,7 @@ export async function startProcess(
 export async function runProcess(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
-  limitMs = 10_000,
+  limitMs = 40_000,
 ) {
   const { child, ended, output } = launch(environment, args);
   const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);

@@ -31,7 +31,7 @@ let names = 0;
 describe('whoever makes up 100,000 callers', () => {
   const limit = { calls: 300, seconds: 60 };
 
-  test('costs less than 25 MB', async () => {
+  test('costs less than 25 MB', { timeout: 180_000 }, async () => {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
     const limiter = createRateLimiter({ perCaller: limit, perKey: null });
