@@ -314,7 +314,7 @@ test('an id that only the record tells is the same, whether what needs the recor
   expect(mergedData(await payloadsOf(await read(asked)))).toEqual(whole.data);
 });
 
-test('they hold a fifth of the values of a whole answer, however they are put off', async () => {
+test('they hold a tenth of the values of a whole answer, however they are put off', async () => {
   await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
   const branches = Array.from({ length: 150 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
   bounded.bank.otherwise({ body: { branches } });
@@ -327,7 +327,7 @@ test('they hold a fifth of the values of a whole answer, however they are put of
     data: null,
     errors: [
       {
-        message: expect.stringMatching(/^The answer holds more than 200 values/),
+        message: expect.stringMatching(/^The answer holds more than 100 values/),
         extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
       },
     ],
@@ -335,7 +335,7 @@ test('they hold a fifth of the values of a whole answer, however they are put of
 });
 
 test('each part that comes later is a value too', async () => {
-  await using bounded = await startServerFixture({ answerLimits: { values: 1000, bytes: 1_000_000 } });
+  await using bounded = await startServerFixture({ answerLimits: { values: 2000, bytes: 1_000_000 } });
   const branches = Array.from({ length: 50 }, (_, n) => ({ id: `b${n}`, name: 'B', acceptsDeposits: true }));
   bounded.bank.otherwise({ body: { branches } });
   // The same 50 names, in one part each or in three.

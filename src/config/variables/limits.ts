@@ -26,7 +26,7 @@ export const limitsVariables = {
   LIMIT_ANSWER_VALUES: {
     ...count(defaultAnswerLimits.values),
     description:
-      'how many values an answer may hold: fields and list entries, a fifth of it in results that come one by one; what is over ends the query',
+      'how many values an answer may hold: fields and list entries, a tenth of it in results that come one by one; what is over ends the query',
   },
   LIMIT_ANSWER_BYTES: {
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
