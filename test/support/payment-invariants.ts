@@ -147,8 +147,8 @@ export const invariants = {
     ...one.clients.flatMap(({ told, phase }) =>
       told === null && phase !== 'history' ? `no answer (${phase})` : [],
     ),
-    ...answers(one, ['STATE_UNAVAILABLE', 'OVERLOADED'], (_, { phase }) =>
-      phase === 'history' ? null : 'nothing stands in its way',
+    ...answers(one, ['STATE_UNAVAILABLE', 'OVERLOADED'], ({ message }, { phase }) =>
+      phase === 'history' ? null : `nothing stands in its way; it says: ${message}`,
     ),
     ...answers(one, ['IDEMPOTENCY_KEY_REUSED'], (_, { amount }) =>
       one.clients.some((other) => other.amount !== amount) ? null : 'nobody asked for another amount',
