@@ -1,6 +1,7 @@
 import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
+import { withFields } from '../executor/with-fields.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { CallObserver, CallOutcome } from '../schema/bank-session.ts';
 
@@ -119,17 +120,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 type Field = GraphQLField<unknown, unknown>;
 
 /** The schema with resolvers that report their path to the recorder in their context. */
-export function recordedSchema(schema: GraphQLSchema): GraphQLSchema {
-  const recorded = new Map<Field, Field>();
-  const getField: GraphQLSchema['getField'] = (type, name) => {
-    const field = schema.getField(type, name);
-    if (field === undefined) return undefined;
-    const known = recorded.get(field) ?? recordedField(field);
-    recorded.set(field, known);
-    return known;
-  };
-  return Object.create(schema, { getField: { value: getField } });
-}
+export const recordedSchema = (schema: GraphQLSchema): GraphQLSchema => withFields(schema, recordedField);
 
 function recordedField(field: Field): Field {
   const { resolve = defaultFieldResolver } = field;

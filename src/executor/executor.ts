@@ -89,7 +89,7 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     const operationName = operation.name?.value ?? null;
     return { schema, document, contextValue, variableValues, operationName, hideSuggestions };
   };
-  let complete: DocumentNode | null = null;
+  let documentForOneResult: DocumentNode | null = null;
 
   /** The plan for these @skip and @include conditions, with or without traced resolvers. */
   const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
@@ -119,8 +119,8 @@ export function prepareOperation(options: PrepareOptions): PreparedOperation {
     execute(context, { raw, values }, options = {}) {
       const { budget = new AnswerBudget(unlimited) } = options;
       if (isInterpreted) {
-        complete ??= isIncremental ? withoutIncremental(document) : document;
-        return executeByReference({ ...argsOf(context, raw), document: complete }, budget);
+        documentForOneResult ??= isIncremental ? withoutIncremental(document) : document;
+        return executeByReference({ ...argsOf(context, raw), document: documentForOneResult }, budget);
       }
       const runPlan = () => {
         const plan = planFor(values.coerced);

@@ -5,11 +5,9 @@ import {
   type ExperimentalIncrementalExecutionResults,
   experimentalExecuteIncrementally,
   type FieldNode,
-  type GraphQLCompositeType,
   GraphQLError,
   type GraphQLField,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
   getNamedType,
   isLeafType,
   type LegacyExperimentalIncrementalExecutionResults,
@@ -28,6 +26,7 @@ import { locateError } from './locate-error.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 import { WorkQueue } from './scheduler.ts';
 import { deferredParts } from './selection.ts';
+import { withFields } from './with-fields.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -83,7 +82,7 @@ export function executeIncrementally(
     answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
   try {
     const options = { budget, turns: new Turns(budget), onExceeded: (limit: unknown) => stop.abort(limit) };
-    const schema = countedSchema(args.schema, options);
+    const schema = withFields(args.schema, (field) => countedField(field, options));
     const result = executeIn[form]({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
   } catch (error) {
@@ -97,8 +96,8 @@ const valuesInTurn = 1000;
 const entriesInTurn = 100;
 
 /**
- * The turns of an execution that cannot be interrupted: fields and entries whose values come later are completed later, so
- * that others are served in between.
+ * Splits an execution by graphql's own executor, which cannot be interrupted, into turns: it completes a field or an entry
+ * when its value is there, and these promise their values for one turn after the other, so that others are served in between.
  */
 class Turns {
   readonly #budget: AnswerBudget;
@@ -163,19 +162,7 @@ interface CountOptions {
   readonly onExceeded: (limit: AnswerLimitError) => void;
 }
 
-/** The schema with fields whose values are counted; the executor gets each field through `getField`. */
-function countedSchema(schema: GraphQLSchema, options: CountOptions): GraphQLSchema {
-  const counted = new Map<Field, Field>();
-  const getField = (type: GraphQLCompositeType, name: string) => {
-    const field = schema.getField(type, name);
-    if (field === undefined) return undefined;
-    const known = counted.get(field) ?? countedField(field, options);
-    counted.set(field, known);
-    return known;
-  };
-  return Object.create(schema, { getField: { value: getField } });
-}
-
+/** A field whose values are counted. */
 function countedField(field: Field, { budget, turns, onExceeded }: CountOptions): Field {
   const { resolve = defaultFieldResolver } = field;
   const isLeaf = isLeafType(getNamedType(field.type));

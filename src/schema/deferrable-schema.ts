@@ -1,11 +1,7 @@
-import {
-  defaultFieldResolver,
-  type GraphQLCompositeType,
-  type GraphQLField,
-  type GraphQLSchema,
-} from 'graphql';
+import { defaultFieldResolver, type GraphQLField, type GraphQLSchema } from 'graphql';
 import { isPromise } from '../executor/promises.ts';
 import type { Selection } from '../executor/selection.ts';
+import { withFields } from '../executor/with-fields.ts';
 import type { Context } from './context.ts';
 import { fieldExtensionsOf } from './field-extensions.ts';
 import { nodeTypes } from './node-type.ts';
@@ -16,17 +12,8 @@ type Field = GraphQLField<unknown, unknown>;
  * The schema for @defer. A link then does not read a record that only deferred fields need, so that the first result does
  * not wait for it; those fields read it themselves, in the same call.
  */
-export function deferrableSchema(schema: GraphQLSchema): GraphQLSchema {
-  const deferrable = new Map<Field, Field>();
-  const getField = (type: GraphQLCompositeType, name: string) => {
-    const field = schema.getField(type, name);
-    if (field === undefined) return undefined;
-    const known = deferrable.get(field) ?? deferrableField(field, type.name);
-    deferrable.set(field, known);
-    return known;
-  };
-  return Object.create(schema, { getField: { value: getField } });
-}
+export const deferrableSchema = (schema: GraphQLSchema): GraphQLSchema =>
+  withFields(schema, (field, { name }) => deferrableField(field, name));
 
 function deferrableField(field: Field, typeName: string): Field {
   const { resolve = defaultFieldResolver } = field;

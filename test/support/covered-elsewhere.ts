@@ -151,7 +151,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   ),
   of(
     'executor',
-    'graphql-js-fallback',
+    'graphql-js-fallback with-fields',
     'executor/answer-budget.test.ts',
     'the same budget by either executor',
   ),
