@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { noRoom } from '../engine/bounded-result.ts';
 import type { IncrementalResult } from '../engine/incremental-result.ts';
 import { currentActivity } from './request-scope.ts';
-import type { ReserveRoom } from './serialize-result.ts';
+import { type ReserveRoom, shortAnswer } from './serialize-result.ts';
 import { formParameters, type IncrementalStream, streamFormats } from './stream-response.ts';
 
 export interface SendIncrementalOptions {
@@ -21,7 +21,7 @@ export async function sendIncremental(
   result: IncrementalResult,
   { stream, headers, reserveRoom }: SendIncrementalOptions,
 ): Promise<void> {
-  const { contentType, begin, before, after, end } = streamFormats[stream.type];
+  const { contentType, begin, beforeResult, afterResult, end } = streamFormats[stream.type];
   const mediaType = `${contentType}; ${formParameters[stream.form]}`;
   const activity = currentActivity();
   const payloads = result.payloads();
@@ -32,7 +32,7 @@ export async function sendIncremental(
     let next = await payloads.next();
     while (!next.done && !response.destroyed) {
       const { json, errors } = next.value;
-      if (json.length > shortPayload && !reserveRoom(response, json.length)) {
+      if (json.length > shortAnswer && !reserveRoom(response, json.length)) {
         next = await payloads.throw(noRoom());
         if (!next.done) continue;
         // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.
@@ -40,9 +40,9 @@ export async function sendIncremental(
         break;
       }
       activity?.streamed(200, json.length, errors);
-      response.write(before);
+      response.write(beforeResult());
       response.write(json);
-      if (!response.write(after)) await drained(response);
+      if (!response.write(afterResult)) await drained(response);
       next = await payloads.next();
     }
     if (!response.destroyed) response.end(end);
@@ -50,9 +50,6 @@ export async function sendIncremental(
     await payloads.return();
   }
 }
-
-/** Payloads up to this length are always sent, in bytes. */
-const shortPayload = 16_384;
 
 /** When the network has taken what was written, or the client has left. */
 const drained = (response: ServerResponse) =>

@@ -30,7 +30,7 @@ export type LimitPending = (answer: GraphQLHttpResponse, response: ServerRespons
 export type ReserveRoom = (response: ServerResponse, bytes: number) => boolean;
 
 /** Answers up to this length are always given, in bytes: among them are those of nearly all payments. */
-const shortAnswer = 16_384;
+export const shortAnswer = 16_384;
 
 export const createPendingLimit =
   (engine: Pick<Engine, 'toErrorResult'>, reserveRoom: ReserveRoom): LimitPending =>

@@ -50,60 +50,54 @@ export const formParameters: Readonly<Record<IncrementalForm, string>> = {
   'v0.2': 'incrementalSpec=v0.2',
 };
 
-/** How results are written in a stream: what comes before the first, around each, and after the last. */
-export interface StreamFormat {
+/** How results are written in a stream, one after the other. */
+interface StreamFormat {
   readonly contentType: string;
   readonly begin: string;
-  readonly before: string;
-  readonly after: string;
+  /** `bytes` is the result's length, where it is told. */
+  readonly beforeResult: (bytes?: number) => string;
+  readonly afterResult: string;
   readonly end: string;
 }
-
-const part = '\r\nContent-Type: application/json; charset=utf-8\r\n\r\n';
 
 export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
   'text/event-stream': {
     contentType: 'text/event-stream',
     begin: ':\n\n',
-    before: 'event: next\ndata: ',
-    after: '\n\n',
+    beforeResult: () => 'event: next\ndata: ',
+    afterResult: '\n\n',
     end: 'event: complete\ndata:\n\n',
   },
   // A part ends with the boundary behind it: a client would wait for it otherwise.
   'multipart/mixed': {
     contentType: 'multipart/mixed; boundary="-"',
     begin: '\r\n---',
-    before: part,
-    after: '\r\n---',
+    beforeResult: (bytes) => {
+      const length = bytes === undefined ? '' : `Content-Length: ${bytes}\r\n`;
+      return `\r\nContent-Type: application/json; charset=utf-8\r\n${length}\r\n`;
+    },
+    afterResult: '\r\n---',
     end: '--\r\n',
   },
-};
-
-type Body = GraphQLHttpResponse['body'];
-
-const joined = (before: string, body: Body, after: string): Body =>
-  Buffer.concat([Buffer.from(before), Buffer.from(body), Buffer.from(after)]);
-
-const eventsOf = (body: Body) => joined(':\n\nevent: next\ndata: ', body, '\n\nevent: complete\ndata:\n\n');
-
-const partsOf = (body: Body) => {
-  const length = `Content-Length: ${Buffer.byteLength(body)}`;
-  const head = ['', '---', 'Content-Type: application/json; charset=utf-8', length, '', ''];
-  return joined(head.join('\r\n'), body, '\r\n-----\r\n');
 };
 
 /**
  * A stream of one result, made before any of it is sent: what fails while it is made is answered as a failure, and never a
  * stream without an end.
  */
-export const streamOf = (answer: GraphQLHttpResponse, type: StreamType): GraphQLHttpResponse =>
-  type === 'text/event-stream'
-    ? { ...answer, headers: withType(answer.headers, 'text/event-stream'), body: eventsOf(answer.body) }
-    : {
-        ...answer,
-        headers: withType(answer.headers, 'multipart/mixed; boundary="-"'),
-        body: partsOf(answer.body),
-      };
+export function streamOf(answer: GraphQLHttpResponse, type: StreamType): GraphQLHttpResponse {
+  const { contentType, begin, beforeResult, afterResult, end } = streamFormats[type];
+  const body = Buffer.from(answer.body);
+  return {
+    ...answer,
+    headers: withType(answer.headers, contentType),
+    body: Buffer.concat([
+      Buffer.from(begin + beforeResult(body.length)),
+      body,
+      Buffer.from(afterResult + end),
+    ]),
+  };
+}
 
 const withType = (headers: readonly string[], type: string) =>
   headers.map((text, at) => (headers[at - 1] === 'Content-Type' ? type : text));
