@@ -139,10 +139,7 @@ export class IncrementalResult {
       : this.#isOf2022
         ? { incremental: [{ path: [], errors: shown }], hasNext: false }
         : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
-    this.#pending.clear();
-    this.#hasNext = false;
     const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
-    this.#bytes += json.length;
     return { json, errors };
   }
 
