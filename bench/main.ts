@@ -3,7 +3,7 @@ import { openBench } from './bench.ts';
 import { endAll } from './load/process.ts';
 import { readOptions } from './options.ts';
 import { reportOf, writeReport } from './report/write.ts';
-import { compareWithBefore } from './sections/before.ts';
+import { compare, comparedOf } from './sections/compare.ts';
 import { measureAll } from './sections/results.ts';
 
 /** The bench: see README.md. */
@@ -16,8 +16,9 @@ if (process.platform !== 'linux')
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
 await using bench = await openBench(options);
-if (options.before !== null) {
-  process.stdout.write(`${await compareWithBefore(bench, options.before)}\n`);
+const compared = comparedOf(options);
+if (compared !== null) {
+  process.stdout.write(`${await compare(bench, ...compared)}\n`);
   process.exit();
 }
 const results = await measureAll(bench);

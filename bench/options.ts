@@ -13,6 +13,8 @@ export interface Options {
   readonly shapes: ReadonlySet<string> | null;
   /** Another checkout of bankql, which this one is compared with and nothing else is done; null: none. */
   readonly before: string | null;
+  /** Whether bankql is compared with itself where it logs each operation and keeps metrics, and nothing else is done. */
+  readonly telemetry: boolean;
   readonly sections: ReadonlySet<string>;
   /** Of one round. */
   readonly seconds: number;
@@ -38,13 +40,14 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string' },
       shapes: { type: 'string' },
       before: { type: 'string' },
+      telemetry: { type: 'boolean', default: false },
       sections: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       'no-write': { type: 'boolean', default: false },
     },
   });
-  const { quick, only, shapes, before, sections, seconds, rounds } = values;
+  const { quick, only, shapes, before, telemetry, sections, seconds, rounds } = values;
   const names = (text: string | undefined, known: readonly string[]) => {
     if (text === undefined) return null;
     const given = text.toLowerCase().split(',');
@@ -60,6 +63,7 @@ export function readOptions(args: readonly string[]): Options {
   const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
   return {
     before: before === undefined ? null : resolve(before),
+    telemetry,
     only: names(
       only,
       contenders.map(({ name }) => name),

@@ -46,6 +46,7 @@ export async function startBankql({
     const remedy = 'it is for the command bankql: from code, start it in processes of your own.';
     throw new ConfigError([{ variable: 'WORKERS', value: String(workers), remedy }]);
   }
+  const endings: (() => void)[] = [];
   const { url, reload, stop } = await serveBankql({
     ...resolved,
     args: [],
@@ -55,7 +56,15 @@ export async function startBankql({
     isTerminal: true,
     writeError: () => {},
     progress: () => {},
+    onExit: (run) => void endings.push(run),
     ask: null,
   });
-  return { url, reload, stop };
+  return {
+    url,
+    reload,
+    async stop() {
+      await stop();
+      for (const end of endings) end();
+    },
+  };
 }

@@ -21,6 +21,7 @@ const terminal = {
   isTerminal: process.stdout.isTTY,
   writeError: (text: string) => void process.stderr.write(text),
   progress: createProgress(process.stderr),
+  onExit: (run: () => void) => void process.prependListener('exit', run),
   ask: process.stdin.isTTY && process.stdout.isTTY ? askAtTerminal : null,
 };
 

@@ -14,6 +14,8 @@ export interface CliContext {
   readonly isTerminal: boolean;
   readonly writeError: (text: string) => void;
   readonly progress: ShowProgress;
+  /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */
+  readonly onExit: (run: () => void) => void;
   /** Asks whoever sits at the terminal; null where nobody does. */
   readonly ask: ((question: string) => Promise<string>) | null;
 }

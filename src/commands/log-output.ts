@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
+import { GatheredLines } from './gathered-lines.ts';
 
 interface LogOutputOptions {
   /** How much text of lines that could not be written is kept, in bytes. */
@@ -12,34 +14,51 @@ interface LogOutputOptions {
 /** What a pipe takes from one process without lines of another in between, in bytes (POSIX: at least 512; Linux: 4096). */
 const maxAtomicWrite = 4096;
 
+/** What is written at once elsewhere, in bytes: what Docker reads at once. */
+const maxWrite = 16_384;
+
 /**
  * Where lines of a log go. A reader that is gone, or a full disk, must not end the process; lines that could not be
  * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
  * what was sent.
+ *
+ * Where `sync` is true a line is written before the call that writes it returns. Otherwise several are written at once, a
+ * moment later: a process that is killed loses the last ones, and one that ends in any other way writes them.
  */
 export function openLogOutput(
   dest: number,
   sync: boolean,
   { maxLength, onDropped = () => {}, isShared = false }: LogOutputOptions,
 ) {
-  const maxWrite = isShared ? { maxWrite: maxAtomicWrite } : {};
-  const stream = pino.destination({ dest, sync, maxLength, ...maxWrite });
+  const longest = isShared ? maxAtomicWrite : maxWrite;
   let failure: Error | null = null;
+  const gathered = sync ? null : new GatheredLines(longest, (lines) => stream.write(lines));
+  const stream = pino.destination({ dest, sync, maxLength, maxWrite: longest });
   stream.on('error', (error: Error) => {
     failure = error;
   });
   stream.on('write', () => {
     failure = null;
   });
-  stream.on('drop', () => {
+  stream.on('drop', (lines: string) => {
     failure ??= new Error('Too many lines of the log wait to be written.');
-    onDropped();
+    for (const _ of lines.matchAll(/\n/g)) onDropped();
   });
   return {
-    stream,
+    stream: gathered ?? stream,
     /** Errors: why the last line was not written, where it was not. Known at once where `sync` is true. */
     check(): void {
       if (failure !== null) throw failure;
+    },
+    /** The process ends: writes what was gathered, unless nothing can be written. Never throws. */
+    end(): void {
+      try {
+        if (failure === null && gathered !== null) writeSync(dest, gathered.take());
+      } catch (error) {
+        failure = error as Error;
+      }
+      // pino's own listener of the process's end would try for ever to write what cannot be written.
+      if (failure !== null) stream.destroy();
     },
   };
 }

@@ -55,7 +55,7 @@ export interface BankqlService extends Service {
 
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
 export async function serveBankql(
-  { environment, write, isTerminal, replica }: CliContext,
+  { environment, write, isTerminal, replica, onExit }: CliContext,
   { isWorker = false }: ServeOptions = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment);
@@ -64,10 +64,9 @@ export async function serveBankql(
   const maxLength = memoryBounds.unwrittenLines;
   let droppedLines = 0;
   const onDropped = () => void droppedLines++;
-  const logger = pino(
-    logOptions(await readLogLevel(config), secrets),
-    openLogOutput(1, false, { maxLength, onDropped, isShared: isWorker }).stream,
-  );
+  const output = openLogOutput(1, false, { maxLength, onDropped, isShared: isWorker });
+  onExit(output.end);
+  const logger = pino(logOptions(await readLogLevel(config), secrets), output.stream);
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
@@ -76,7 +75,7 @@ export async function serveBankql(
   const announcements = isWorker
     ? noAnnouncements
     : createAnnouncements({ isTerminal, write, logger: lasting });
-  const telemetry = createTelemetry(logger, audit);
+  const telemetry = createTelemetry(logger, audit, { areMetricsRead: config.metrics !== null });
   const served = await readSchema(config);
   const persisted = await readPersisted(config, served);
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;

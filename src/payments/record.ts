@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
@@ -27,7 +27,7 @@ export function payerOf({ authProviderName, authId, subscriptionKey }: Credentia
 
 /** The id of the record of a payer's payment with this key. */
 export const recordId = ({ caller }: Payer, idempotencyKey: string): string =>
-  hash([...caller, idempotencyKey]);
+  sha256([...caller, idempotencyKey]);
 
 /** Whether a record was made with this payer's subscription key. */
 export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: PaymentRecord): boolean =>
@@ -39,7 +39,7 @@ export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: Payme
  * Shape: see hashUnderSecret.
  */
 export const hashCaller = (secret: string, provider: string, id: string): string =>
-  hashUnderSecret(secret, hash([provider, id]));
+  hashUnderSecret(secret, sha256([provider, id]));
 
 /** The idempotency key of a payer's record; null for records older than stored keys. */
 export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
@@ -49,7 +49,7 @@ export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord)
  * A fingerprint has two parts: a hash of the subscription key, salted with the record's id, and one of all that is
  * sent.
  */
-const keyFingerprint = (id: string, subscriptionKey: string) => hash([id, subscriptionKey]);
+const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
 /** A payment that is about to be sent, and where it comes from. */
 export interface Described {
@@ -69,7 +69,7 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
   const { operation, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
-  const requestFingerprint = hash([operation.id, request.method, request.path, request.body]);
+  const requestFingerprint = sha256([operation.id, request.method, request.path, request.body]);
   return {
     ...details,
     id,
@@ -119,5 +119,4 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
 }
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
-const hash = (values: readonly (string | null)[]) =>
-  createHash('sha256').update(JSON.stringify(values)).digest('hex');
+const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));

@@ -18,12 +18,12 @@ import { logStoreEvent } from './store-event-log.ts';
 
 /**
  * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
- * words of ours, never what a caller or the bank wrote.
+ * words of ours, never what a caller or the bank wrote. Where nobody reads metrics, what happens often is not counted.
  */
-export function createTelemetry(logger: Logger, auditLogger: Logger) {
+export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetricsRead = true } = {}) {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
+  if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
 
   const calls = new Histogram({
     name: 'bankql_bank_call_seconds',
@@ -125,14 +125,15 @@ export function createTelemetry(logger: Logger, auditLogger: Logger) {
     registry,
     onCall(call: CallReport) {
       const { operation, status, reason, milliseconds } = call;
-      calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
+      if (areMetricsRead)
+        calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
       const activity = currentActivity();
       // What had no connection is no call.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
     onShared(operation: string, how: 'joined' | 'cached' | 'stale') {
-      shared.inc({ operation, how });
+      if (areMetricsRead) shared.inc({ operation, how });
     },
     /** Counted each time, logged once. */
     onDrift(drift: Drift) {

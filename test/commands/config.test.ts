@@ -15,6 +15,7 @@ async function run(
     replica: 'r',
     isTerminal: false,
     progress: () => {},
+    onExit: () => {},
     write(text) {
       written += text;
     },

@@ -24,6 +24,7 @@ async function run(...args: string[]) {
     replica: 'r',
     isTerminal: false,
     progress: () => {},
+    onExit: () => {},
     write(text) {
       output += text;
     },

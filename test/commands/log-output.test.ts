@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { openLogOutput } from '../../src/commands/log-output.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -58,4 +60,45 @@ test('lines that cannot be written are kept up to a length, and dropping one is 
   expect(dropped).toBeGreaterThan(100);
   expect(dropped).toBeLessThan(200);
   closeSync(fd);
+});
+
+describe('lines that may be late', () => {
+  /** A process that logs three lines, and then does as told; what it printed, and how it ended. */
+  const run = (then: string, stdout: 'pipe' | number = 'pipe') => {
+    const output = JSON.stringify(join(import.meta.dirname, '../../src/commands/log-output.ts'));
+    const program = `
+      import { pino } from 'pino';
+      import { openLogOutput } from ${output};
+      const output = openLogOutput(1, false, { maxLength: 10_000 });
+      process.prependListener('exit', output.end);
+      const log = pino({}, output.stream);
+      for (const n of [1, 2, 3]) log.info({ n });
+      ${then}`;
+    const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: join(import.meta.dirname, '../..'),
+      stdio: ['ignore', stdout, 'ignore'],
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    const lines = (ended.stdout ?? '').trim().split('\n');
+    return { status: ended.status, numbers: lines.filter(Boolean).map((line) => JSON.parse(line).n) };
+  };
+
+  test.for([
+    ['it ends by itself', '', 0],
+    ['it is ended', 'process.exit(7);', 7],
+    ['it crashes', "throw new Error('a fault');", 1],
+    ['they have waited', "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2_000);", null],
+  ] as const)('are written when %s', ([, then, status]) => {
+    expect(run(then)).toEqual({ status, numbers: [1, 2, 3] });
+  });
+
+  test.for([
+    ['before it was tried', 0],
+    ['after it was tried', 500],
+  ] as const)('do not keep a process that ends while its disk is full, %s', ([, ms]) => {
+    const full = openSync('/dev/full', 'w');
+    expect(run(`setTimeout(() => process.exit(7), ${ms});`, full).status).toBe(7);
+    closeSync(full);
+  });
 });

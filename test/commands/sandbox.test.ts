@@ -47,6 +47,7 @@ async function describe(environment: Record<string, string>) {
     replica: '',
     isTerminal: false,
     progress: () => {},
+    onExit: () => {},
     write: (part) => {
       text += part;
     },

@@ -1,18 +1,21 @@
 import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
-import { bankql, bankqlOf } from '../contenders.ts';
+import { bankql, bankqlOf, bankqlWithTelemetry, type Contender } from '../contenders.ts';
 import { askOnce, fire } from '../load/fire.ts';
 import { cpuOf } from '../load/kernel.ts';
 import { requestsOf } from '../load/requests.ts';
 import type { Running } from '../measure.ts';
+import type { Options } from '../options.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
 
-/** What a change costs: two checkouts of bankql, asked in turn in bursts so short that the machine's drift meets both. */
+/** What one thing costs: bankql with it and without, asked in turn in bursts so short that the machine's drift meets both. */
 
 const bursts = 60;
 const burstSeconds = 0.3;
 const warmUpSeconds = 2;
 const connections = 32;
+/** A request that is refused because something else is late would not be the same work. */
+const environment = { MAX_EVENT_LOOP_LAG_MS: '10000' };
 
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
@@ -45,14 +48,20 @@ async function measureBursts(before: Running, after: Running, shape: Shape) {
   return pairs;
 }
 
-/** The table of processor times, this checkout's against the other's. */
-export async function compareWithBefore(bench: Bench, checkout: string): Promise<string> {
+/** The two of which is asked what one costs beyond the other; null where all are measured. */
+export function comparedOf({ before, telemetry }: Pick<Options, 'before' | 'telemetry'>) {
+  if (before !== null) return [bankqlOf(before), bankql] as const;
+  return telemetry ? ([bankql, bankqlWithTelemetry] as const) : null;
+}
+
+/** The table of processor times, the second one's against the first one's. */
+export async function compare(bench: Bench, first: Contender, second: Contender): Promise<string> {
   const { options, bank, say } = bench;
   bank.set({ bodies: 'fresh' });
-  await using before = await bench.open(bankqlOf(checkout));
-  await using after = await bench.open(bankql);
+  await using before = await bench.open(first, environment);
+  await using after = await bench.open(second, environment);
   const lines = [
-    '| processor time, µs | before | after | after / before, median (quartiles) |',
+    `| processor time, µs | ${first.title} | ${second.title} | second / first, median (quartiles) |`,
     '| --- | ---: | ---: | ---: |',
   ];
   for (const shape of shapes.filter(({ name }) => options.shapes?.has(name) ?? true)) {

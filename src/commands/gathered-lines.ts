@@ -1,0 +1,38 @@
+import type { DestinationStream } from 'pino';
+
+/** How long a line may wait for others that are written with it, in milliseconds. */
+const maxWaitMs = 100;
+
+/**
+ * Lines that are written at once: to write costs many times what it costs to make a line. pino's stream could gather them
+ * too, but measures all of them anew with each line.
+ */
+export class GatheredLines implements DestinationStream {
+  readonly #maxBytes: number;
+  readonly #writeLines: (lines: string) => void;
+  #lines = '';
+  #bytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** `writeLines` gets at most so many bytes at once, unless one line alone is longer. */
+  constructor(maxBytes: number, writeLines: (lines: string) => void) {
+    this.#maxBytes = maxBytes;
+    this.#writeLines = writeLines;
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line);
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#maxBytes) this.#writeLines(this.take());
+    this.#lines += line;
+    this.#bytes += bytes;
+    this.#timer ??= setTimeout(() => this.#writeLines(this.take()), maxWaitMs).unref();
+  }
+
+  /** What was gathered; from here on it is the caller's to write. */
+  take(): string {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    const lines = this.#lines;
+    [this.#lines, this.#bytes, this.#timer] = ['', 0, null];
+    return lines;
+  }
+}
