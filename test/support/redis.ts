@@ -43,15 +43,23 @@ export const startRedis = (args: readonly string[] = durable): Promise<TestRedis
     return [...common, ...own];
   }, args);
 
-/**
- * Starts a Sentinel that watches a primary, and is alone to decide that it is down. With a password it asks for it,
- * and shows it to the primary.
- */
-export const startSentinel = (name: string, primary: TestRedis, password?: string): Promise<TestRedis> =>
+export interface SentinelOptions {
+  /** It asks for it, and shows it to the primary. */
+  readonly password?: string;
+  /** How long the primary may be silent until it is taken for down, in milliseconds. */
+  readonly downAfterMs?: number;
+}
+
+/** Starts a Sentinel that watches a primary, and is alone to decide that it is down. */
+export const startSentinel = (
+  name: string,
+  primary: TestRedis,
+  { password, downAfterMs = 500 }: SentinelOptions = {},
+): Promise<TestRedis> =>
   startServer((port, folder) => {
     const file = join(folder, 'sentinel.conf');
     const monitor = `sentinel monitor ${name} 127.0.0.1 ${primary.address.port} 1`;
-    const times = `sentinel down-after-milliseconds ${name} 500\nsentinel failover-timeout ${name} 3000`;
+    const times = `sentinel down-after-milliseconds ${name} ${downAfterMs}\nsentinel failover-timeout ${name} 3000`;
     const guard =
       password === undefined ? '' : `requirepass ${password}\nsentinel auth-pass ${name} ${password}\n`;
     const common = `port ${port}\nbind 127.0.0.1\ndir ${folder}\nlogfile redis.log`;

@@ -205,8 +205,14 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await postgres.query('SELECT pg_reload_conf()');
     };
     await readOnly('on');
+    // Each a payment of its own: one that fails is taken back, and with it an earlier one of the same Track-ID.
+    let tries = 0;
+    const next = () => {
+      tries++;
+      return pending({ id: `try-${tries}`, trackId: `attempt-of-${tries}` });
+    };
     await expect
-      .poll(() => failure(store.begin(pending(), start)), { timeout: 15_000 })
+      .poll(() => failure(store.begin(next(), start)))
       .toMatchObject({ message: expect.stringContaining('it is read-only') });
     expect(await refusal()).toMatch(/cannot be used: it is read-only/);
     await readOnly('off');

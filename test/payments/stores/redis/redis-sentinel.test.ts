@@ -227,7 +227,10 @@ describe.skipIf(!hasRedis)('with redis-server (skipped where none is installed)'
   });
 
   test('one Sentinel that answers is enough, also where it asks for a password', async () => {
-    const guarded = use(await startSentinel('payments', primary, 'p@ss'));
+    // On a busy machine they would take the primary for dead, and put the replica in its place.
+    const downAfterMs = 60_000;
+    await sentinel.command('SENTINEL', 'SET', 'payments', 'down-after-milliseconds', String(downAfterMs));
+    const guarded = use(await startSentinel('payments', primary, { password: 'p@ss', downAfterMs }));
     await primary.command('CONFIG', 'SET', 'requirepass', 'p@ss');
     for (const { address } of [sentinel, guarded]) {
       const hosts = `127.0.0.1:${await freePort()},127.0.0.1:${address.port}`;
