@@ -33,7 +33,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('server', 'operation-activity', 'telemetry/operation-log.test.ts', 'the line that is made of it'),
   of(
     'telemetry',
-    'caller-hashes metrics-server operation-observer payment-log pool-metrics',
+    'metrics-server operation-observer payment-log pool-metrics',
     'main.test.ts',
     'what a process logs and counts',
   ),
@@ -393,7 +393,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   ),
   of(
     'telemetry',
-    'rest-call-log store-event-log telemetry',
+    'rest-call-log store-event-log',
     'server/refusal-metrics.test.ts',
     'metrics and lines of a server that runs',
   ),

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import { hashCaller } from '../../src/payments/record.ts';
+import { createCallerHashes } from '../../src/telemetry/caller-hashes.ts';
+
+const caller = (authId: string | null, authProviderName: string | null = 'sandbox') =>
+  ({ subscriptionKey: 'key', authProviderName, authId }) as Credentials;
+
+test('a caller has the hash of the records of payments, each time, and nobody else has it', () => {
+  const hashOf = createCallerHashes(() => 'secret');
+  const expected = hashCaller('secret', 'sandbox', 'alice');
+  expect([hashOf(caller('alice')), hashOf(caller('alice'))]).toEqual([expected, expected]);
+  expect(hashOf(caller('bob'))).toBe(hashCaller('secret', 'sandbox', 'bob'));
+  expect(hashOf(caller('alice', 'other'))).toBe(hashCaller('secret', 'other', 'alice'));
+});
+
+test('who is not named has none', () => {
+  const hashOf = createCallerHashes(() => 'secret');
+  expect([hashOf(null), hashOf(caller(null)), hashOf(caller('alice', null))]).toEqual([null, null, null]);
+});
+
+test('another secret of the store makes other hashes', () => {
+  let secret = 'before';
+  const hashOf = createCallerHashes(() => secret);
+  const before = hashOf(caller('alice'));
+  secret = 'after';
+  expect(hashOf(caller('alice'))).toBe(hashCaller('after', 'sandbox', 'alice'));
+  expect(hashOf(caller('alice'))).not.toBe(before);
+});

@@ -1,0 +1,42 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import type { CallReport } from '../../src/bank/resilience/call-report.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+
+const silent = pino({ level: 'silent' });
+const call: CallReport = {
+  operation: 'getBranches',
+  status: 200,
+  failure: null,
+  reason: null,
+  milliseconds: 12,
+  trackId: null,
+  bankText: null,
+};
+
+async function countedBy(telemetry: ReturnType<typeof createTelemetry>) {
+  telemetry.onCall(call);
+  telemetry.onCall({ ...call, status: null, failure: 'it took too long', reason: 'timeout' });
+  telemetry.onShared('getBranches', 'cached');
+  const lines = (await telemetry.registry.metrics()).split('\n');
+  return {
+    counted: lines.filter((line) => /^bankql_(bank_call_seconds_count|shared_reads_total)\{/.test(line)),
+    ofProcess: lines.filter((line) => line.startsWith('bankql_process_cpu_seconds_total ')).length,
+  };
+}
+
+test('REST calls are counted by operation and outcome, reads without a call by how they were answered', async () => {
+  expect(await countedBy(createTelemetry(silent, silent))).toEqual({
+    counted: [
+      'bankql_bank_call_seconds_count{operation="getBranches",outcome="200"} 1',
+      'bankql_bank_call_seconds_count{operation="getBranches",outcome="timeout"} 1',
+      'bankql_shared_reads_total{operation="getBranches",how="cached"} 1',
+    ],
+    ofProcess: 1,
+  });
+});
+
+test('where nobody reads metrics, what happens with each request is not counted', async () => {
+  const unread = createTelemetry(silent, silent, { areMetricsRead: false });
+  expect(await countedBy(unread)).toEqual({ counted: [], ofProcess: 0 });
+});
