@@ -10,7 +10,7 @@ export interface HistoryReport {
 }
 
 /** Holds a history against the invariants of payments. */
-export function judge({ clients, bank, records, audit, events, misdeeds }: History): HistoryReport {
+export function judge({ clients, bank, records, audit, events, misdeeds, errors }: History): HistoryReport {
   const history = { clients, bank, records, audit, deadlineMs };
   const counts = new Map<string, number>();
   const count = (what: string, by = 1) => counts.set(what, (counts.get(what) ?? 0) + by);
@@ -22,6 +22,7 @@ export function judge({ clients, bank, records, audit, events, misdeeds }: Histo
   for (const { name } of bank) count(`bank: ${name}`);
   count('bank: requests', bank.length);
   for (const { state } of records) count(`record: ${state}`);
+  for (const [text, times] of errors) count(`logged: ${text}`, times);
   count('keys made free again', audit.filter(({ state }) => state === 'NOT_SENT').length);
   return { counts, violations: [...misdeeds, ...violationsOf(history).map(describeViolation)] };
 }

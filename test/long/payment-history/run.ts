@@ -16,6 +16,8 @@ export interface History {
   readonly audit: readonly AuditLine[];
   readonly events: Cluster['events'];
   readonly misdeeds: readonly string[];
+  /** How often the processes logged which error. */
+  readonly errors: ReadonlyMap<string, number>;
   readonly seconds: number;
 }
 
@@ -111,8 +113,9 @@ export async function runHistory(
 
   const { bank, misdeeds } = machine;
   const audit = auditLines(machine.output());
+  const errors = errorLines(machine.output());
   const seconds = Math.round(sinceStart() / 1000);
-  return { clients, bank, records, audit, events: machine.events, misdeeds, seconds };
+  return { clients, bank, records, audit, events: machine.events, misdeeds, errors, seconds };
 }
 
 /** As many at a time as there are clients. */
@@ -175,9 +178,24 @@ const auditLine = z
     begunAt: createdAt - performance.timeOrigin,
   }));
 
-function auditLines(output: string): AuditLine[] {
-  return output
+const linesWith = (output: string, text: string): unknown[] =>
+  output
     .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes('"audit":"payment"'))
-    .map((line) => auditLine.parse(JSON.parse(line)));
+    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes(text))
+    .map((line) => JSON.parse(line));
+
+const auditLines = (output: string): AuditLine[] =>
+  linesWith(output, '"audit":"payment"').map((line) => auditLine.parse(line));
+
+const errorLine = z.object({ msg: z.string(), reason: z.string().optional(), loss: z.string().optional() });
+
+function errorLines(output: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of linesWith(output, '"level":50')) {
+    const { msg, reason, loss } = errorLine.parse(line);
+    // Counts and ids differ from one to the next.
+    const text = [msg, reason ?? loss].join(': ').replaceAll(/[0-9a-f-]{36}|\d+/g, '#');
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return counts;
 }
