@@ -110,7 +110,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('config', 'effective-settings', 'commands/config.test.ts', 'what the command prints'),
   of(
     'config',
-    'formats start-error variable variables',
+    'address-formats formats start-error variable variables',
     'config/config.test.ts',
     'every variable with good and bad values',
   ),
