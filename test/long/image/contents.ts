@@ -35,12 +35,15 @@ export async function wrongContents(
   );
   const unneeded = present.filter((path) => !needed.includes(path));
   const missing = needed.filter((path) => !present.includes(path));
+  const some = (paths: readonly string[]) => paths.slice(0, 10).join(', ');
   return [
     ...(names === 'bin\ndist\nnode_modules\npackage.json\nschema.graphql'
       ? []
       : [`/bankql holds ${names.replaceAll('\n', ', ')}`]),
     ...(managers === '' ? [] : [`it has package managers: ${managers.replaceAll('\n', ', ')}`]),
-    ...(unneeded.length === 0 ? [] : [`packages that serving needs not: ${unneeded.join(', ')}`]),
-    ...(missing.length === 0 ? [] : [`packages that are missing: ${missing.join(', ')}`]),
+    ...(unneeded.length === 0
+      ? []
+      : [`${unneeded.length} packages that serving needs not, such as ${some(unneeded)}`]),
+    ...(missing.length === 0 ? [] : [`${missing.length} packages are missing, such as ${some(missing)}`]),
   ];
 }
