@@ -40,7 +40,7 @@ const layers: Record<string, readonly string[]> = {
   telemetry: ['version.ts', 'errors.ts', 'contract', 'bank', 'payments', 'engine', 'server'],
   sandbox: ['contract'],
   doctor: ['errors.ts', 'contract', 'bank'],
-  config: ['errors.ts', 'bank', 'schema', 'engine', 'server', 'telemetry'],
+  config: ['errors.ts', 'bank', 'payments', 'schema', 'engine', 'server', 'telemetry'],
   commands: [
     'errors.ts',
     'contract',

@@ -4,7 +4,6 @@ import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
 import { parseViewerTemplate, type ViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
-import { isLoopback } from '../server/http-policy.ts';
 
 /**
  * How variables are written: each format is what a variable holds where it is not set, how the documentation shows
@@ -117,32 +116,6 @@ export const anyText: Pick<Format<string>, 'schema'> = { schema: z.string() };
 export const anyFlag: Pick<Format<boolean>, 'schema'> = { schema: flagSchema };
 export const anyPort = wholeNumber(0, 0, 65_535);
 
-const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');
-
-/** The bank's address. */
-export const bankAddress: Pick<Format<string>, 'schema' | 'show'> = {
-  show: withoutUserinfo,
-  schema: z.string().superRefine((address, context) => {
-    const refuse = (remedy: string) => context.addIssue(remedy);
-    const url = URL.parse(address);
-    if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-      return refuse('give an address such as https://bank.example.');
-    if (url.username !== '' || url.password !== '') return refuse('leave credentials out of it.');
-    if (url.search !== '' || url.hash !== '') return refuse('leave out what follows ? or #.');
-  }),
-};
-
-/** The address of a collector of traces. */
-export const collectorAddress: Pick<Format<string>, 'schema' | 'show'> = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    return (
-      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.username === '' && url.password === ''
-    );
-  }, 'give an address without credentials, such as http://127.0.0.1:4318.'),
-};
-
 /** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
 export const collectorHeaders: Pick<Format<Readonly<Record<string, string>>>, 'schema' | 'show'> = {
   show: () => '…',
@@ -159,33 +132,6 @@ export const collectorHeaders: Pick<Format<Readonly<Record<string, string>>>, 's
     context.addIssue('give names and values such as api-key=secret, several with commas.');
     return z.NEVER;
   }),
-};
-
-/** The address of a proxy, of which a password is not shown. */
-export const proxyAddress: Pick<Format<string>, 'schema' | 'show'> = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    return (
-      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === ''
-    );
-  }, 'give an address such as http://proxy.example:3128.'),
-};
-
-/** Where payments are recorded: any text, of which a password is not shown. */
-export const storeAddress: Pick<Format<string>, 'schema' | 'show'> = {
-  show: withoutUserinfo,
-  schema: z.string(),
-};
-
-/** An address of public keys: https, or loopback. */
-export const keysAddress: Pick<Format<string>, 'schema' | 'show'> = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-    return isSafe && url.username === '' && url.password === '';
-  }, 'give an https address without credentials, such as https://login.example/.well-known/jwks.json.'),
 };
 
 /** An id that can be a segment of a path; the message is validateId's own. */

@@ -25,6 +25,8 @@ export interface IncrementalResultOptions {
 export interface Payload {
   readonly json: Buffer;
   readonly errors: readonly GraphQLError[];
+  /** Whether it tells anything but errors. */
+  readonly hasData: boolean;
 }
 
 /** In bytes: most payloads are short. */
@@ -35,11 +37,17 @@ interface Fallible {
   readonly errors?: readonly GraphQLError[] | undefined;
 }
 
+/** What is told of an object or a list that was put off. */
+interface Part extends Fallible {
+  readonly data?: unknown;
+  readonly items?: unknown;
+}
+
 /** What a first result and those that follow it have in common. */
 interface AnyResult extends Fallible {
   readonly data?: unknown;
   readonly pending?: readonly { readonly id: string }[];
-  readonly incremental?: readonly Fallible[];
+  readonly incremental?: readonly Part[];
   readonly completed?: readonly ({ readonly id: string } & Fallible)[];
   readonly hasNext: boolean;
 }
@@ -112,7 +120,7 @@ export class IncrementalResult {
     if (chunks === null) throw answerTooLong(maxBytes);
     const json = Buffer.concat(chunks);
     this.#bytes += json.length;
-    return { json, errors: this.#errors };
+    return { json, errors: this.#errors, hasData: [result, ...(incremental ?? [])].some(tellsData) };
   }
 
   /** Only what was sent is known to the client. */
@@ -140,7 +148,7 @@ export class IncrementalResult {
         ? { incremental: [{ path: [], errors: shown }], hasNext: false }
         : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
     const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
-    return { json, errors };
+    return { json, errors, hasData: false };
   }
 
   #showIn(part: Fallible): object {
@@ -156,3 +164,7 @@ export class IncrementalResult {
     return boundErrors(shown, errors.length - shown.length).map(shownError);
   }
 }
+
+/** A field that is null tells nothing where it failed, and is all the same in an answer without errors. */
+const tellsData = ({ data, items }: Part): boolean =>
+  Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);

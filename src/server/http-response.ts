@@ -2,30 +2,21 @@ import type { ServerResponse } from 'node:http';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { BoundedResult } from '../engine/bounded-result.ts';
 import { type HttpExtension, shownError } from '../engine/request-error.ts';
+import { preferredType } from './accept.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
-/** The media types of an `Accept`, in their order: those that the client takes, in UTF-8. */
-export function* typesIn(accept: string): Generator<string> {
-  for (const range of accept.toLowerCase().split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
-    if (!parameters.some((each) => /^charset=(?!"?utf-8"?$)/.test(each) || /^q=0(\.0*)?$/.test(each)))
-      yield type;
-  }
-}
+/** Plain JSON first: it is what is answered where any will do. */
+const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 
 /**
- * How a client wants its answer, by its `Accept`: the first that bankql has, plain JSON where any will do, and what GraphQL over
- * HTTP wants since 2025 where it does not say. Null where it takes neither.
+ * How a client wants its answer, by its `Accept`: as it wants it most, and what GraphQL over HTTP wants since 2025 where it does
+ * not say. Null where it takes neither.
  */
 export function negotiateMediaType(accept: string | undefined): MediaType | null {
   if (!accept) return 'application/graphql-response+json';
   if (accept === '*/*' || accept === 'application/json') return 'application/json';
-  for (const type of typesIn(accept)) {
-    if (type === 'application/graphql-response+json') return type;
-    if (type === 'application/json' || type === 'application/*' || type === '*/*') return 'application/json';
-  }
-  return null;
+  return preferredType(accept, mediaTypes);
 }
 
 export interface GraphQLHttpResponse {

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
+import type { Payload } from '../engine/incremental-result.ts';
 import type { ObservedOperation, OperationObservation } from '../engine/operation-observation.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** How a request for GraphQL ended: `partial` has errors beside data, `failed` has errors alone. */
+/** How a request for GraphQL ended: `partial` has errors beside data; `failed` has errors alone, or bankql broke it off. */
 export type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
 
 /** What is shown of an answer, and how long its body is. */
@@ -35,6 +36,8 @@ export class OperationActivity implements OperationObservation {
   /** The code of each error of the answer. */
   codes: readonly string[] = [];
   milliseconds = 0;
+  #hasData = false;
+  #isBrokenOff = false;
 
   constructor(requestId: string) {
     this.requestId = requestId;
@@ -50,17 +53,26 @@ export class OperationActivity implements OperationObservation {
   }
 
   /** One of several results of it is sent. */
-  streamed(status: number, bytes: number, errors: readonly GraphQLError[]): void {
+  streamed(status: number, { json, errors, hasData }: Payload): void {
     this.status = status;
-    this.bytes += bytes;
+    this.bytes += json.length;
     this.codes = [...this.codes, ...errors.map(({ extensions }) => String(extensions.code))];
     // What comes before an error stands.
-    this.outcome = this.codes.length === 0 ? 'ok' : 'partial';
+    this.#hasData ||= hasData;
+    if (this.codes.length === 0) this.outcome = 'ok';
+    else this.outcome = this.#hasData ? 'partial' : 'failed';
+  }
+
+  /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
+  brokenOff(code: ErrorCode): void {
+    this.codes = [...this.codes, code];
+    this.outcome = 'failed';
+    this.#isBrokenOff = true;
   }
 
   /** Its client has not waited for its answer. What came of it all the same, its codes say. */
   abandoned(): void {
-    this.outcome = 'client left';
+    if (!this.#isBrokenOff) this.outcome = 'client left';
   }
 
   /** It is answered with one error, before it is known what it asks for. */

@@ -31,15 +31,16 @@ export async function sendIncremental(
     response.write(begin);
     let next = await payloads.next();
     while (!next.done && !response.destroyed) {
-      const { json, errors } = next.value;
+      const { json } = next.value;
       if (json.length > shortAnswer && !reserveRoom(response, json.length)) {
         next = await payloads.throw(noRoom());
         if (!next.done) continue;
         // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.
+        if (!response.destroyed) activity?.brokenOff('OVERLOADED');
         response.destroy();
         break;
       }
-      activity?.streamed(200, json.length, errors);
+      activity?.streamed(200, next.value);
       response.write(beforeResult());
       response.write(json);
       if (!response.write(afterResult)) await drained(response);

@@ -139,7 +139,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     try {
       await run();
     } catch (error) {
-      activity.refused(500, 'INTERNAL', 0);
+      if (!response.headersSent) activity.refused(500, 'INTERNAL', 0);
+      else if (!response.destroyed) activity.brokenOff('INTERNAL');
       throw error;
     } finally {
       const isAbandoned = response.destroyed && !response.writableFinished;

@@ -1,24 +1,15 @@
 import type { IncrementalForm } from '../engine/incremental-result.ts';
-import { type GraphQLHttpResponse, typesIn } from './http-response.ts';
+import { type MediaRange, mediaRanges, preferredType } from './accept.ts';
+import type { GraphQLHttpResponse } from './http-response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
 export type StreamType = 'text/event-stream' | 'multipart/mixed';
 
-const streamTypes: Readonly<Record<string, StreamType>> = {
-  'text/event-stream': 'text/event-stream',
-  'text/*': 'text/event-stream',
-  'multipart/mixed': 'multipart/mixed',
-  'multipart/*': 'multipart/mixed',
-};
+const streamTypes = ['text/event-stream', 'multipart/mixed'] as const satisfies StreamType[];
 
-/** The stream that a client takes, by its `Accept`; null where it takes none. */
-export function streamTypeOf(accept: string | undefined): StreamType | null {
-  for (const type of typesIn(accept ?? '')) {
-    const stream = Object.hasOwn(streamTypes, type) ? streamTypes[type] : undefined;
-    if (stream !== undefined) return stream;
-  }
-  return null;
-}
+/** The stream that a client wants most, by its `Accept`; null where it takes none. */
+export const streamTypeOf = (accept: string | undefined): StreamType | null =>
+  preferredType(accept ?? '', streamTypes);
 
 /** How a client takes the results of @defer and @stream. */
 export interface IncrementalStream {
@@ -26,22 +17,26 @@ export interface IncrementalStream {
   readonly form: IncrementalForm;
 }
 
-const parameter = /;\s*(deferspec|incrementalspec)=\s*"?([^\s;"]*)/;
-
 /**
  * How a client takes the results of @defer and @stream, by its `Accept`; null where it does not. Who names no form of them
  * gets that of 2022, which those clients know, such as urql.
  */
 export function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
   if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
-  for (const range of accept.toLowerCase().split(',')) {
-    const [type] = typesIn(range);
+  const wanted = mediaRanges(accept).filter(({ weight }) => weight > 0);
+  for (const { type, parameters } of wanted.toSorted((a, b) => b.weight - a.weight)) {
     if (type !== 'text/event-stream' && type !== 'multipart/mixed') continue;
-    const [, name, value = ''] = parameter.exec(range) ?? [];
-    if (name === undefined || `${name}=${value}` === 'deferspec=20220824') return { type, form: '20220824' };
-    if (`${name}=${value}` === 'incrementalspec=v0.2') return { type, form: 'v0.2' };
+    const form = formOf(parameters);
+    if (form !== null) return { type, form };
   }
   return null;
+}
+
+/** Null where it is one that bankql does not have. */
+function formOf(parameters: MediaRange['parameters']): IncrementalForm | null {
+  const [spec, old] = [parameters.get('incrementalspec'), parameters.get('deferspec')];
+  if (spec !== undefined) return spec === 'v0.2' ? 'v0.2' : null;
+  return old === undefined || old === '20220824' ? '20220824' : null;
 }
 
 /** The parameter of the media type that names the form. */

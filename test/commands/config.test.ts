@@ -67,6 +67,23 @@ test('show hides the password of a cluster, whose address is no URL to others', 
   expect(line).toMatch(/^STATE_URL=postgres:\/\/…@a:5432,b\/pay\?sslmode=require /);
 });
 
+const who = 'user:top-secret';
+test.each([
+  [`postgres://${who}@a:5432`, 'postgres://…@a:5432', 'it has to name a database'],
+  [`postgres://${who}@@a/pay`, 'postgres://…@a/pay', 'percent-encode'],
+  [`postgres://user@a/pay?password=${who}`, 'postgres://…@a/pay?…', 'of parameters it takes'],
+  [`redis://${who}%@a`, 'redis://…@a', '%25'],
+  [`redis:${who}@a`, 'redis:…@a', 'it names no payment store'],
+])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {
+  const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
+  for (const what of ['check', 'show']) {
+    const { outcome, lines } = await run([what], { ...bank, STATE_URL: url });
+    expect(outcome).toContain(`STATE_URL=${shown} cannot be used: `);
+    expect(outcome).toContain(fault);
+    expect(`${outcome}${lines.join()}`).not.toMatch(/top-|secret/);
+  }
+});
+
 test.each([[[]], [['verify']], [['check', 'more']]])('%j is refused with what can be said', async (args) => {
   expect((await run(args, {})).outcome).toBe('Say what: bankql config check, or bankql config show.');
 });

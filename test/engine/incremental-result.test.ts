@@ -245,3 +245,15 @@ test('of the errors of all payloads a hundred are shown', async () => {
     expect.stringMatching(/^5 more fields failed/),
   ]);
 });
+
+test.each([
+  ['fields', { incremental: [{ id: '0', data: { a: 1 } }], hasNext: false }, true],
+  ['entries', { incremental: [{ id: '0', items: [null] }], hasNext: false }, true],
+  ['null alone', { incremental: [{ id: '0', data: { a: null } }], hasNext: false }, false],
+  ['an end', { completed: [{ id: '0', errors: [new GraphQLError('no')] }], hasNext: false }, false],
+] as const)('says whether a payload tells anything but errors: %s', async (_, subsequent, hasData) => {
+  const { result } = resultOf([subsequent], {}, { data: { list: null }, pending, hasNext: true });
+  const told: boolean[] = [];
+  for await (const payload of result.payloads()) told.push(payload.hasData);
+  expect(told).toEqual([false, hasData]);
+});

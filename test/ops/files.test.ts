@@ -56,6 +56,15 @@ test('replicas are not root, write nothing, and have time to end payments', () =
   expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds + 15 + 30);
 });
 
+test('the image is made of one other, which an argument names: a bank may have it from elsewhere, and nothing besides', () => {
+  const dockerfile = read('Dockerfile');
+  const sources = dockerfile.match(/^FROM .*$/gm) ?? [];
+  expect(sources.filter((line) => !/^FROM node:\$\{NODE\}( AS \w+)?$/.test(line))).toEqual([]);
+  expect(sources.length).toBeGreaterThan(1);
+  // A builder would fetch the frontend that such a line names, as an image.
+  expect(dockerfile).not.toMatch(/^#\s*syntax\s*=/im);
+});
+
 test('ports, paths and labels are those of the others', () => {
   const [container] = manifest('deployment').spec.template.spec.containers;
   const labels = manifest('deployment').spec.template.metadata.labels;

@@ -242,12 +242,18 @@ test.each(['... @defer { makeTransaction(input: $input) { transactionId } }', '.
   },
 );
 
-test('the operation is observed as a whole: its bytes, its codes, and its end', async () => {
+/** Notes what is ended. */
+function noting() {
   const ended: OperationActivity[] = [];
   const observer = {
     begin: (requestId: string) => new OperationActivity(requestId),
     end: (activity: OperationActivity) => void ended.push(activity),
   };
+  return { ended, observer };
+}
+
+test('the operation is observed as a whole: its bytes, its codes, and its end', async () => {
+  const { ended, observer } = noting();
   await using observed = await startServerFixture({ observer });
   observed.bank.on(accountCall, { status: 403, body: { message: 'no' } }).on(othersCall, { body: others });
   const payloads = await payloadsOf(
@@ -349,7 +355,8 @@ test('each part that comes later is a value too', async () => {
 });
 
 test('a part for which there is no room fails, whichever it is', async () => {
-  await using crowded = await startServerFixture({ maxUnreadBytes: 20_000 });
+  const { ended, observer } = noting();
+  await using crowded = await startServerFixture({ maxUnreadBytes: 20_000, observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
   crowded.bank.on(accountCall, { body: { accounts: [long] } });
   const ask = async (fields: string) => {
@@ -367,10 +374,17 @@ test('a part for which there is no room fails, whichever it is', async () => {
     { data: null, errors, hasNext: false },
   ]);
   await expect.poll(() => crowded.server.unreadBytes).toBe(0);
+  await expect
+    .poll(() => ended)
+    .toMatchObject([
+      { outcome: 'partial', codes: ['OVERLOADED'] },
+      { outcome: 'failed', codes: ['OVERLOADED'], status: 200 },
+    ]);
 });
 
 test('where there is no room even to say what fails, the answer breaks off', async () => {
-  await using crowded = await startServerFixture({ maxUnreadBytes: 30_000, compression: 'off' });
+  const { ended, observer } = noting();
+  await using crowded = await startServerFixture({ maxUnreadBytes: 30_000, compression: 'off', observer });
   const branches = Array.from({ length: 300 }, (_, n) => ({
     id: `b${n}`,
     name: 'x'.repeat(200),
@@ -383,6 +397,7 @@ test('where there is no room even to say what fails, the answer breaks off', asy
   await expect(payloadsOf(reading)).rejects.toThrow('terminated');
   await expect.poll(() => crowded.server.inFlight).toBe(0);
   expect(crowded.server.unreadBytes).toBe(0);
+  expect(ended).toMatchObject([{ outcome: 'failed', codes: ['OVERLOADED'], status: 200 }]);
   expect(crowded.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { streamOf, streamTypeOf } from '../../src/server/stream-response.ts';
+import { incrementalStreamOf, streamOf, streamTypeOf } from '../../src/server/stream-response.ts';
 
 test.each([
   [undefined, null],
@@ -10,9 +10,26 @@ test.each([
   ['multipart/*, text/event-stream', 'multipart/mixed'],
   ['text/event-stream;q=0', null],
   ['text/event-stream; charset=latin1', null],
+  ['text/event-stream;q=0.5, multipart/mixed;q=0.6', 'multipart/mixed'],
   ['constructor', null],
 ])('who accepts %j is sent %s', (accept, type) => {
   expect(streamTypeOf(accept)).toBe(type);
+});
+
+test.each([
+  ['multipart/mixed', ['multipart/mixed', '20220824']],
+  ['multipart/mixed;deferSpec=20220824, application/json', ['multipart/mixed', '20220824']],
+  ['multipart/mixed;incrementalSpec="v0.2", application/json', ['multipart/mixed', 'v0.2']],
+  ['multipart/mixed;incrementalSpec=v0.3, text/event-stream;q=0.1', ['text/event-stream', '20220824']],
+  ['text/event-stream;q=0.5, multipart/mixed;incrementalSpec=v0.2;q=0.6', ['multipart/mixed', 'v0.2']],
+  ['multipart/mixed;q=0, application/json', null],
+  ['multipart/mixed;deferSpec=2019', null],
+  ['application/json;note="x, multipart/mixed"', null],
+  ['multipart/*', null],
+  [undefined, null],
+])('who accepts %j is sent the results of @defer as %j', (accept, stream) => {
+  const taken = incrementalStreamOf(accept);
+  expect(taken && [taken.type, taken.form]).toEqual(stream);
 });
 
 const answer = {

@@ -30,7 +30,6 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('config', 'no-proxy', 'config/network.test.ts', 'which hosts are reached without the proxy'),
   of('config/variables', 'network', 'config/network.test.ts', 'its variables, good and bad'),
   of('config/variables', 'traces', 'config/config.test.ts', 'the same table of variables'),
-  of('server', 'operation-activity', 'telemetry/operation-log.test.ts', 'the line that is made of it'),
   of(
     'telemetry',
     'metrics-server operation-observer payment-log pool-metrics',
@@ -110,7 +109,7 @@ export const coveredElsewhere: readonly Coverage[] = [
   of('config', 'effective-settings', 'commands/config.test.ts', 'what the command prints'),
   of(
     'config',
-    'formats start-error variable variables',
+    'address-formats formats start-error variable variables',
     'config/config.test.ts',
     'every variable with good and bad values',
   ),

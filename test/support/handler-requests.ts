@@ -190,9 +190,14 @@ const accepts: readonly (readonly [string | null, 200 | 400 | 406])[] = [
   [graphqlJson, 400],
   [`${graphqlJson}; charset=utf-8`, 400],
   [`${graphqlJson}, application/json;q=0.9`, 400],
-  // The order counts, not the weight.
-  [`application/json;q=0.5, ${graphqlJson};q=0.9`, 200],
+  // The weight counts before the order, and the narrowest range before the others.
+  [`application/json;q=0.5, ${graphqlJson};q=0.9`, 400],
   [`application/json;q=0.9, ${graphqlJson};q=0.5`, 200],
+  [`application/json, ${graphqlJson}`, 200],
+  ['application/json;q=0.5, */*;q=0.8', 400],
+  ['application/json;q=0, */*', 400],
+  ['text/html;title="a, application/json", image/png', 406],
+  [`text/html;title="\\", ${graphqlJson}", application/json`, 200],
   [`${graphqlJson};q=0, application/json`, 200],
   [`${graphqlJson};q=0.000, application/json;q=0.1`, 200],
   ['application/json;q=0', 406],

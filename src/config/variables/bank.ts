@@ -1,4 +1,5 @@
-import { bankAddress, flag, id, optional } from '../formats.ts';
+import { bankAddress } from '../address-formats.ts';
+import { flag, id, optional } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** Which bank, and how it is reached. */

@@ -1,7 +1,7 @@
+import { keysAddress } from '../address-formats.ts';
 import {
   anyText,
   flag,
-  keysAddress,
   oneOf,
   optional,
   rateLimit,

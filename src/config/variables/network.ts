@@ -1,4 +1,5 @@
-import { anyText, optional, proxyAddress, wholeNumber } from '../formats.ts';
+import { proxyAddress } from '../address-formats.ts';
+import { anyText, optional, wholeNumber } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** The way to the bank. */

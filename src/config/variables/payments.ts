@@ -1,4 +1,5 @@
-import { anyText, flag, optional, refusalStatuses, storeAddress, wholeNumber } from '../formats.ts';
+import { storeAddress } from '../address-formats.ts';
+import { anyText, flag, optional, refusalStatuses, wholeNumber } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** Where payments are recorded, and what the bank's answers to them mean. */

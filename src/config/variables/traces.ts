@@ -1,5 +1,6 @@
 import { samplers } from '../../telemetry/tracing-options.ts';
-import { collectorAddress, collectorHeaders, flag, oneOf, optional, share, text } from '../formats.ts';
+import { collectorAddress } from '../address-formats.ts';
+import { collectorHeaders, flag, oneOf, optional, share, text } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** Where traces go. The names are OpenTelemetry's. */

@@ -1,9 +1,9 @@
-import { AddressError, parsePostgresUrl } from './postgres/address.ts';
-import { parseRedisUrl, parseSentinelUrl } from './redis/address.ts';
+import { AddressError } from './postgres/address.ts';
+import { parseStoreUrl } from './store-address.ts';
 
 /** The passwords in STATE_URL: as they are written there, and as they are sent. */
 export function passwordsOf(url: string): string[] {
-  const sent = parseRedisUrl(url) ?? parseSentinelUrl(url) ?? postgresOf(url);
+  const sent = addressOf(url);
   // A URL with several hosts is none to URL.parse.
   const written = sent === null ? undefined : /:([^:@/]*)@/.exec(url)?.[1];
   const all = [URL.parse(url)?.password, written, sent?.password];
@@ -11,9 +11,10 @@ export function passwordsOf(url: string): string[] {
 }
 
 /** Opening the store tells what is wrong with it. */
-function postgresOf(url: string) {
+function addressOf(url: string) {
   try {
-    return parsePostgresUrl(url);
+    const named = parseStoreUrl(url);
+    return 'address' in named ? named.address : null;
   } catch (error) {
     if (error instanceof AddressError) return null;
     throw error;
