@@ -41,5 +41,11 @@ function faultOf(url: string): string {
 
 /** A URL for messages, be it readable or not: without who asks, and without what may hold a password. */
 export function shownStoreUrl(url: string, mask: string): string {
-  return url.replace(/(:\/{0,2}).*@/s, `$1${mask}@`).replace(/[?#].*$/s, `?${mask}`);
+  return (
+    url
+      .replace(/(:\/{0,2}).*@/s, `$1${mask}@`)
+      // Without an @, what follows a colon and is no port may be a password all the same.
+      .replace(/(:\/\/)(?!.*@)[^/]*:(?!\d{1,5}(?:[,/?#]|$)).*$/s, `$1${mask}`)
+      .replace(/[?#].*$/s, `?${mask}`)
+  );
 }

@@ -35,6 +35,9 @@ test.each([
   [`redis:${ops}@a`, 'redis:…@a'],
   ['postgres://a/pay?password=s3cr', 'postgres://a/pay?…'],
   ['redis://a#s3cr', 'redis://a?…'],
+  ['redis://:s3cr', 'redis://…'],
+  ['postgres://ops:s3cr/a:1/pay', 'postgres://…'],
+  ['redis+sentinel://a:1,b:99999/pay/x', 'redis+sentinel://a:1,b:99999/pay/x'],
 ])('shows of %s nothing that may be a password', (url, shown) => {
   expect(shownStoreUrl(url, '…')).toBe(shown);
 });
