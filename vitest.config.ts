@@ -17,6 +17,7 @@ export default defineConfig({
   // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
+    globalSetup: './test/support/bundle.ts',
     // Many tests wait for a bank or a store to be late: three files at a time on two cores, where the default is one.
     maxWorkers: 3,
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { variableNames } from '../src/config/variables.ts';
 import { startBankql } from '../src/index.ts';
 import { credentials } from './support/bankql.ts';
@@ -17,9 +17,14 @@ const run = promisify(exec);
 
 let folder = '';
 beforeAll(async () => {
+  // bankql as its users start it.
+  vi.stubEnv('BANKQL_BUNDLE', undefined);
   folder = await mkdtemp(join(tmpdir(), 'bankql-main-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
 
 describe('started with nothing', () => {
   test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
