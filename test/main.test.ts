@@ -17,16 +17,15 @@ const run = promisify(exec);
 
 let folder = '';
 beforeAll(async () => {
-  // bankql as its users start it.
-  vi.stubEnv('BANKQL_BUNDLE', undefined);
   folder = await mkdtemp(join(tmpdir(), 'bankql-main-'));
 });
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => rm(folder, { recursive: true }));
 
 describe('started with nothing', () => {
+  // As its users start it: from the sources.
+  beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
+  afterAll(() => void vi.unstubAllEnvs());
+
   test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
     let printed = '';
     const environment = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };

@@ -6,9 +6,7 @@ import { compileCache } from './compile-cache.ts';
 /** bankql as the tests have bundled it, or as `npm start` runs it: where nothing is bundled, or a test takes the variable away. */
 function entry(): string {
   const { BANKQL_BUNDLE: bundle } = process.env;
-  return bundle === undefined
-    ? join(import.meta.dirname, '../../bin/bankql.js')
-    : join(bundle, 'main.js');
+  return bundle === undefined ? join(import.meta.dirname, '../../bin/bankql.js') : join(bundle, 'main.js');
 }
 
 /** bankql (or the sandbox bank alone) as a process of its own. */
