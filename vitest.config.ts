@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { compileCache } from './test/support/compile-cache.ts';
 import LongestFirst from './test/support/longest-first.ts';
+import { processTests } from './test/support/process-tests.ts';
 import { temporaryFolder } from './test/support/temporary-folder.ts';
 
 // For the processes that run the tests as well: each thread of a SQLite store would otherwise load Node's TypeScript
@@ -19,7 +20,6 @@ export default defineConfig({
   // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
-    globalSetup: './test/support/bundle.ts',
     // Many tests wait for a bank or a store to be late: four files at a time on two cores, where the default is one.
     maxWorkers: 4,
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
@@ -34,7 +34,14 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
     projects: [
-      { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: alone } },
+      {
+        extends: true,
+        test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: [...alone, ...processTests] },
+      },
+      {
+        extends: true,
+        test: { name: 'bankql processes', include: processTests, globalSetup: './test/support/bundle.ts' },
+      },
       { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },
       // The same tests once more: what is about HTTP through yoga's handler alone, what is about the schema by graphql's
       // own executor.

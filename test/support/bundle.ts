@@ -11,8 +11,6 @@ const folder = join(root, 'node_modules/.cache/bankql-tests');
  * processor time of a start, and the tests start some three hundred processes. `BANKQL_BUNDLE` tells them where it is.
  */
 export default async function bundle(): Promise<void> {
-  // Each of vitest's projects comes by here.
-  if (process.env.BANKQL_BUNDLE !== undefined) return;
   await using made = await rolldown({
     cwd: root,
     input: { main: 'src/main.ts', 'payment-child': 'test/support/payment-child.ts' },
