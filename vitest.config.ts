@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { compileCache } from './test/support/compile-cache.ts';
+import LongestFirst from './test/support/longest-first.ts';
+import { processTests } from './test/support/process-tests.ts';
+import { temporaryFolder } from './test/support/temporary-folder.ts';
 
 // For the processes that run the tests as well: each thread of a SQLite store would otherwise load Node's TypeScript
 // stripper, and compile anew.
-Object.assign(process.env, compileCache);
+Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
@@ -17,20 +20,28 @@ export default defineConfig({
   // conditions as well: `import` would hold for each `require` too, and give CommonJS packages modules.
   ssr: { resolve: { conditions: ['module-sync', 'node'] } },
   test: {
-    // Many tests wait for a bank or a store to be late: three files at a time on two cores, where the default is one.
-    maxWorkers: 3,
+    // Many tests wait for a bank or a store to be late: four files at a time on two cores, where the default is one.
+    maxWorkers: 4,
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
     // own between requests.
     isolate: false,
     // The tests run real processes and servers in real time, on two cores beside each other: what fails once and then passes
     // was the machine's doing, and is named at the end of the report; what is broken fails twice.
     retry: 1,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/retried-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
     projects: [
-      { extends: true, test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: alone } },
+      {
+        extends: true,
+        test: { name: 'bankql', include: ['test/**/*.test.ts'], exclude: [...alone, ...processTests] },
+      },
+      {
+        extends: true,
+        test: { name: 'bankql processes', include: processTests, globalSetup: './test/support/bundle.ts' },
+      },
       { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },
       // The same tests once more: what is about HTTP through yoga's handler alone, what is about the schema by graphql's
       // own executor.

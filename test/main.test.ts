@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { variableNames } from '../src/config/variables.ts';
 import { startBankql } from '../src/index.ts';
 import { credentials } from './support/bankql.ts';
@@ -22,6 +22,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('started with nothing', () => {
+  // As its users start it: from the sources.
+  beforeAll(() => void vi.stubEnv('BANKQL_BUNDLE', undefined));
+  afterAll(() => void vi.unstubAllEnvs());
+
   test('it says what it serves, where and over which bank, and the query that it prints works as pasted', async () => {
     let printed = '';
     const environment = { PORT: '0', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' };

@@ -9,4 +9,4 @@ const run = (cwd: string, command: string, ...args: string[]) =>
 
 run(relay, 'npm', 'ci', '--no-audit', '--no-fund');
 run(relay, 'npm', 'run', 'build', '--silent');
-run(root, 'npx', 'vitest', 'run', '--project', 'bankql', 'test/clients/relay/relay.test.ts');
+run(root, 'npx', 'vitest', 'run', '--project', 'bankql processes', 'test/clients/relay/relay.test.ts');

@@ -13,4 +13,4 @@ const run = (cwd: string, command: string, ...args: string[]) =>
 run(web, 'npm', 'ci', '--no-audit', '--no-fund');
 run(web, 'npm', 'run', 'build', '--silent', '--', '--logLevel=warn');
 const tests = ['test/examples/web.test.ts'];
-run(root, 'npx', 'vitest', 'run', '--project', 'bankql', ...tests);
+run(root, 'npx', 'vitest', 'run', '--project', 'bankql processes', ...tests);

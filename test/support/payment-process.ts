@@ -28,7 +28,9 @@ export interface PaymentProcess extends AsyncDisposable {
 
 /** Starts payment-child.ts as a process of its own. */
 export async function startPaymentProcess(settings: ChildSettings): Promise<PaymentProcess> {
-  const program = join(import.meta.dirname, 'payment-child.ts');
+  const { BANKQL_BUNDLE: bundle } = process.env;
+  const program =
+    bundle === undefined ? join(import.meta.dirname, 'payment-child.ts') : join(bundle, 'payment-child.js');
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     env: compileCache,
     stdio: ['ignore', 'pipe', 'inherit'],

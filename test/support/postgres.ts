@@ -134,14 +134,16 @@ async function createServer(first: Settings) {
       ...settings,
     };
     const given = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const started = spawn(join(programs ?? '', 'postgres'), ['-D', data, '-p', String(port), ...given], {
-      ...account,
-      cwd: folder,
-      stdio: 'ignore',
-    });
-    child = started;
+    const launch = () =>
+      spawn(join(programs ?? '', 'postgres'), ['-D', data, '-p', String(port), ...given], {
+        ...account,
+        cwd: folder,
+        stdio: 'ignore',
+      });
+    child = launch();
     for (const end = performance.now() + 20_000; performance.now() < end; await delay(20)) {
-      if (started.exitCode !== null) throw new Error('postgres ended');
+      // What was killed may hold its memory for a moment longer, and whoever connects somewhere may have been given its port.
+      if (child.exitCode !== null) child = launch();
       if (await ask('postgres', 'SELECT 1').then(Boolean, () => false)) return;
     }
     throw new Error('postgres does not answer');

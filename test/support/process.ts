@@ -3,9 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { compileCache } from './compile-cache.ts';
 
-const entry = join(import.meta.dirname, '../../bin/bankql.js');
+/** bankql as the tests have bundled it, or as `npm start` runs it: where nothing is bundled, or a test takes the variable away. */
+function entry(): string {
+  const { BANKQL_BUNDLE: bundle } = process.env;
+  return bundle === undefined ? join(import.meta.dirname, '../../bin/bankql.js') : join(bundle, 'main.js');
+}
 
-/** bankql (or the sandbox bank alone) as a process of its own, as `npm start` runs it. */
+/** bankql (or the sandbox bank alone) as a process of its own. */
 export interface BankqlProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Where it serves, read from what it printed. */
@@ -16,7 +20,7 @@ export interface BankqlProcess extends AsyncDisposable {
 }
 
 function launch(environment: Readonly<Record<string, string>>, args: readonly string[]) {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [entry(), ...args], {
     // A machine that is busy with tests makes event loops late, which is what a test of its own is about.
     env: {
       ...compileCache,

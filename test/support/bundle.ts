@@ -1,0 +1,40 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'node_modules/.cache/bankql-tests');
+
+/**
+ * Before the tests: puts bankql and the packages that it loads into a few files. To find and load 1,300 is half of the
+ * processor time of a start, and the tests start some three hundred processes. `BANKQL_BUNDLE` tells them where it is.
+ */
+export default async function bundle(): Promise<void> {
+  await using made = await rolldown({
+    cwd: root,
+    input: { main: 'src/main.ts', 'payment-child': 'test/support/payment-child.ts' },
+    platform: 'node',
+    // It is 9 MB, and few tests open the page.
+    external: /^@graphql-yoga\/render-graphiql/,
+    plugins: [
+      {
+        // A source finds what it reads, or runs as a thread, where it is itself.
+        name: 'addresses of sources',
+        transform: {
+          filter: { id: join(root, 'src/**/*.ts'), code: 'import.meta.url' },
+          handler: (code, id) => code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)),
+        },
+      },
+    ],
+  });
+  const { output } = await made.generate({ format: 'esm', chunkFileNames: '[name].js' });
+  mkdirSync(folder, { recursive: true });
+  for (const file of output) {
+    const path = join(folder, file.fileName);
+    const text = file.type === 'chunk' ? file.code : file.source;
+    // Other tests may be starting processes from it, most likely of the same sources.
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+  }
+  process.env.BANKQL_BUNDLE = folder;
+}

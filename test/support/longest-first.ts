@@ -1,0 +1,55 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Test files that take ten seconds and more, longest first, as a quiet machine of two cores takes them. */
+const longest = [
+  'server/graphiql/page',
+  'payments/state-unavailable',
+  'commands/workers/primary',
+  'payments/client-gone',
+  'payments/crash',
+  'payments/stores/sqlite/sqlite-store',
+  'main',
+  'payments/history',
+  'payments/stores/redis/redis-sentinel',
+  'server/unread',
+  'simulation/simulation',
+  'secrets-process',
+  'commands/unwritten-outcome-lines',
+  'server/attacks',
+  'server/resilience-faults',
+  'payments/stores/redis/redis-store-faults',
+  'bank/cache/bounded-memory',
+  'payments/at-most-once',
+  'server/rate-limit/bounded-counter-store',
+  'payments/stores/postgres/postgres-store',
+  'engine/many-documents',
+  'examples/mobile-bff',
+  'server/isolation',
+  'docs/quick-start',
+  'payments/stores/postgres/postgres-store-faults',
+  'executor/differential',
+  'payments/stores/sqlite/sqlite-store-sharing',
+  'payments/state-seen',
+  'engine/document-cache',
+  'commands/payments/operator-story',
+  'schema/call-estimate',
+  'bank/resilience/send-with-retry',
+  'bank/resilience/bulkhead',
+  'server/slow-clients',
+].map((name) => `/test/${name}.test.ts`);
+
+const placeOf = ({ moduleId }: TestSpecification) => {
+  const place = longest.findIndex((name) => moduleId.endsWith(name));
+  return place === -1 ? longest.length : place;
+};
+
+/**
+ * The long test files of each project before its others, so that none of them runs alone at the end. vitest orders by what it
+ * remembers of the run before, which a fresh clone has not.
+ */
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project);
+    return [...projects.values()].flatMap((all) => all.toSorted((a, b) => placeOf(a) - placeOf(b)));
+  }
+}
