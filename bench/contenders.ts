@@ -118,14 +118,6 @@ export const bankqlOf = (checkout: string): Contender => ({
   program: resolve(checkout, 'bin/bankql.js'),
 });
 
-/** As it runs by default, and with somebody who reads its metrics. */
-export const bankqlWithTelemetry: Contender = {
-  ...bankql,
-  name: 'telemetry',
-  title: 'bankql with a line for each operation, and metrics',
-  environment: (bankUrl) => ({ ...bankqlEnvironment(bankUrl), LOG_LEVEL: 'info', METRICS_PORT: '0' }),
-};
-
 /** What starts a contender over a bank, at a port. */
 export function launch({ program, environment }: Contender, bankUrl: string, port: number) {
   return {

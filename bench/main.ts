@@ -3,8 +3,9 @@ import { openBench } from './bench.ts';
 import { endAll } from './load/process.ts';
 import { readOptions } from './options.ts';
 import { reportOf, writeReport } from './report/write.ts';
-import { compare, comparedOf } from './sections/compare.ts';
+import { compareWithBefore } from './sections/before.ts';
 import { measureAll } from './sections/results.ts';
+import { measureTelemetry } from './sections/telemetry.ts';
 
 /** The bench: see README.md. */
 
@@ -16,9 +17,9 @@ if (process.platform !== 'linux')
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
 await using bench = await openBench(options);
-const compared = comparedOf(options);
-if (compared !== null) {
-  process.stdout.write(`${await compare(bench, ...compared)}\n`);
+if (options.before !== null || options.telemetry) {
+  const table = options.before === null ? measureTelemetry(bench) : compareWithBefore(bench, options.before);
+  process.stdout.write(`${await table}\n`);
   process.exit();
 }
 const results = await measureAll(bench);

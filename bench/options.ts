@@ -13,7 +13,7 @@ export interface Options {
   readonly shapes: ReadonlySet<string> | null;
   /** Another checkout of bankql, which this one is compared with and nothing else is done; null: none. */
   readonly before: string | null;
-  /** Whether bankql is compared with itself where it logs each operation and keeps metrics, and nothing else is done. */
+  /** Whether it is measured what the log and the metrics cost, and nothing else is done. */
   readonly telemetry: boolean;
   readonly sections: ReadonlySet<string>;
   /** Of one round. */

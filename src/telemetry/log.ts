@@ -7,6 +7,9 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 
 export const isLogLevel = (text: string): boolean => logLevels.some((level) => level === text);
 
+/** What is added to a line that belongs to no request, or says itself to which. */
+const nothing = {};
+
 /**
  * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
  * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.
@@ -14,13 +17,15 @@ export const isLogLevel = (text: string): boolean => logLevels.some((level) => l
 export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
   return {
     level,
-    // pino writes into what it gets: a fresh object for each line.
-    mixin() {
+    mixin(line) {
+      if ('requestId' in line && 'traceId' in line) return nothing;
       const requestId = currentRequestId();
-      if (requestId === undefined) return {};
+      if (requestId === undefined) return nothing;
       const traceId = currentActivity()?.traceId ?? null;
       return traceId === null ? { requestId } : { requestId, traceId };
     },
+    // pino's own copies each line.
+    mixinMergeStrategy: (line, added) => (added === nothing ? line : Object.assign(added, line)),
     serializers: { err: (error: unknown) => describeError(error, [...secrets, ...currentSecrets()]) },
   };
 }

@@ -14,7 +14,8 @@ export function logOperation(logger: Logger, activity: OperationActivity, caller
   logger.info(
     {
       requestId,
-      ...(traceId === null ? {} : { traceId }),
+      // Left out where it is undefined.
+      traceId: traceId ?? undefined,
       ...(operation === null ? {} : nameOf(operation)),
       outcome,
       ...(codes.length === 0 ? {} : { codes: [...new Set(codes)] }),

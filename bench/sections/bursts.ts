@@ -1,0 +1,45 @@
+import { askOnce, fire } from '../load/fire.ts';
+import { cpuOf } from '../load/kernel.ts';
+import { requestsOf } from '../load/requests.ts';
+import type { Running } from '../measure.ts';
+import type { Shape } from '../shapes.ts';
+
+/**
+ * Processor time in bursts so short that, asked in turn of what is compared, the machine's drift meets all alike.
+ */
+
+const burstSeconds = 0.3;
+const connections = 32;
+
+/** A request that is refused because something else is late would not be the same work. */
+export const neverLate = { MAX_EVENT_LOOP_LAG_MS: '10000' };
+
+export const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
+
+/** A ratio's median, with its quartiles. */
+export const describeRatios = (ratios: readonly number[]): string => {
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(3));
+  return `${middle} (${low} to ${high})`;
+};
+
+/**
+ * Warms it up, and gives a function that asks for one burst: its processor time for a request, in microseconds.
+ * Errors: an answer that is not the first one's.
+ */
+export async function openBursts(
+  running: Running,
+  shape: Shape,
+  warmUpSeconds: number,
+): Promise<() => Promise<number>> {
+  const requests = requestsOf(shape.query, running.port);
+  const [request = Buffer.alloc(0)] = requests;
+  const { body: expected } = await askOnce(running.port, request);
+  const load = { port: running.port, requests, connections, expected };
+  await fire({ ...load, seconds: warmUpSeconds });
+  return async () => {
+    const cpu = cpuOf(running.process.pid);
+    const fired = await fire({ ...load, seconds: burstSeconds });
+    return (cpuOf(running.process.pid) - cpu) / fired.requests;
+  };
+}
