@@ -17,6 +17,9 @@ const maxAtomicWrite = 4096;
 /** What is written at once elsewhere, in bytes: what Docker reads at once. */
 const maxWrite = 16_384;
 
+/** How long the end of the process waits for a reader that is busy, and how long in between, in milliseconds. */
+const endWait = { most: 1000, each: 10 };
+
 /**
  * Where lines of a log go. A reader that is gone, or a full disk, must not end the process; lines that could not be
  * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
@@ -53,7 +56,7 @@ export function openLogOutput(
     /** The process ends: writes what was gathered, unless nothing can be written. Never throws. */
     end(): void {
       try {
-        if (failure === null && gathered !== null) writeSync(dest, gathered.take());
+        if (failure === null && gathered !== null) writeRest(dest, gathered.take());
       } catch (error) {
         failure = error as Error;
       }
@@ -61,4 +64,18 @@ export function openLogOutput(
       if (failure !== null) stream.destroy();
     },
   };
+}
+
+/** Writes all of it before it returns. Errors: those of `writeSync`; EAGAIN only where the reader takes nothing for too long. */
+function writeRest(dest: number, text: string): void {
+  const latest = performance.now() + endWait.most;
+  const asleep = new Int32Array(new SharedArrayBuffer(4));
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(dest, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > latest) throw error;
+      Atomics.wait(asleep, 0, 0, endWait.each);
+    }
+  }
 }

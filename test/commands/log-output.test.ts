@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -91,6 +92,44 @@ describe('lines that may be late', () => {
     ['they have waited', "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2_000);", null],
   ] as const)('are written when %s', ([, then, status]) => {
     expect(run(then)).toEqual({ status, numbers: [1, 2, 3] });
+  });
+
+  test('are written whole at the end to a reader that is busy, and given up where it takes nothing', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bankql-log-'));
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const read = (bytes: number) => {
+      const text = Buffer.alloc(bytes);
+      return text.toString('utf8', 0, readSync(fd, text));
+    };
+    const fill = () => {
+      for (const size of [4096, 1])
+        try {
+          for (;;) writeSync(fd, '.'.repeat(size));
+        } catch {
+          // It is full.
+        }
+    };
+    try {
+      fill();
+      const output = openLogOutput(fd, false, { maxLength: 10_000 });
+      pino({}, output.stream).info({ text: 'x'.repeat(10_000) });
+      spawn('sh', ['-c', `sleep 0.2; head -c 30000 '${path}' > /dev/null`], { stdio: 'ignore' });
+      output.end();
+      const rest = read(200_000);
+      expect(rest).toMatch(/^\.*\{.*"text":"x{10000}"\}\n$/);
+
+      fill();
+      const other = openLogOutput(fd, false, { maxLength: 10_000 });
+      pino({}, other.stream).info({ text: 'nobody reads it' });
+      other.end();
+      expect(() => other.check()).toThrow('EAGAIN');
+      expect(read(200_000)).toMatch(/^\.*$/);
+    } finally {
+      closeSync(fd);
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test.for([
