@@ -1,15 +1,21 @@
-import type { DestinationStream } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 
 /** How long a line may wait for others that are written with it, in milliseconds. */
 const maxWaitMs = 100;
 
+/** From this level on a line is news: it does not wait. */
+const { warn = 40 } = pino.levels.values;
+
 /**
- * Lines that are written at once: to write costs many times what it costs to make a line. pino's stream could gather them
+ * Lines that are written together: to write costs many times what it costs to make a line. pino's stream could gather them
  * too, but measures all of them anew with each line.
  */
 export class GatheredLines implements DestinationStream {
   readonly #maxBytes: number;
   readonly #writeLines: (lines: string) => void;
+  /** Asks pino for the level of each line. */
+  readonly [pino.symbols.needsMetadataGsym] = true;
+  lastLevel = 0;
   #lines = '';
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -25,7 +31,8 @@ export class GatheredLines implements DestinationStream {
     if (this.#bytes > 0 && this.#bytes + bytes > this.#maxBytes) this.#writeLines(this.take());
     this.#lines += line;
     this.#bytes += bytes;
-    this.#timer ??= setTimeout(() => this.#writeLines(this.take()), maxWaitMs).unref();
+    if (this.lastLevel >= warn) this.#writeLines(this.take());
+    else this.#timer ??= setTimeout(() => this.#writeLines(this.take()), maxWaitMs).unref();
   }
 
   /** What was gathered; from here on it is the caller's to write. */

@@ -25,8 +25,8 @@ const endWait = { most: 1000, each: 10 };
  * written are kept up to a length, and come first once they can be. Beyond that the newest are dropped: the oldest tell
  * what was sent.
  *
- * Where `sync` is true a line is written before the call that writes it returns. Otherwise several are written at once, a
- * moment later: a process that is killed loses the last ones, and one that ends in any other way writes them.
+ * Where `sync` is true a line is written before the call that writes it returns. Otherwise several below `warn` are written
+ * together, a moment later: a process that is killed loses the last ones, and one that ends in any other way writes them.
  */
 export function openLogOutput(
   dest: number,

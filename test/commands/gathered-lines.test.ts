@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
 import { GatheredLines } from '../../src/commands/gathered-lines.ts';
 
@@ -31,6 +32,18 @@ test('no more bytes than may be written at once, and no line in parts', () => {
   for (const line of ['1234\n', '5678\n', 'ä\n', 'one that is longer\n', 'é\n']) lines.write(line);
   expect(written).toEqual(['1234\n5678\n', 'ä\n', 'one that is longer\n']);
   expect(lines.take()).toBe('é\n');
+});
+
+test('a line from `warn` on does not wait, nor do those before it', () => {
+  const { written, lines } = gather(1000);
+  const log = pino({ timestamp: false, base: null }, lines);
+  log.info('a');
+  expect(written).toEqual([]);
+  log.warn('b');
+  log.error('c');
+  log.info('d');
+  expect(written).toEqual(['{"level":30,"msg":"a"}\n{"level":40,"msg":"b"}\n', '{"level":50,"msg":"c"}\n']);
+  expect(lines.take()).toBe('{"level":30,"msg":"d"}\n');
 });
 
 test('what is taken is not written as well', () => {
