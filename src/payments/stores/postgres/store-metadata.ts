@@ -30,7 +30,7 @@ const readMetadata = `SELECT store_id, secret, loss, loss_accepted_at, tally.beg
 
 /** Of beginnings those that are missing: not of what began before a loss was accepted, nor of what may have outlived the retention. */
 const findMissing = `WITH clock AS (SELECT ${nowSql} AS now)
-  SELECT known.id, known.created_at FROM clock, unnest($2::text[], $3::text[], $4::bigint[]) AS known (id, track_id, created_at)
+  SELECT known.id, known.track_id, known.created_at FROM clock, unnest($2::text[], $3::text[], $4::bigint[]) AS known (id, track_id, created_at)
   WHERE known.created_at > $5::bigint AND known.created_at >= clock.now - $6::bigint AND NOT EXISTS (
     SELECT FROM bankql.payment WHERE payment.id = known.id AND payment.track_id = known.track_id)`;
 
@@ -105,12 +105,13 @@ export async function readStoreMetadata(
     ];
     const values = [now, ...known, data?.loss_accepted_at ?? -1, retentionMs];
     const answer = await connection.query({ text: findMissing, values });
-    // What this process has taken back meanwhile is no loss: it forgets a beginning before it deletes it.
-    const still = new Set(recall().map(({ id }) => id));
+    // What this process has taken back meanwhile is no loss: it forgets a beginning before it deletes it. The payment's id alone
+    // does not tell: it may have begun again since, as another attempt.
+    const still = new Set(recall().map(({ id, trackId }) => `${id} ${trackId}`));
     const missing = z
-      .array(z.object({ id: z.string(), created_at: z.coerce.number() }))
+      .array(z.object({ id: z.string(), track_id: z.string(), created_at: z.coerce.number() }))
       .parse(answer.rows)
-      .filter(({ id }) => still.has(id));
+      .filter(({ id, track_id: trackId }) => still.has(`${id} ${trackId}`));
     if (missing.length === 0) return null;
     const since = Math.min(...missing.map((begin) => begin.created_at));
     return `it has lost records: of the latest ${begins.length} payments of this process ${missing.length} are missing, the first of ${new Date(since).toISOString()}`;

@@ -142,14 +142,22 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     await expect.poll(() => refusal(other), { timeout: 15_000 }).toContain(lost);
   });
 
-  test('what is taken back while a new connection looks for it is no loss', async () => {
+  test.each([
+    ['', (payer: number, n: number) => ({ id: `p-${payer}-${n}`, trackId })],
+    [
+      ', nor is what was begun again since',
+      (payer: number, n: number) => ({ id: `p-${payer}`, trackId: `t-${n}` }),
+    ],
+  ])('what is taken back while a new connection looks for it is no loss%s', async (_, attemptOf) => {
     const store = await open({ poolSize: 8 });
     let over = false;
     const payers = Array.from({ length: 12 }, async (_, payer) => {
       for (let n = 0; !over; n++) {
-        const id = `p-${payer}-${n}`;
-        await begin(store, id).catch(() => {});
-        await store.release(id, trackId).catch(() => {});
+        const attempt = attemptOf(payer, n);
+        await store.begin(pending(attempt), start).catch(() => {});
+        // The bank's answer, meanwhile.
+        await delay(2);
+        await store.release(attempt.id, attempt.trackId).catch(() => {});
         // Refusals come at once: the connections need their turn as well.
         await delay(1);
       }
