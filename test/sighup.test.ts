@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
 import { credentials } from './support/bankql.ts';
 import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
+import { logLines } from './support/log-lines.ts';
 import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
@@ -15,11 +16,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), 'bankql-sighup-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const linesWith = ({ output }: BankqlProcess, words: string) =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.includes(words))
-    .map((line) => JSON.parse(line));
+const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
 /** Sends the signal, and waits until what it asked for is done. */
 async function reload(bankql: BankqlProcess): Promise<unknown> {

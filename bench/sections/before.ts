@@ -3,7 +3,7 @@ import type { Bench } from '../bench.ts';
 import { bankql, bankqlOf } from '../contenders.ts';
 import type { Running } from '../measure.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
-import { describeRatios, neverLate, openBursts, quantile } from './bursts.ts';
+import { describeRatios, median, neverLate, openBursts } from './bursts.ts';
 
 /** What a change costs: two checkouts of bankql, asked in turn. */
 
@@ -39,11 +39,7 @@ export async function compareWithBefore(bench: Bench, checkout: string): Promise
   for (const shape of shapes.filter(({ name }) => options.shapes?.has(name) ?? true)) {
     say(`  ${titleOf(shape)}`);
     const pairs = await measurePairs(before, after, shape);
-    const micros = (name: 'before' | 'after') =>
-      quantile(
-        pairs.map((pair) => pair[name]),
-        0.5,
-      ).toFixed(1);
+    const micros = (name: 'before' | 'after') => median(pairs.map((pair) => pair[name])).toFixed(1);
     const ratios = describeRatios(pairs.map((pair) => pair.after / pair.before));
     lines.push(`| ${titleOf(shape)} | ${micros('before')} | ${micros('after')} | ${ratios} |`);
   }

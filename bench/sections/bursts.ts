@@ -4,9 +4,7 @@ import { requestsOf } from '../load/requests.ts';
 import type { Running } from '../measure.ts';
 import type { Shape } from '../shapes.ts';
 
-/**
- * Processor time in bursts so short that, asked in turn of what is compared, the machine's drift meets all alike.
- */
+/** Processor time, measured in bursts so short that what drifts on the machine drifts for all that are asked in turn. */
 
 const burstSeconds = 0.3;
 const connections = 32;
@@ -14,8 +12,10 @@ const connections = 32;
 /** A request that is refused because something else is late would not be the same work. */
 export const neverLate = { MAX_EVENT_LOOP_LAG_MS: '10000' };
 
-export const quantile = (values: readonly number[], share: number): number =>
+const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 /** A ratio's median, with its quartiles. */
 export const describeRatios = (ratios: readonly number[]): string => {

@@ -6,7 +6,7 @@ import { progress } from '../../test/long/progress.ts';
 import type { Bench } from '../bench.ts';
 import { bankql } from '../contenders.ts';
 import { type Shape, shapes, titleOf } from '../shapes.ts';
-import { describeRatios, neverLate, openBursts, quantile } from './bursts.ts';
+import { describeRatios, median, neverLate, openBursts } from './bursts.ts';
 
 /**
  * What it costs to watch bankql: the line of the log for each operation, by one process that writes it in every second burst
@@ -21,12 +21,16 @@ const warmUpSeconds = 3;
 /** After the signal the level is read from its file, in milliseconds. */
 const reloadMs = 50;
 
-type Level = 'warn' | 'info';
+/** Processor times without something and with it, in microseconds a request. */
+interface Pair {
+  readonly without: number;
+  readonly with: number;
+}
 
-/** One pair's processor times, in microseconds a request. */
+/** What one pair of processes took: for the line in each turn, for the metrics in the median of all turns. */
 interface Watched {
-  readonly line: { readonly without: number; readonly with: number }[];
-  readonly metrics: { readonly without: number; readonly with: number };
+  readonly line: readonly Pair[];
+  readonly metrics: Pair;
 }
 
 async function measurePair(bench: Bench, shape: Shape, folder: string): Promise<Watched> {
@@ -35,31 +39,32 @@ async function measurePair(bench: Bench, shape: Shape, folder: string): Promise<
     await writeFile(file, 'warn');
     const running = await bench.open(bankql, { ...neverLate, ...environment, LOG_LEVEL_FILE: file });
     const burst = await openBursts(running, shape, warmUpSeconds);
-    const burstAt = async (level: Level) => {
+    const burstAt = async (level: 'warn' | 'info') => {
       await writeFile(file, level);
       process.kill(running.process.pid, 'SIGHUP');
       await delay(reloadMs);
       return burst();
     };
-    return { burstAt, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+    /** One burst at each level; each is first as often as the other. */
+    const burstsOf = async (turn: number): Promise<Pair> => {
+      if (turn % 2 === 0) return { without: await burstAt('warn'), with: await burstAt('info') };
+      const withLine = await burstAt('info');
+      return { without: await burstAt('warn'), with: withLine };
+    };
+    return { burstsOf, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
   };
   await using plain = await open('plain', {});
   await using metered = await open('metered', { METRICS_PORT: '0' });
-  const line: Watched['line'] = [];
-  const [withoutMetrics, withMetrics]: [number[], number[]] = [[], []];
+  const line: Pair[] = [];
+  const withMetrics: number[] = [];
   for (let turn = 0; turn < turns; turn++) {
-    // Each is first as often as the other.
-    const levels: readonly Level[] = turn % 2 === 0 ? ['warn', 'info'] : ['info', 'warn'];
-    const taken = { warn: 0, info: 0 };
-    for (const level of levels) taken[level] = await plain.burstAt(level);
-    line.push({ without: taken.warn, with: taken.info });
-    for (const level of levels) {
-      const burst = await metered.burstAt(level);
-      if (level === 'warn') withMetrics.push(burst);
-    }
-    withoutMetrics.push(taken.warn);
+    line.push(await plain.burstsOf(turn));
+    withMetrics.push((await metered.burstsOf(turn)).without);
   }
-  return { line, metrics: { without: quantile(withoutMetrics, 0.5), with: quantile(withMetrics, 0.5) } };
+  return {
+    line,
+    metrics: { without: median(line.map(({ without }) => without)), with: median(withMetrics) },
+  };
 }
 
 /** The table of processor times with and without. */
@@ -80,19 +85,12 @@ export async function measureTelemetry(bench: Bench): Promise<string> {
     }
     const line = measured.flatMap((pair) => pair.line);
     const metrics = measured.map((pair) => pair.metrics);
-    const more = (all: readonly { readonly without: number; readonly with: number }[]) => ({
-      us: quantile(
-        all.map((each) => each.with - each.without),
-        0.5,
-      ).toFixed(1),
-      ratios: describeRatios(all.map((each) => each.with / each.without)),
-    });
-    const neither = quantile(
-      line.map(({ without }) => without),
-      0.5,
-    ).toFixed(1);
-    const cells = [more(line), more(metrics)].flatMap(({ us, ratios }) => [us, ratios]);
-    lines.push(`| ${[titleOf(shape), neither, ...cells].join(' | ')} |`);
+    const more = (all: readonly Pair[]) => [
+      median(all.map((each) => each.with - each.without)).toFixed(1),
+      describeRatios(all.map((each) => each.with / each.without)),
+    ];
+    const neither = median(line.map(({ without }) => without)).toFixed(1);
+    lines.push(`| ${[titleOf(shape), neither, ...more(line), ...more(metrics)].join(' | ')} |`);
   }
   await rm(folder, { recursive: true });
   return lines.join('\n');

@@ -14,7 +14,7 @@ interface LogOutputOptions {
 /** What a pipe takes from one process without lines of another in between, in bytes (POSIX: at least 512; Linux: 4096). */
 const maxAtomicWrite = 4096;
 
-/** What is written at once elsewhere, in bytes: what Docker reads at once. */
+/** The most that is written at once where nobody else writes, in bytes: Docker reads no more at once. */
 const maxWrite = 16_384;
 
 /** How long the end of the process waits for a reader that is busy, and how long in between, in milliseconds. */

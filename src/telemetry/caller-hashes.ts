@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Credentials } from '../bank/credentials.ts';
 import { hashCaller } from '../payments/record.ts';
 
-/** For how many callers it is kept, at about 300 bytes each: to make one costs more than the rest of an operation's line. */
+/** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
 
 /** What stands for a caller in the log; null for who names no Auth-Provider-Name and Auth-ID. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { logLines } from '../support/log-lines.ts';
 import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
@@ -32,11 +33,7 @@ const sampleOf = (metrics: string, name: string) =>
     .find((line) => line.startsWith(`${name} `))
     ?.slice(name.length + 1);
 const ready = async ({ url }: BankqlProcess) => (await fetch(`${url}/ready`)).status;
-const linesWith = ({ output }: BankqlProcess, words: string) =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.includes(words))
-    .map((line) => JSON.parse(line));
+const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
 /** Asks until it is so; the test's own deadline ends it. */
 async function until<T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {

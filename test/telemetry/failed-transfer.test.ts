@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { credentials } from '../support/bankql.ts';
 import { reply } from '../support/faulty-bank.ts';
+import { logLines } from '../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, runProcess, startProcess } from '../support/process.ts';
@@ -32,11 +33,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-const linesOf = ({ output }: BankqlProcess): Line[] =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
+const linesOf = ({ output }: BankqlProcess): Line[] => logLines(output());
 
 /** What an operator does: looks for what failed in that minute and is no query, and then for all lines of one of them. */
 function failuresIn(from: number, to: number) {

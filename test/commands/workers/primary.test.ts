@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
 import { credentials } from '../../support/bankql.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
@@ -41,11 +42,7 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
   ...more,
 });
 
-const linesOf = ({ output }: BankqlProcess): Record<string, unknown>[] =>
-  output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line));
+const linesOf = ({ output }: BankqlProcess): Record<string, unknown>[] => logLines(output());
 const withMessage = (bankql: BankqlProcess, words: string) =>
   linesOf(bankql).filter(({ msg }) => String(msg).includes(words));
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PaymentRecord, PaymentState, PaymentStore } from '../../../src/payments/store.ts';
 import { openStore } from '../../../src/payments/stores/open-store.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { pay, transfer } from '../../support/payment-client.ts';
 import type { AuditLine, BankEntry, ClientEntry } from '../../support/payment-history.ts';
 import type { StateKind } from '../../support/payment-states.ts';
@@ -178,20 +179,14 @@ const auditLine = z
     begunAt: createdAt - performance.timeOrigin,
   }));
 
-const linesWith = (output: string, text: string): unknown[] =>
-  output
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes(text))
-    .map((line) => JSON.parse(line));
-
 const auditLines = (output: string): AuditLine[] =>
-  linesWith(output, '"audit":"payment"').map((line) => auditLine.parse(line));
+  logLines(output, '"audit":"payment"').map((line) => auditLine.parse(line));
 
 const errorLine = z.object({ msg: z.string(), reason: z.string().optional(), loss: z.string().optional() });
 
 function errorLines(output: string): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const line of linesWith(output, '"level":50')) {
+  for (const line of logLines(output, '"level":50')) {
     const { msg, reason, loss } = errorLine.parse(line);
     // Counts and ids differ from one to the next.
     const text = [msg, reason ?? loss].join(': ').replaceAll(/[0-9a-f-]{36}|\d+/g, '#');

@@ -1,0 +1,9 @@
+/**
+ * The lines of the log that hold these words, parsed. A process prints other text as well, and what was read of it so far may end
+ * within a line.
+ */
+export const logLines = (output: string, words = '') =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes(words))
+    .map((line) => JSON.parse(line));
