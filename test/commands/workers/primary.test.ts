@@ -139,8 +139,9 @@ describe('two workers over one store', () => {
         trackId: paid.trackId,
       });
     expect(bank.of('once')).toHaveLength(1);
-    const served = new Set(withMessage(bankql, 'operation').map(({ pid }) => Number(pid)));
-    expect([...served].sort()).toEqual(workers.sort());
+    // Lines of operations are written a moment later.
+    const served = () => [...new Set(withMessage(bankql, 'operation').map(({ pid }) => Number(pid)))].sort();
+    await expect.poll(served).toEqual(workers.sort());
     expect(await metricsOf(bankql)).toMatchObject({
       bankql_workers: 2,
       bankql_worker_crashes_total: 0,
