@@ -10,15 +10,19 @@ const root = join(import.meta.dirname, '..');
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => ({ file: file.split(sep).join('/'), text: readFileSync(join(root, 'src', file), 'utf8') }));
-/** Which files each file imports, or their types alone. */
-const imports = new Map(
+const importsOf = (file: string, text: string): string[] =>
+  [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].map(([, target = '']) =>
+    relative('.', join(dirname(file), target))
+      .split(sep)
+      .join('/'),
+  );
+/** The files that each file imports, including those of which it imports only types. */
+const imports = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)]));
+/** The files that each file loads when it runs. */
+const runtimeImports = new Map(
   sources.map(({ file, text }) => [
     file,
-    [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)].map(([, target = '']) =>
-      relative('.', join(dirname(file), target))
-        .split(sep)
-        .join('/'),
-    ),
+    importsOf(file, text.replaceAll(/^(?:import|export) type [^;]*;/gm, '')),
   ]),
 );
 const page = (name: string) => readFileSync(join(root, name), 'utf8');
@@ -75,7 +79,7 @@ test('a file imports its own layer or one to its left: contract ← bank ← loa
   expect(Object.keys(layers).sort()).toEqual([...new Set(sources.map(({ file }) => layerOf(file)))].sort());
 });
 
-test('no files import each other in a circle, types included', () => {
+test('no files import each other in a circle when they run; types may', () => {
   const path: string[] = [];
   const done = new Set<string>();
   const circles: string[] = [];
@@ -87,12 +91,30 @@ test('no files import each other in a circle, types included', () => {
       return;
     }
     path.push(file);
-    for (const imported of imports.get(file) ?? []) visit(imported);
+    for (const imported of runtimeImports.get(file) ?? []) visit(imported);
     path.pop();
     done.add(file);
   };
-  for (const file of imports.keys()) visit(file);
+  for (const file of runtimeImports.keys()) visit(file);
   expect(circles).toEqual([]);
+});
+
+test('each folder of test/ mirrors one of src/, or is named here', () => {
+  const others = [
+    'bench',
+    'clients',
+    'docs',
+    'examples',
+    'generated',
+    'long',
+    'ops',
+    'simulation',
+    'support',
+  ];
+  const folders = readdirSync(join(root, 'test'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !others.includes(entry.name))
+    .map(({ name }) => name);
+  expect(folders.filter((folder) => !existsSync(join(root, 'src', folder)))).toEqual([]);
 });
 
 test('`process` appears in main.ts alone', () => {
