@@ -25,11 +25,7 @@ export default defineConfig({
     // Files of one worker share the modules, which take longer to load than most tests to run: no module keeps state of its
     // own between requests.
     isolate: false,
-    // The tests run real processes and servers in real time, on two cores beside each other: what fails once and then passes
-    // was the machine's doing, and is named at the end of the report; what is broken fails twice.
-    retry: 1,
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', './test/support/retried-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
@@ -43,8 +39,7 @@ export default defineConfig({
         test: { name: 'bankql processes', include: processTests, globalSetup: './test/support/bundle.ts' },
       },
       { extends: true, test: { name: 'bankql alone', isolate: true, include: alone } },
-      // The same tests once more: what is about HTTP through yoga's handler alone, what is about the schema by graphql's
-      // own executor.
+      // Tests of HTTP run a second time through yoga's handler, which serves the requests that the other handler leaves to it.
       {
         extends: true,
         test: {
@@ -57,14 +52,6 @@ export default defineConfig({
             'test/engine/{automatic-persisted-queries,persisted}.test.ts',
             'test/schema/idempotency-key.test.ts',
           ],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'graphql executor',
-          env: { BANKQL_EXECUTOR: 'graphql' },
-          include: ['test/schema/*.test.ts'],
         },
       },
     ],

@@ -39,8 +39,6 @@ test('10,000 documents, of which half cannot be run, leave no more than there is
     },
   });
   const refusals: WeakRef<object>[] = [];
-  // Where it is run once more.
-  prepared.operations.length = 0;
   const ask = async (from: number, to: number) => {
     for (let number = from; number < to; number++) {
       const { text, isValid } = documentOf(number);

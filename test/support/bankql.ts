@@ -113,9 +113,8 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     maxRequestBytes: 100_000,
     subscriptionKey: null,
     introspection: true,
-    // vitest.config.ts: the same tests through the other handler, and by the other executor.
+    // vitest.config.ts runs the same tests through the other handler.
     hasGraphQLHandler: process.env.BANKQL_HANDLER !== 'yoga',
-    isInterpreted: process.env.BANKQL_EXECUTOR === 'graphql',
     ...(identity === undefined ? {} : { authenticate: authenticateByToken(identity, logger) }),
     ...options,
     logger,
