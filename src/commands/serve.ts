@@ -14,8 +14,8 @@ import { openStore } from '../payments/stores/open-store.ts';
 import { passwordsOf } from '../payments/stores/store-passwords.ts';
 import { schema } from '../schema/schema.ts';
 import { callerKeyByToken } from '../server/auth/bearer-token.ts';
-import { openRateLimiter } from '../server/rate-limit/open-rate-limiter.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
+import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
 import { createCallerHashes } from '../telemetry/caller-hashes.ts';
@@ -42,6 +42,8 @@ const leaseMarginMs = 10_000;
 export interface ServeOptions {
   /** It is one of several that share a port: the primary announces them, and serves their metrics. */
   readonly isWorker?: boolean;
+  /** Counts REST calls in the primary, for all workers. */
+  readonly primaryCounters?: CountersOf;
 }
 
 export interface BankqlService extends Service {
@@ -56,7 +58,7 @@ export interface BankqlService extends Service {
 /** `bankql`: serves GraphQL, over the configured bank or the embedded sandbox bank. */
 export async function serveBankql(
   { environment, write, isTerminal, replica, onExit }: CliContext,
-  { isWorker = false }: ServeOptions = {},
+  { isWorker = false, primaryCounters }: ServeOptions = {},
 ): Promise<BankqlService> {
   const config = readConfig(environment);
   const secrets = operatorsSecrets(config);
@@ -83,7 +85,15 @@ export async function serveBankql(
   const { tracing: traced } = config;
   const tracing =
     traced === null ? null : (await import('../telemetry/tracing.ts')).startTracing(traced, baseUrl, logger);
-  const rates = await openRateLimiter(config.rateLimits, config.state.url, telemetry.onRateRefusal);
+  const rates =
+    config.rateLimits === null
+      ? null
+      : await (await import('../server/rate-limit/shared-counters.ts')).openRateLimiter({
+          limits: config.rateLimits,
+          memory: primaryCounters,
+          onRefusal: telemetry.onRateRefusal,
+          onStore: telemetry.onRateLimitStore,
+        });
   const rateLimiter = rates?.limiter ?? null;
   const { bankTls } = config;
   const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
@@ -270,10 +280,11 @@ async function readPersisted({ persisted, documentLimits, introspection }: Confi
 }
 
 /** What the operator alone knows, as it may stand in somebody's error. */
-function operatorsSecrets({ subscriptionKey, state, tracing, bankLimits, identity }: Config): string[] {
+function operatorsSecrets(config: Config): string[] {
+  const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];
-  for (const proxy of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl]) {
-    const password = URL.parse(proxy ?? '')?.password;
+  for (const url of [bankLimits.network?.proxyUrl, identity?.jwksProxyUrl, rateLimits?.url]) {
+    const password = URL.parse(url ?? '')?.password;
     if (password) passwords.push(password, decodeURIComponent(password));
   }
   return [subscriptionKey, ...passwords, ...Object.values(tracing?.headers ?? {})].filter(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AddressError } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { isLoopback } from '../server/http-policy.ts';
+import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import type { Format } from './formats.ts';
 
 /** How addresses are written. None is shown with the credentials that may be in it. */
@@ -59,6 +60,28 @@ function storeFaultOf(address: string): string | null {
   try {
     parseStoreUrl(address);
     return null;
+  } catch (error) {
+    if (error instanceof AddressError) return error.message;
+    throw error;
+  }
+}
+
+/** Where REST calls are counted; a password is not shown. */
+export const counterAddress: Format<string> = {
+  fallback: 'memory:',
+  shownFallback: '`memory:`',
+  show: (address) =>
+    counterFaultOf(address) === null ? withoutUserinfo(address) : shownStoreUrl(address, '…'),
+  schema: z.string().superRefine((address, context) => {
+    const fault = counterFaultOf(address);
+    if (fault !== null) context.addIssue(`${fault}.`);
+  }),
+};
+
+function counterFaultOf(address: string): string | null {
+  try {
+    if (parseCounterUrl(address) !== null) return null;
+    return 'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded';
   } catch (error) {
     if (error instanceof AddressError) return error.message;
     throw error;

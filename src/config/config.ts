@@ -6,7 +6,7 @@ import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/v
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import type { Compression } from '../server/compression.ts';
 import type { LoadLimits } from '../server/load-shedding.ts';
-import type { RateLimit } from '../server/rate-limit/limits.ts';
+import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
 import type { TracingOptions } from '../telemetry/tracing-options.ts';
 import { type Environment, misspelledVariables, readVariables } from './environment.ts';
@@ -64,8 +64,8 @@ export interface Config {
   readonly subscriptionKey: string | null;
   /** Whose tokens say who calls; null where headers say it. */
   readonly identity: JwtOptions | null;
-  /** How many REST calls are made for a caller, and with a subscription key; null for no limit. */
-  readonly rateLimits: { readonly perCaller: RateLimit | null; readonly perKey: RateLimit | null };
+  /** The limits of REST calls, and where they are counted; null for no limits. */
+  readonly rateLimits: (RateLimits & { readonly url: string }) | null;
   /** The manifest of documents that are asked for by their ids; null for none. */
   readonly persisted: { readonly file: string; readonly only: boolean } | null;
   /** Whether texts that come with their hashes are kept. */
@@ -193,7 +193,7 @@ function configOf(values: Values): Config {
     viewer: viewerOf(values),
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     identity: identityOf(values),
-    rateLimits: { perCaller: values.RATE_LIMIT ?? null, perKey: values.RATE_LIMIT_PER_KEY ?? null },
+    rateLimits: rateLimitsOf(values),
     persisted,
     automaticPersistedQueries: values.APQ,
     // GraphiQL sends texts.
@@ -233,6 +233,11 @@ function viewerOf(values: Values): ViewerTemplates {
     customerId: values.VIEWER_CUSTOMER_ID ?? standard('{auth-id}'),
     accountId: values.VIEWER_ACCOUNT_ID ?? standard('{auth-id}-current'),
   };
+}
+
+function rateLimitsOf({ RATE_LIMIT, RATE_LIMIT_PER_KEY, RATE_LIMIT_URL: url }: Values) {
+  if (RATE_LIMIT === undefined && RATE_LIMIT_PER_KEY === undefined) return null;
+  return { perCaller: RATE_LIMIT ?? null, perKey: RATE_LIMIT_PER_KEY ?? null, url };
 }
 
 function tracingOf(values: Values): TracingOptions | null {

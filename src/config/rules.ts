@@ -166,7 +166,7 @@ const claimsWithoutTokens = (values: Values): Contradiction[] =>
 
 /** What each of several processes would have for itself. */
 function notSharedByWorkers(values: Values): Contradiction | null {
-  const { WORKERS, BANK_BASE_URL, RATE_LIMIT, RATE_LIMIT_PER_KEY } = values;
+  const { WORKERS, BANK_BASE_URL } = values;
   const refuse = (remedy: string, involved: readonly VariableName[]) =>
     problem('WORKERS', WORKERS, remedy, involved);
   if (BANK_BASE_URL === undefined)
@@ -177,14 +177,8 @@ function notSharedByWorkers(values: Values): Contradiction | null {
   const stateUrl = stateUrlOf(values) ?? '';
   if (stateUrl === 'memory:')
     return refuse(
-      'with STATE_URL=memory: each worker would know its own payments alone, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or redis://host.',
+      'with STATE_URL=memory: each worker would know its own payments alone, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
       ['STATE_URL'],
-    );
-  const isLimited = RATE_LIMIT !== undefined || RATE_LIMIT_PER_KEY !== undefined;
-  if (isLimited && !/^rediss?:/.test(stateUrl))
-    return refuse(
-      'RATE_LIMIT and RATE_LIMIT_PER_KEY are counted by each worker alone unless STATE_URL is redis://host or rediss://host: name that, or use WORKERS=1.',
-      ['STATE_URL', 'RATE_LIMIT', 'RATE_LIMIT_PER_KEY'],
     );
   return null;
 }

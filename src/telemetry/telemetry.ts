@@ -87,6 +87,13 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     labelNames: ['refused', 'budget'],
     registers,
   });
+  const rateStore = new Gauge({
+    name: 'bankql_rate_limit_store_up',
+    aggregator: 'min',
+    help: '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
+    registers,
+  });
+  rateStore.set(1);
   let unreadBytes = () => 0;
   new Gauge({
     name: 'bankql_unread_bytes',
@@ -167,6 +174,16 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     onRateRefusal({ refused: what, budget }: RateRefusal) {
       rates.inc({ refused: what, budget });
+    },
+    /** `unavailable`: the reason; null when the store answers again. */
+    onRateLimitStore(unavailable: string | null) {
+      rateStore.set(unavailable === null ? 1 : 0);
+      if (unavailable === null) logger.warn('the store of rate limits is back: processes count together');
+      else
+        logger.error(
+          { reason: unavailable },
+          'the store of rate limits is away: each process counts on its own',
+        );
     },
     onStoreCall(operation: StoreOperation, seconds: number) {
       storeCalls.observe({ operation }, seconds);

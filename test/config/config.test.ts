@@ -138,7 +138,6 @@ test.each<[string, Record<string, string>, string]>([
   ]),
   ['WORKERS', { WORKERS: '2' }, 'name the bank with BANK_BASE_URL'],
   ['WORKERS', { ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know its own payments'],
-  ['WORKERS', { ...real, WORKERS: '2', STATE_URL: 'sqlite:s.db', RATE_LIMIT: '9/1' }, 'redis://host'],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
 ])(
@@ -158,8 +157,12 @@ test('of what all workers may take on, each gets its share; what is one callerâ€
   expect(load).toMatchObject({ inFlight: 250, inFlightPerCaller: 100 });
   expect([bankLimits.connections, maxUnreadBytes]).toEqual([17, 250]);
   expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
-  const limited = { ...given, WORKERS: '2', RATE_LIMIT: '9/1', STATE_URL: 'redis://store' };
-  expect(readConfig(limited).workers).toBe(2);
+  // Any store, any number of workers and any place for counts combine.
+  for (const state of ['sqlite:s.db', 'postgres://bankql@store/bankql'])
+    for (const counts of ['memory:', 'redis://counts', 'postgres://bankql@counts/bankql']) {
+      const limited = { ...given, WORKERS: '2', RATE_LIMIT: '9/1', STATE_URL: state, RATE_LIMIT_URL: counts };
+      expect(readConfig(limited)).toMatchObject({ workers: 2, rateLimits: { url: counts } });
+    }
 });
 
 test('the statuses with which a bank refuses payments are those that are named, or bankql knows', () => {

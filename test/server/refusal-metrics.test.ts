@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/engine/request-error.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import { BoundedCounters } from '../../src/server/rate-limit/bounded-counters.ts';
 import { createRateLimiter, type RateRefusal } from '../../src/server/rate-limit/rate-limiter.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import {
@@ -96,11 +97,11 @@ describe('a token that is not accepted is counted by why', () => {
 
 test('what is over a budget is counted by whose budget it was', async () => {
   const told: RateRefusal[] = [];
-  const limiter = createRateLimiter({
-    perCaller: { calls: 1, seconds: 60 },
-    perKey: { calls: 2, seconds: 60 },
-    onRefusal: (refusal) => told.push(refusal),
-  });
+  const limiter = createRateLimiter(
+    { perCaller: { calls: 1, seconds: 60 }, perKey: { calls: 2, seconds: 60 } },
+    (_name, limit) => new BoundedCounters(limit),
+    (refusal) => told.push(refusal),
+  );
   const who = (authId: string) => ({ subscriptionKey: 'k', authProviderName: 'p', authId });
   const take = (authId: string) => limiter?.take(who(authId), 'getBranches').catch(() => {});
   await take('a');

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import type { BudgetName, Counters } from '../../server/rate-limit/rate-limiter.ts';
 import type { MetricsSnapshot } from '../../telemetry/worker-metrics.ts';
 
 /** What the primary tells a worker. `retire`: another one serves in its place. */
@@ -20,7 +21,25 @@ export type WorkerMessage =
   | ({ readonly bankql: 'ready' } & WorkerStart)
   /** Why it cannot start, in words. */
   | { readonly bankql: 'failed'; readonly words: string }
-  | { readonly bankql: 'metrics'; readonly metrics: MetricsSnapshot };
+  | { readonly bankql: 'metrics'; readonly metrics: MetricsSnapshot }
+  | CountMessage;
+
+/** A worker asks the primary to count a REST call. */
+export interface CountMessage {
+  readonly bankql: 'count';
+  readonly id: number;
+  readonly budget: BudgetName;
+  readonly method: keyof Counters;
+  readonly owner: string;
+}
+
+/** The primary's answer: what is left, and for how long; null if the owner's window has not begun. */
+export interface CountedMessage {
+  readonly bankql: 'counted';
+  readonly id: number;
+  readonly isRefused: boolean;
+  readonly left: { readonly calls: number; readonly milliseconds: number } | null;
+}
 
 /** Node and libraries send messages of their own. */
 const kindOf = (message: unknown): unknown =>
@@ -31,7 +50,9 @@ export const isOrder = (message: unknown): message is OrderMessage =>
 
 /** Whoever can send one is a worker of ours. */
 export const isWorkerMessage = (message: unknown): message is WorkerMessage =>
-  ['ready', 'failed', 'metrics'].some((kind) => kind === kindOf(message));
+  ['ready', 'failed', 'metrics', 'count'].some((kind) => kind === kindOf(message));
+
+export const isCounted = (message: unknown): message is CountedMessage => kindOf(message) === 'counted';
 
 /** Sends it to the primary, if that is still there. */
 export const tellPrimary = (message: WorkerMessage): Promise<void> =>

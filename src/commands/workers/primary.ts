@@ -26,6 +26,10 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   /** Workers by their ids, with what waits for their metrics. */
   const asked = new Map<Worker, () => void>();
 
+  const { rateLimits } = config;
+  const count =
+    rateLimits === null ? null : (await import('./primary-counters.ts')).createPrimaryCounters(rateLimits);
+
   function fork({ onReady, onFailed, onExit }: WorkerEvents): WorkerProcess {
     // A file of --env-file may have changed since the start: the port is held by this process, and stays.
     const worker = cluster.fork({ HOST: config.http.host, PORT: config.http.port });
@@ -33,6 +37,8 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       if (!isWorkerMessage(message)) return;
       if (message.bankql === 'ready') onReady(message);
       else if (message.bankql === 'failed') onFailed(message.words);
+      else if (message.bankql === 'count')
+        void count?.(message).then((counted) => worker.isConnected() && worker.send(counted, () => {}));
       else {
         metrics.update(worker.id, message.metrics);
         asked.get(worker)?.();

@@ -29,7 +29,8 @@ export async function serveAsWorker(context: CliContext): Promise<Service> {
     else if (message.bankql === 'reload') void service?.reload();
     else end(message.bankql === 'retire').then(resolve, reject);
   });
-  service = await serveBankql(context, { isWorker: true });
+  const { askPrimaryToCount } = await import('./primary-counters.ts');
+  service = await serveBankql(context, { isWorker: true, primaryCounters: askPrimaryToCount() });
   // Where the primary is killed, Node ends its workers.
   cluster.worker?.on('disconnect', service.flush);
   const { url, stateLine } = service;

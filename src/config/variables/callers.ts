@@ -1,4 +1,4 @@
-import { keysAddress } from '../address-formats.ts';
+import { counterAddress, keysAddress } from '../address-formats.ts';
 import {
   anyText,
   flag,
@@ -61,11 +61,17 @@ export const callersVariables = {
   RATE_LIMIT: {
     ...optional(rateLimit),
     description:
-      'REST calls per seconds of one caller, such as `300/60`; what is over is refused ([how](hardening.md#rate-limits))',
+      'the limit of REST calls for each caller: calls per seconds, such as `300/60` ([how](hardening.md#rate-limits))',
   },
   RATE_LIMIT_PER_KEY: {
     ...optional(rateLimit),
-    description: 'the same for all callers with one subscription key',
+    description: 'the limit for all callers with one subscription key together',
+  },
+  RATE_LIMIT_URL: {
+    isSecret: true,
+    ...counterAddress,
+    description:
+      'where REST calls are counted: `memory:` (by this process, for all its workers), or `redis://…`, `rediss://…` or `postgres://…` to count them for several replicas together',
   },
   PERSISTED_DOCUMENTS: {
     ...optional(anyText),

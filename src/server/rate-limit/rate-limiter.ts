@@ -1,28 +1,38 @@
-import {
-  type RateLimiterAbstract,
-  RateLimiterRedis,
-  RateLimiterRes,
-  RLWrapperTimeouts,
-} from 'rate-limiter-flexible';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import { type Credentials, callerId, subscriptionKeyId } from '../../bank/credentials.ts';
 import { BankqlError } from '../../errors.ts';
-import { BoundedCounterStore } from './bounded-counter-store.ts';
-import type { RateLimit, RateLimits } from './limits.ts';
 
-export interface RateLimitOptions extends RateLimits {
-  /**
-   * A client of @redis/client with its offline queue off: the processes that share its server count together. While it
-   * is unavailable, or slower than `redisTimeoutMs`, or if this is null, each process counts on its own.
-   */
-  readonly redis?: object | null;
-  /** Called at every refusal; it must not throw. */
-  readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
+/** A number of REST calls per number of seconds, counted from the first call. */
+export interface RateLimit {
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+/** The limits of REST calls per caller and per key. */
+export interface RateLimits {
+  /** For each caller, identified by all three credentials; null for no limit. */
+  readonly perCaller: RateLimit | null;
+  /** For all callers with one subscription key together; null for no limit. */
+  readonly perKey: RateLimit | null;
+}
+
+/** Whose budget: each caller's, or that of all callers with one key. */
+export type BudgetName = 'caller' | 'key';
+
+/** The counters of one budget: memory (bounded-counters.ts), or shared with other processes (shared-counters.ts). */
+export interface Counters {
+  /** Takes one call. Errors: a RateLimiterRes if none is left. */
+  consume(owner: string): Promise<RateLimiterRes>;
+  /** Gives one call back. */
+  reward(owner: string): Promise<unknown>;
+  /** What is left; null if the owner's window has not begun. */
+  get(owner: string): Promise<RateLimiterRes | null>;
 }
 
 /** What was refused: a request that arrived with an empty budget, or a single REST call. */
 export interface RateRefusal {
   readonly refused: 'request' | 'call';
-  readonly budget: 'caller' | 'key';
+  readonly budget: BudgetName;
 }
 
 export interface RateLimiter {
@@ -35,46 +45,39 @@ export interface RateLimiter {
   secondsUntilNext(credentials: Credentials): Promise<number>;
 }
 
-/** How long a count may take in Redis. */
-const redisTimeoutMs = 250;
-
-/** A budget and its owner. */
-interface Budget {
-  readonly name: RateRefusal['budget'];
-  readonly limiter: Pick<RateLimiterAbstract, 'consume' | 'reward' | 'get'>;
-  readonly owner: (credentials: Credentials) => string;
-}
-
 /**
- * Counts REST calls; null where nothing is limited. Counters are keyed by hashes of credentials, never by a credential.
+ * Limits REST calls; null if nothing is limited. Counters are keyed by hashes of credentials, never by a credential.
+ * `onRefusal` is called at every refusal; it must not throw.
  */
-export function createRateLimiter(options: RateLimitOptions): RateLimiter | null {
-  const { perCaller, perKey, redis = null, onRefusal } = options;
+export function createRateLimiter(
+  { perCaller, perKey }: RateLimits,
+  countersOf: (name: BudgetName, limit: RateLimit) => Counters,
+  onRefusal?: (refusal: RateRefusal) => void,
+): RateLimiter | null {
+  const budget = (name: BudgetName, limit: RateLimit | null, owner: (credentials: Credentials) => string) =>
+    limit === null ? [] : [{ name, counters: countersOf(name, limit), owner }];
   // The caller's budget comes first: a caller without calls left takes nothing from the key's budget.
   const budgets = [
-    budget('caller', perCaller, callerId, redis),
-    budget('key', perKey, subscriptionKeyId, redis),
-  ].filter((given) => given !== null);
+    ...budget('caller', perCaller, callerId),
+    ...budget('key', perKey, subscriptionKeyId),
+  ] as const;
   if (budgets.length === 0) return null;
 
   return {
     async take(credentials, operation) {
-      const taken: Budget[] = [];
+      const taken: (typeof budgets)[number][] = [];
       for (const each of budgets) {
         try {
-          await each.limiter.consume(each.owner(credentials));
+          await each.counters.consume(each.owner(credentials));
           taken.push(each);
         } catch (refused) {
           if (!(refused instanceof RateLimiterRes)) throw refused;
           onRefusal?.({ refused: 'call', budget: each.name });
-          for (const { limiter, owner } of taken) await limiter.reward(owner(credentials));
+          for (const { counters, owner } of taken) await counters.reward(owner(credentials));
           throw new BankqlError(
             'RATE_LIMITED',
             'Your REST calls are used up for now; this call was not made.',
-            {
-              operation,
-              retryAfter: secondsOf(refused),
-            },
+            { operation, retryAfter: secondsOf(refused) },
           );
         }
       }
@@ -82,8 +85,8 @@ export function createRateLimiter(options: RateLimitOptions): RateLimiter | null
 
     async secondsUntilNext(credentials) {
       const waits = await Promise.all(
-        budgets.map(async ({ name, limiter, owner }) => {
-          const state = await limiter.get(owner(credentials));
+        budgets.map(async ({ name, counters, owner }) => {
+          const state = await counters.get(owner(credentials));
           if (state === null || state.remainingPoints > 0 || state.msBeforeNext <= 0) return 0;
           onRefusal?.({ refused: 'request', budget: name });
           return secondsOf(state);
@@ -92,28 +95,6 @@ export function createRateLimiter(options: RateLimitOptions): RateLimiter | null
       return Math.max(...waits);
     },
   };
-}
-
-function budget(
-  name: Budget['name'],
-  limit: RateLimit | null,
-  owner: Budget['owner'],
-  redis: object | null,
-): Budget | null {
-  if (limit === null) return null;
-  const memory = new BoundedCounterStore(limit);
-  if (redis === null) return { name, limiter: memory, owner };
-  const limiter = new RateLimiterRedis({
-    points: limit.calls,
-    duration: limit.seconds,
-    keyPrefix: `bankql:rate:${name}`,
-    storeClient: redis,
-    useRedisPackage: true,
-    rejectIfRedisNotReady: true,
-  });
-  // The memory limiter backs up the wrapper with its timeout: inside it, a late count would be counted twice.
-  const inTime = new RLWrapperTimeouts({ limiter, timeoutMs: redisTimeoutMs, insuranceLimiter: memory });
-  return { name, limiter: inTime, owner };
 }
 
 const secondsOf = ({ msBeforeNext }: RateLimiterRes) => Math.max(1, Math.ceil(msBeforeNext / 1000));

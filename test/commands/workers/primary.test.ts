@@ -214,6 +214,22 @@ describe('two workers over one store', () => {
   });
 });
 
+test('a rate limit holds for all workers together, whichever one a connection leads to', async () => {
+  await using bankql = await startProcess(environment({ WORKERS: '3', RATE_LIMIT: '5/600' }));
+  const read = () =>
+    post(bankql.url, '{ bank { messages { totalCount } } }', { ...credentials, Connection: 'close' });
+  const codes: unknown[] = [];
+  for (let n = 0; n < 12; n++)
+    codes.push(
+      ((await read()) as { errors?: [{ extensions: { code: string } }] }).errors?.[0].extensions.code,
+    );
+  expect(codes.filter((code) => code !== 'RATE_LIMITED')).toHaveLength(5);
+  expect(codes.slice(5)).toEqual(Array.from({ length: 7 }, () => 'RATE_LIMITED'));
+  const metrics = await metricsOf(bankql);
+  expect(metrics['bankql_rate_limit_refusals_total{refused="request",budget="caller"}']).toBe(7);
+  expect(metrics.bankql_rate_limit_store_up).toBe(1);
+});
+
 describe('a start that fails', () => {
   test('says why once, as one process would', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

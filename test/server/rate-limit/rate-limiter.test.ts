@@ -1,13 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Credentials } from '../../../src/bank/credentials.ts';
-import type { RateLimits } from '../../../src/server/rate-limit/limits.ts';
-import { createRateLimiter, type RateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
+import { BoundedCounters } from '../../../src/server/rate-limit/bounded-counters.ts';
+import {
+  createRateLimiter,
+  type RateLimiter,
+  type RateLimits,
+} from '../../../src/server/rate-limit/rate-limiter.ts';
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 
 const none: RateLimits = { perCaller: null, perKey: null };
 const limiterOf = (limits: Partial<RateLimits>): RateLimiter => {
-  const limiter = createRateLimiter({ ...none, ...limits });
+  const limiter = createRateLimiter({ ...none, ...limits }, (_name, limit) => new BoundedCounters(limit));
   if (limiter === null) throw new Error('nothing is limited');
   return limiter;
 };
@@ -25,7 +29,7 @@ async function taken(limiter: RateLimiter, who: Credentials, times: number): Pro
 }
 
 test('without limits there is no limiter', () => {
-  expect(createRateLimiter(none)).toBeNull();
+  expect(createRateLimiter(none, (_name, limit) => new BoundedCounters(limit))).toBeNull();
 });
 
 describe('a budget', () => {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { RateLimiterCompatibleAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RateLimit } from './limits.ts';
+import { RateLimiterRes } from 'rate-limiter-flexible';
+import type { Counters, RateLimit } from './rate-limiter.ts';
 
 /** How many callers have a counter of their own: about 10 MB. */
 export const maxOwnCounters = 50_000;
@@ -19,12 +19,7 @@ interface Count {
  * budgets, assigned by a secret of the process, so that nobody can exhaust a particular caller's budget without
  * exhausting them all. A caller stays with a shared budget until its window ends.
  */
-export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
-  // Required by rate-limiter-flexible of an insurance limiter.
-  override readonly keyPrefix = '';
-  override blockDuration = 0;
-  override execEvenly = false;
-
+export class BoundedCounters implements Counters {
   // All windows have the same length, so insertion order is also the order of their ends.
   readonly #own = new Map<string, Count>();
   readonly #shared = new Map<string, Count>();
@@ -32,7 +27,6 @@ export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
   readonly #limit: RateLimit;
 
   constructor(limit: RateLimit) {
-    super();
     this.#limit = limit;
   }
 
@@ -42,7 +36,7 @@ export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
   }
 
   /** Takes one point. Errors: a RateLimiterRes if none is left; nothing is taken then. */
-  override async consume(owner: string): Promise<RateLimiterRes> {
+  async consume(owner: string): Promise<RateLimiterRes> {
     const now = performance.now();
     const count = this.#find(owner, now) ?? this.#begin(owner, now);
     if (count.spent >= this.#limit.calls) throw this.#stateOf(count, now);
@@ -51,14 +45,14 @@ export class BoundedCounterStore extends RateLimiterCompatibleAbstract {
   }
 
   /** Gives one point back. */
-  override async reward(owner: string): Promise<RateLimiterRes> {
+  async reward(owner: string): Promise<RateLimiterRes> {
     const now = performance.now();
     const count = this.#find(owner, now) ?? { spent: 1, endsAt: now };
     count.spent = Math.max(0, count.spent - 1);
     return this.#stateOf(count, now);
   }
 
-  override async get(owner: string): Promise<RateLimiterRes | null> {
+  async get(owner: string): Promise<RateLimiterRes | null> {
     const now = performance.now();
     const count = this.#find(owner, now);
     return count === null ? null : this.#stateOf(count, now);

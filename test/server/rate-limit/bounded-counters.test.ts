@@ -3,14 +3,14 @@ import { runInNewContext } from 'node:vm';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  BoundedCounterStore,
+  BoundedCounters,
   maxOwnCounters,
   maxSharedCounters,
-} from '../../../src/server/rate-limit/bounded-counter-store.ts';
+} from '../../../src/server/rate-limit/bounded-counters.ts';
 import { createRateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
 
 /** How many of so many calls are made. */
-async function taken(counts: BoundedCounterStore, owner: string, times: number): Promise<number> {
+async function taken(counts: BoundedCounters, owner: string, times: number): Promise<number> {
   let made = 0;
   for (let time = 0; time < times; time++)
     made += await counts.consume(owner).then(
@@ -21,7 +21,7 @@ async function taken(counts: BoundedCounterStore, owner: string, times: number):
 }
 
 /** Callers with names that nobody had before; how many of their calls are made. */
-async function flood(counts: BoundedCounterStore, callers: number, calls = 1): Promise<number> {
+async function flood(counts: BoundedCounters, callers: number, calls = 1): Promise<number> {
   let made = 0;
   for (let caller = 0; caller < callers; caller++) made += await taken(counts, `made up ${++names}`, calls);
   return made;
@@ -34,7 +34,10 @@ describe('whoever makes up 100,000 callers', () => {
   test('costs less than 25 MB', { timeout: 180_000 }, async () => {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
-    const limiter = createRateLimiter({ perCaller: limit, perKey: null });
+    const limiter = createRateLimiter(
+      { perCaller: limit, perKey: null },
+      (_name, given) => new BoundedCounters(given),
+    );
     collect();
     const before = process.memoryUsage().heapUsed;
     let made = 0;
@@ -52,7 +55,7 @@ describe('whoever makes up 100,000 callers', () => {
   });
 
   test('gets no budget of one’s own beyond them, and lets nobody’s count be forgotten', async () => {
-    const counts = new BoundedCounterStore({ calls: 3, seconds: 60 });
+    const counts = new BoundedCounters({ calls: 3, seconds: 60 });
     expect(await taken(counts, 'noisy', 9)).toBe(3);
     expect(await flood(counts, 100_000)).toBeLessThanOrEqual(maxOwnCounters - 1 + 3 * maxSharedCounters);
     expect(counts.size).toBe(maxOwnCounters + maxSharedCounters);
@@ -64,7 +67,7 @@ describe('whoever makes up 100,000 callers', () => {
   });
 
   test('locks out neither who was there before nor, with as many calls, who comes after', async () => {
-    const counts = new BoundedCounterStore(limit);
+    const counts = new BoundedCounters(limit);
     await taken(counts, 'early', 1);
     await flood(counts, 100_000);
     expect(await taken(counts, 'early', 400)).toBe(299);
@@ -78,7 +81,7 @@ describe('who shares a budget', () => {
   afterEach(() => void vi.useRealTimers());
 
   test('shares it until its window ends, whatever room there is before, and then has a place again', async () => {
-    const counts = new BoundedCounterStore({ calls: 2, seconds: 60 });
+    const counts = new BoundedCounters({ calls: 2, seconds: 60 });
     await flood(counts, maxOwnCounters);
     vi.advanceTimersByTime(30_000);
     expect(await taken(counts, 'late', 9)).toBe(2);
@@ -94,7 +97,7 @@ describe('who shares a budget', () => {
   });
 
   test('gets back what was given back', async () => {
-    const counts = new BoundedCounterStore({ calls: 2, seconds: 60 });
+    const counts = new BoundedCounters({ calls: 2, seconds: 60 });
     await flood(counts, maxOwnCounters);
     expect(await taken(counts, 'late', 2)).toBe(2);
     expect((await counts.reward('late')).remainingPoints).toBe(1);

@@ -1,0 +1,267 @@
+import { readFile } from 'node:fs/promises';
+import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { PostgresAddress, PostgresTls } from '../../payments/stores/postgres/address.ts';
+import { BoundedCounters } from './bounded-counters.ts';
+import { parseCounterUrl, type RedisAddress } from './counter-address.ts';
+import {
+  type BudgetName,
+  type Counters,
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+  type RateLimits,
+  type RateRefusal,
+} from './rate-limiter.ts';
+
+/** How long a call may wait for its count, in milliseconds; it then counts in memory. */
+const timeoutMs = 250;
+/** How long a process counts in memory after that, before it tries again. */
+const pauseMs = 500;
+/** The maximum number of counts that wait for Redis. */
+const maxUnanswered = 1_000;
+/** Connections to PostgreSQL, and the interval between deletions of counts whose window has ended. */
+const postgresConnections = 4;
+const purgeMs = 60_000;
+
+export interface RateLimiterOptions {
+  /** `url` is RATE_LIMIT_URL. */
+  readonly limits: RateLimits & { readonly url: string };
+  /** Counters for `memory:`; this process's own if left out. */
+  readonly memory?: CountersOf | undefined;
+  readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
+  /** Called when the store becomes unavailable, with the reason, and with null when it answers again. */
+  readonly onStore?: ((unavailable: string | null) => void) | undefined;
+}
+
+export type CountersOf = (name: BudgetName, limit: RateLimit) => Counters;
+
+interface Store {
+  readonly countersOf: CountersOf;
+  close(): unknown;
+}
+
+/**
+ * The rate limiter over the store that RATE_LIMIT_URL names; null if nothing is limited. While the store is unavailable,
+ * each process counts in memory, with the whole budget. Libraries are loaded only if they are needed.
+ */
+export async function openRateLimiter({
+  limits,
+  memory = ownCounters,
+  onRefusal,
+  onStore = () => {},
+}: RateLimiterOptions): Promise<{ readonly limiter: RateLimiter; close(): unknown } | null> {
+  const address = parseCounterUrl(limits.url);
+  const store =
+    address?.kind === 'redis'
+      ? await connectRedis(address)
+      : address?.kind === 'postgres'
+        ? await connectPostgres(address.address)
+        : null;
+  const health = createHealth(onStore);
+  const countersOf: CountersOf = (name, limit) =>
+    store === null && memory === ownCounters
+      ? memory(name, limit)
+      : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit), health);
+  const limiter = createRateLimiter(limits, countersOf, onRefusal);
+  return limiter && { limiter, close: () => store?.close() };
+}
+
+const ownCounters: CountersOf = (_name, limit) => new BoundedCounters(limit);
+
+/** Whether the store is tried. */
+interface Health {
+  isPaused(): boolean;
+  succeeded(): void;
+  failed(error: unknown): void;
+}
+
+function createHealth(onStore: (unavailable: string | null) => void): Health {
+  let retryAt = 0;
+  let isAvailable = true;
+  const change = (available: boolean, reason: string | null) => {
+    if (isAvailable === available) return;
+    isAvailable = available;
+    onStore(reason);
+  };
+  return {
+    isPaused: () => performance.now() < retryAt,
+    succeeded: () => change(true, null),
+    failed(error) {
+      retryAt = performance.now() + pauseMs;
+      change(false, reasonOf(error));
+    },
+  };
+}
+
+/** The first line; libraries may put all of a statement in the others. */
+const reasonOf = (error: unknown): string => {
+  const { message } = error instanceof AggregateError ? Object(error.errors[0] ?? error) : Object(error);
+  return (
+    String(message || error)
+      .split('\n', 1)[0]
+      ?.slice(0, 200) ?? ''
+  );
+};
+
+/** Counts in memory if the store fails or is late. A count that arrives late was then made in both. */
+function withFallback(shared: Counters, memory: Counters, health: Health): Counters {
+  async function count<T>(at: (counters: Counters) => Promise<T>): Promise<T> {
+    if (health.isPaused()) return at(memory);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+    });
+    try {
+      const state = await Promise.race([at(shared), late]);
+      health.succeeded();
+      return state;
+    } catch (error) {
+      if (error instanceof RateLimiterRes) {
+        health.succeeded();
+        throw error;
+      }
+      health.failed(error);
+      return at(memory);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  return {
+    consume: (owner) => count((counters) => counters.consume(owner)),
+    reward: (owner) => count((counters) => counters.reward(owner)),
+    get: (owner) => count((counters) => counters.get(owner)),
+  };
+}
+
+const options = (name: BudgetName, { calls, seconds }: RateLimit) => ({
+  points: calls,
+  duration: seconds,
+  keyPrefix: `bankql:rate:${name}`,
+});
+
+/** Resolves when the connection is ready, or has failed, or the store takes too long: it then reconnects by itself. */
+async function connectRedis({ host, port, tls, database, username, password }: RedisAddress): Promise<Store> {
+  const { createClient } = await import('@redis/client');
+  const client = createClient({
+    RESP: 2,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    socket: tls ? { host, port, tls } : { host, port },
+    // Counts that wait for a connection would be made after their calls.
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandsQueueMaxLength: maxUnanswered,
+  });
+  // Counts that fail say so.
+  client.on('error', () => {});
+  client.unref();
+  const ready = new Promise<void>((resolve) => {
+    client.once('ready', resolve);
+    client.once('error', resolve);
+    setTimeout(resolve, 4 * timeoutMs).unref();
+  });
+  client.connect().catch(() => {});
+  await ready;
+  return {
+    countersOf: (name, limit) =>
+      new RateLimiterRedis({
+        ...options(name, limit),
+        storeClient: client,
+        useRedisPackage: true,
+        rejectIfRedisNotReady: true,
+      }),
+    close: () => client.destroy(),
+  };
+}
+
+/** The counters' own schema: the payment store's is not touched. UNLOGGED: counts need not survive a crash, nor be synced. */
+const findTable = `SELECT to_regclass('bankql_rate_limits.counters') IS NOT NULL AS "exists"`;
+const createTable = `CREATE SCHEMA IF NOT EXISTS bankql_rate_limits;
+CREATE UNLOGGED TABLE IF NOT EXISTS bankql_rate_limits.counters
+  (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint)`;
+
+async function connectPostgres({
+  hosts,
+  user,
+  password,
+  database,
+  tls,
+  applicationName,
+}: PostgresAddress): Promise<Store> {
+  const { Pool } = await import('pg');
+  const pool = new Pool({
+    ...hosts[0],
+    user,
+    database,
+    // A function, so that no password is taken from elsewhere.
+    password: () => password ?? '',
+    ssl: tls === null ? false : await tlsOptions(tls),
+    application_name: applicationName,
+    max: postgresConnections,
+    connectionTimeoutMillis: 4 * timeoutMs,
+    query_timeout: 4 * timeoutMs,
+    allowExitOnIdle: true,
+  });
+  pool.on('error', () => {});
+  let prepared: Promise<unknown> | null = null;
+  async function prepare() {
+    const { rows } = await pool.query(findTable);
+    if (rows[0]?.exists !== true) await pool.query(createTable);
+  }
+  const client = {
+    async query(statement: { readonly text: string }) {
+      prepared ??= prepare();
+      try {
+        await prepared;
+        return await pool.query(statement);
+      } catch (error) {
+        // The table may be gone: it is looked for again.
+        prepared = null;
+        throw error;
+      }
+    },
+  };
+  const limiterOf = (name: BudgetName, limit: RateLimit) =>
+    new RateLimiterPostgres({
+      ...options(name, limit),
+      storeClient: client,
+      storeType: 'client',
+      schemaName: 'bankql_rate_limits',
+      tableName: 'counters',
+      tableCreated: true,
+      clearExpiredByTimeout: false,
+    });
+  // Callers can invent names: counts are deleted soon after their windows.
+  const timer = setInterval(() => {
+    const statement = {
+      text: 'DELETE FROM bankql_rate_limits.counters WHERE expire < $1',
+      values: [Date.now()],
+    };
+    client.query(statement).catch(() => {});
+  }, purgeMs).unref();
+  // The first count need not wait for a connection.
+  await client.query({ text: 'SELECT 1' }).catch(() => {});
+  return {
+    countersOf: limiterOf,
+    close() {
+      clearInterval(timer);
+      return pool.end();
+    },
+  };
+}
+
+/** As libpq has it: with a root certificate, `require` checks who signed. Errors: that of a file that cannot be read. */
+async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls) {
+  const [ca, cert, privateKey] = await Promise.all(
+    [rootCertificate, certificate, key].map((file) => file && readFile(file, 'utf8')),
+  );
+  return {
+    rejectUnauthorized: mode !== 'require' || ca !== undefined,
+    ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+    ca,
+    cert,
+    key: privateKey,
+  };
+}
