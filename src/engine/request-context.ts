@@ -5,6 +5,7 @@ import type { ExecuteOptions } from '../executor/execution.ts';
 import type { PaymentService } from '../payments/service.ts';
 import { BankSession, type OperationLimits, type StaleAnswer } from '../schema/bank-session.ts';
 import type { Context, Defaults } from '../schema/context.ts';
+import { ListWork } from '../schema/list-work.ts';
 import type { AnswerLimits } from './answer-limits.ts';
 import type { CallRecorder } from './call-recorder.ts';
 import type { MutationEffects } from './mutation-effects.ts';
@@ -54,6 +55,7 @@ export class RequestContext implements Context, ExecuteOptions {
   readonly #asking: EngineRequest;
   #signal: AbortSignal | undefined;
   #session: BankSession | null = null;
+  #lists: ListWork | null = null;
   #isCallerAsked = false;
 
   constructor(
@@ -102,6 +104,11 @@ export class RequestContext implements Context, ExecuteOptions {
     const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };
     this.#session = new BankSession(options);
     return this.#session;
+  }
+
+  get lists(): ListWork {
+    this.#lists ??= new ListWork(this.budget);
+    return this.#lists;
   }
 
   get stale(): readonly StaleAnswer[] {

@@ -27,6 +27,8 @@ export function lengthOf(list: object): number | undefined {
 export const maxErrors = 100;
 /** How many fields may fail before the operation is ended. */
 const maxFailures = 1000;
+/** How many list entries the searches of one operation may look at: about 0.3 s of processor time. */
+const maxSearched = 100_000;
 
 /** The answer exceeds its limits. This ends the operation and is the only error in its answer. */
 export class AnswerLimitError extends GraphQLError {
@@ -55,6 +57,7 @@ export class AnswerBudget {
   #values = 0;
   #bytes = 0;
   #failures = 0;
+  #searched = 0;
   #exceeded: AnswerLimitError | null = null;
 
   constructor(limits: AnswerLimits) {
@@ -98,6 +101,12 @@ export class AnswerBudget {
     if (this.#bytes > this.#limits.bytes) throw this.#exceed();
   }
 
+  /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
+  spendSearch(entries: number): void {
+    this.#searched += entries;
+    if (this.#searched > maxSearched) throw this.#exceed();
+  }
+
   /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
@@ -113,9 +122,11 @@ export class AnswerBudget {
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.#bytes > bytes
           ? answerTooLong(bytes)
-          : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
+          : this.#searched > maxSearched
+            ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
+            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
     // Whichever limit it was, nothing more is built.
-    this.#values = this.#bytes = this.#failures = Infinity;
+    this.#values = this.#bytes = this.#failures = this.#searched = Infinity;
     return this.#exceeded;
   }
 }

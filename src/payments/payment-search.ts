@@ -7,6 +7,8 @@ export interface OwnPaymentsQuery {
   /** Any state where it is left out. */
   readonly states?: readonly PaymentState[] | undefined;
   readonly limit: number;
+  /** Called with the number of records that are about to be read; may throw, and ends the search then. */
+  readonly onRead?: ((records: number) => void) | undefined;
 }
 
 export interface OwnPayment {
@@ -20,9 +22,13 @@ const maxRead = 5000;
 
 /** Searches a payer's own payments, newest first. Errors of the search: StoreUnavailable. */
 export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, now: () => number) {
-  return async (payer: Payer, { states, limit }: OwnPaymentsQuery): Promise<readonly OwnPayment[]> => {
+  return async (
+    payer: Payer,
+    { states, limit, onRead }: OwnPaymentsQuery,
+  ): Promise<readonly OwnPayment[]> => {
     const caller = hashCaller(store.secret, ...payer.caller);
     for (let readLimit = Math.min(limit, maxRead); ; readLimit = Math.min(readLimit * 4, maxRead)) {
+      onRead?.(readLimit);
       const found = await store.search(
         // A payment whose outcome is not written yet is in another state in the store.
         { caller, states: ends.unwritten === 0 ? states : undefined, newestFirst: true, limit: readLimit },

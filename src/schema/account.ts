@@ -173,8 +173,8 @@ AccountObject.implement({
           filter: t.arg({ type: OtherAccountFilter, description: 'By IBAN and id.' }),
         },
         ...connectionFromIds(
-          (account: AccountNode, args: OtherAccountFilterInput, { session }) =>
-            loadOtherAccounts(account, args, session),
+          (account: AccountNode, args: OtherAccountFilterInput, context) =>
+            loadOtherAccounts(account, args, context),
           toOtherAccountNode,
         ),
       },

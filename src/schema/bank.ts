@@ -134,10 +134,10 @@ BankObject.implement({
           city: t.arg.string({ description: 'Those in this city, whatever its case and accents.' }),
         },
         ...connectionFromIds(
-          ({ bankId }: BankIds, args: BranchSearch, { session }) => {
+          ({ bankId }: BankIds, args: BranchSearch, { session, lists }) => {
             const select = branchSelection(args);
             const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
-            return select === null ? listed : listed.then(select);
+            return select === null ? listed : listed.then((list) => select(list, lists));
           },
           ({ bankId }, record, index, args): BranchNode => ({
             bankId,

@@ -7,6 +7,7 @@ import { omitNullish } from './common-types.ts';
 import { nullOnError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { itemId } from './list-item.ts';
+import { filterInSteps, type ListWork, type Steps, sortInSteps } from './list-work.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
@@ -76,7 +77,9 @@ let compareCities: CompareTexts | undefined;
  * considered a match if a value that the search examines breaks the contract.
  * Errors: BAD_USER_INPUT for an invalid position or radius, and for an order by distance without a position.
  */
-export function branchSelection(search: BranchSearch): ((list: readonly Branch[]) => Branch[]) | null {
+export function branchSelection(
+  search: BranchSearch,
+): ((list: readonly Branch[], lists: ListWork) => Promise<Branch[]>) | null {
   const { near, orderBy } = search;
   if (near) checkCoordinates('near', near);
   if (typeof near?.radiusKm === 'number' && !(near.radiusKm >= 0))
@@ -86,22 +89,33 @@ export function branchSelection(search: BranchSearch): ((list: readonly Branch[]
 
   const conditions = conditionsOf(search);
   if (conditions.length === 0 && !orderBy) return null;
-  return (list) => {
-    rememberPositions(list);
-    const chosen = (orderBy === 'NAME' ? byName(list) : list).filter((branch) =>
-      conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true),
-    );
-    if (orderBy !== 'DISTANCE' || !near) return chosen;
-    return sortedBy(
-      chosen,
-      (branch) => distanceTo(near, branch),
-      (one, other) => one - other,
-    );
-  };
+  const { filter, acceptsDeposits, city } = search;
+  const name = JSON.stringify(['branches', filter?.id, filter?.name, near, orderBy, acceptsDeposits, city]);
+  return (list, lists) => lists.once(list, name, () => select(list, conditions, search));
+}
+
+type Condition = (branch: Branch) => boolean;
+
+function* select(
+  list: readonly Branch[],
+  conditions: readonly Condition[],
+  { near, orderBy }: BranchSearch,
+): Steps<Branch[]> {
+  rememberPositions(list);
+  const sorted = orderBy === 'NAME' ? yield* byName(list) : list;
+  const chosen = yield* filterInSteps(sorted, (branch) =>
+    conditions.every((holds) => nullOnError(() => holds(unwrap(branch))) === true),
+  );
+  if (orderBy !== 'DISTANCE' || !near) return chosen;
+  return yield* sortInSteps(
+    chosen,
+    (branch) => nullOnError(() => distanceTo(near, unwrap(branch))),
+    (one, other) => one - other,
+  );
 }
 
 function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
-  const conditions: ((branch: Branch) => boolean)[] = [];
+  const conditions: Condition[] = [];
   const name = filter?.id === null || filter?.id === undefined ? filter?.name?.toLowerCase() : undefined;
   if (name !== undefined) conditions.push((branch) => nameOf(branch)?.toLowerCase().includes(name) ?? false);
   if (typeof acceptsDeposits === 'boolean')
@@ -123,13 +137,16 @@ function conditionsOf({ filter, near, acceptsDeposits, city }: BranchSearch) {
 const listsByName = new WeakMap<readonly Branch[], readonly Branch[]>();
 
 /** A list sorted by name, cached: a collator is slow. */
-function byName(list: readonly Branch[]): readonly Branch[] {
-  let sorted = listsByName.get(list);
-  if (sorted === undefined) {
-    compareNames ??= new Intl.Collator('en', { numeric: true }).compare;
-    sorted = sortedBy(list, nameOf, compareNames);
-    listsByName.set(list, sorted);
-  }
+function* byName(list: readonly Branch[]): Steps<readonly Branch[]> {
+  const known = listsByName.get(list);
+  if (known !== undefined) return known;
+  compareNames ??= new Intl.Collator('en', { numeric: true }).compare;
+  const sorted = yield* sortInSteps(
+    list,
+    (branch) => nullOnError(() => nameOf(unwrap(branch))),
+    compareNames,
+  );
+  listsByName.set(list, sorted);
   return sorted;
 }
 
@@ -139,22 +156,3 @@ const distanceTo = (from: Coordinates, branch: Branch): number | null => {
   const to = coordinatesOf(branch);
   return to && distanceKm(from, to);
 };
-
-/**
- * Sorted by a key, computed once for each entry; entries whose key is
- * missing or broken come last, in their given order.
- */
-function sortedBy<Key>(
-  branches: readonly Branch[],
-  keyOf: (branch: Branch) => Key | null,
-  compare: (one: Key, other: Key) => number,
-): Branch[] {
-  const keyed = branches.map((branch) => ({ branch, key: nullOnError(() => keyOf(unwrap(branch))) }));
-  return keyed
-    .sort((one, other) => {
-      if (one.key === null || other.key === null)
-        return Number(one.key === null) - Number(other.key === null);
-      return compare(one.key, other.key);
-    })
-    .map(({ branch }) => branch);
-}

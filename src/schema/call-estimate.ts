@@ -21,6 +21,7 @@ import {
   nullOnError,
   startPrefetch,
 } from './field-extensions.ts';
+import { ListWork } from './list-work.ts';
 
 /** A REST call that an operation is known to make, before it runs. */
 export interface EstimatedCall {
@@ -113,6 +114,8 @@ export function estimateCalls({
   const context: EstimateContext = {
     defaults,
     credentials,
+    // Its loaders never answer: there is no list to work on.
+    lists: new ListWork({ spendSearch() {} }),
     session: {
       get loaders() {
         return loaders;

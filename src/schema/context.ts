@@ -3,6 +3,7 @@ import { badUserInput } from '../errors.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { BankSession } from './bank-session.ts';
 import { restId } from './global-id.ts';
+import type { ListWork } from './list-work.ts';
 import type { ViewerTemplates } from './viewer-template.ts';
 
 /** The context of every resolver: one for each request. */
@@ -16,6 +17,8 @@ export interface Context extends ReadContext {
 /** The part of the context that reads need. */
 export interface ReadContext {
   readonly session: Pick<BankSession, 'loaders' | 'noteDrift'>;
+  /** The operation's filters, sorts and searches of lists. */
+  readonly lists: ListWork;
   readonly defaults: Defaults;
   /** The caller. */
   readonly credentials: Caller;

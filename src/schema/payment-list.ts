@@ -44,6 +44,9 @@ const PaymentConnection = builder
 const maxPage = 100;
 const farthestEntry = 1000;
 
+/** Reading a payment record takes as long as looking at so many entries of a list. */
+const entriesPerRecord = 10;
+
 interface PaymentPage {
   readonly first: number;
   readonly after?: string | null | undefined;
@@ -73,10 +76,17 @@ builder.queryField('payments', (t) =>
       }),
       after: t.arg.string({ description: 'The cursor of the last entry of the page before.' }),
     },
-    resolve: async (_root, { states, ...args }, { payments, credentials }) => {
+    resolve: async (_root, { states, ...args }, { payments, credentials, lists }) => {
       const { page, end } = checkPaymentPage(args);
       // One more entry tells whether there is a next page.
-      const found = await payments.search(credentials, { states: states ?? undefined, limit: end + 1 });
+      const limit = end + 1;
+      const found = await lists.shared(payments, JSON.stringify(['payments', states, limit]), () =>
+        payments.search(credentials, {
+          states: states ?? undefined,
+          limit,
+          onRead: (records) => lists.charge(records * entriesPerRecord),
+        }),
+      );
       return connectionOf(found, page, ({ record, idempotencyKey }) => ({
         record,
         idempotencyKey: idempotencyKey ?? '',

@@ -76,14 +76,14 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
   const resolve = async (
     _root: object,
     args: Args,
-    { session, defaults, credentials }: Context,
+    { session, defaults, credentials, lists }: Context,
     info: Selection,
   ): Promise<UpdateResult<Node>> => {
     const { node, ids, record: name, ifVersion, changes } = callOf(args, defaults);
     const key = JSON.stringify([operation.id, ...name]);
     let conflict: UpdateResult<Node>['conflict'] = null;
     const written = await session.update(key, operation, ids, async (fresh) => {
-      const record = await nodeType().read(node, { session: fresh, defaults, credentials });
+      const record = await nodeType().read(node, { session: fresh, defaults, credentials, lists });
       const version = versionOfWhole(record);
       if (typeof ifVersion === 'string' && ifVersion !== version) {
         conflict = { node: { ...node, record }, error: conflictError(operation, version) };

@@ -50,10 +50,20 @@ const longBranches = JSON.stringify({
   })),
 });
 
+const manyBranches = JSON.stringify({
+  branches: Array.from({ length: 2000 }, (_, n) => ({
+    id: `b${n}`,
+    acceptsDeposits: true,
+    address: { city: `City ${n % 10}` },
+    location: { latitude: n % 90, longitude: n % 180 },
+  })),
+});
+
 /** What the bank does, by the name of the bank in the path. */
 const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   good: (response) => response.end(branches),
   long: (response) => response.end(longBranches),
+  many: (response) => response.end(manyBranches),
   unauthorized: (response) => response.writeHead(401).end('{"message":"no"}'),
   slow: (response) => setTimeout(() => response.end('{"customer_id":"c"}'), 2000),
   hanging: () => {},
@@ -132,6 +142,15 @@ const attacks: readonly (readonly [string, string, Record<string, string>, numbe
   ['lists in lists with long aliases, four deep', nested(4, 100), good, 2000],
   ['lists in lists with short names, three deep', nested(3, 1), good, 17_000_000],
   ['lists in lists with short names, four deep', nested(4, 1), good, 2000],
+  ...['near: { latitude: 1, longitude: 2 }, orderBy: DISTANCE, first: 0', 'city: "City 1"'].map(
+    (args) =>
+      [
+        `2,000 branches, each with a search by ${args}`,
+        `{ bank(bankId: "many") { branches { nodes { bank { branches(${args}) { totalCount } } } } } }`,
+        good,
+        200_000,
+      ] as const,
+  ),
   ['20 lists of 100 nodes whose fields fail', nodesOf(20), {}, 2000],
   ['100 nodes whose fields fail', nodesOf(1), {}, 100_000],
 ];

@@ -13,6 +13,7 @@ import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { notGlobalId } from '../global-id.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from '../list-item.ts';
+import { filterInSteps } from '../list-work.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
@@ -61,13 +62,17 @@ const load = (
 export function loadOtherAccounts(
   account: ViewIds,
   args: OtherAccountFilterInput,
-  session: ReadContext['session'],
+  { session, lists }: ReadContext,
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
   const listed = load(account, query, session);
   const id = filterId(args.filter?.id);
   if (query !== null || id === null || id === undefined) return listed;
-  return listed.then((list) => list.filter((entry) => entry.id === id));
+  return listed.then((list) =>
+    lists.once(list, JSON.stringify(['counterparties', id]), () =>
+      filterInSteps(list, (entry) => entry.id === id),
+    ),
+  );
 }
 
 /** An entry of that list. */

@@ -6,6 +6,7 @@ import { builder } from '../builder.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
 import { itemNotFound, listIndex } from '../list-item.ts';
+import { forEachInSteps, type Steps } from '../list-work.ts';
 import { defineNodeType, type NodeRef } from '../node-type.ts';
 import { validateViewIds, viewKey } from '../view-ids.ts';
 
@@ -115,19 +116,36 @@ export async function requestOf(
   transaction: TransactionIds,
   context: ReadContext,
 ): Promise<TransactionRequestNode | null> {
-  let broken: unknown = null;
   const requests = await loadRequests(transaction, context);
-  for (const [index, entry] of requests.entries()) {
+  const { positions, broken } = await context.lists.once(requests, 'requests by transaction', () =>
+    indexByTransaction(requests),
+  );
+  const index = positions.get(transaction.transactionId);
+  if (index !== undefined)
+    return toTransactionRequestNode(transaction, requests[index] as TransactionRequest, {
+      index,
+      list: requests,
+      trackId: null,
+    });
+  if (broken !== null) throw broken;
+  return null;
+}
+
+/** The position of the first request that names each transaction; `broken` is the first error of an entry. */
+function* indexByTransaction(
+  requests: readonly TransactionRequest[],
+): Steps<{ positions: ReadonlyMap<string, number>; broken: unknown }> {
+  const positions = new Map<string, number>();
+  let broken: unknown = null;
+  yield* forEachInSteps(requests, (entry, index) => {
     try {
-      const request = unwrap(entry);
-      if (transactionIdsOf(request)?.includes(transaction.transactionId))
-        return toTransactionRequestNode(transaction, request, { index, list: requests, trackId: null });
+      for (const id of transactionIdsOf(unwrap(entry)) ?? [])
+        if (!positions.has(id)) positions.set(id, index);
     } catch (error) {
       broken ??= error;
     }
-  }
-  if (broken !== null) throw broken;
-  return null;
+  });
+  return { positions, broken };
 }
 
 export const TransactionRequestObject = builder.objectRef<TransactionRequestNode>('TransactionRequest');

@@ -1,0 +1,197 @@
+import { setImmediate as iteration } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Branch } from '../../src/contract/branch.ts';
+import { AnswerBudget, AnswerLimitError, unlimited } from '../../src/executor/answer-budget.ts';
+import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { type BranchSearch, branchSelection } from '../../src/schema/branch-search.ts';
+import { filterInSteps, ListWork, sortInSteps } from '../../src/schema/list-work.ts';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const newWork = () => new ListWork(new AnswerBudget(unlimited));
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => (n * 7919) % count);
+
+/** Branches that count how often a search looks at their place and at their city. */
+function countedBranches(count: number) {
+  let looks = 0;
+  const list = Array.from(
+    { length: count },
+    (_, n): Branch => ({
+      acceptsDeposits: true,
+      id: `b${n}`,
+      name: `Branch ${count - n}`,
+      get location() {
+        looks++;
+        return { latitude: (n % 180) - 90, longitude: n % 180 };
+      },
+      get address() {
+        looks++;
+        return { city: `City ${n % 10}` };
+      },
+    }),
+  );
+  return { list, looks: () => looks };
+}
+
+/** What a search finds. */
+const find = (search: BranchSearch, list: readonly Branch[], lists: ListWork) =>
+  branchSelection(search)?.(list, lists);
+
+const near = { latitude: 10, longitude: 20 };
+
+describe('a search of a list', () => {
+  test.each<[string, BranchSearch]>([
+    ['by distance', { near, orderBy: 'DISTANCE' }],
+    ['by city', { city: 'city 3' }],
+  ])('%s looks at each entry once in an operation, however often it is asked for', async (_, search) => {
+    const { list, looks } = countedBranches(2000);
+    const lists = newWork();
+    const found = await Promise.all(Array.from({ length: 2000 }, () => find({ ...search }, list, lists)));
+    expect(looks()).toBe(2000);
+    expect(new Set(found).size).toBe(1);
+  });
+
+  test('is done again for other arguments, another list or another operation', async () => {
+    const { list, looks } = countedBranches(10);
+    const lists = newWork();
+    await find({ city: 'City 1' }, list, lists);
+    await find({ city: 'City 2' }, list, lists);
+    await find({ city: 'City 1' }, list.slice(5), lists);
+    await find({ city: 'City 1' }, list, newWork());
+    expect(looks()).toBe(35);
+  });
+
+  test('of a long list takes turns with the rest of the process', async () => {
+    const lists = newWork();
+    let iterations = 0;
+    let isOver = false;
+    const counting = (async () => {
+      for (; !isOver; iterations++) await iteration();
+    })();
+    const list = numbers(50_000);
+    const sorted = await lists.once(list, 'sort', () =>
+      sortInSteps(
+        list,
+        (n) => n,
+        (one, other) => one - other,
+      ),
+    );
+    isOver = true;
+    await counting;
+    expect(sorted).toEqual(list.toSorted((one, other) => one - other));
+    expect(iterations).toBeGreaterThan(1);
+  });
+
+  test('is charged by the length of the list, and ends the operation that searches too much', async () => {
+    const lists = newWork();
+    const search = (name: string) => {
+      const list = numbers(50_000);
+      return lists.once(list, name, () => filterInSteps(list, () => false));
+    };
+    await expect(search('a')).resolves.toEqual([]);
+    await expect(search('b')).resolves.toEqual([]);
+    await expect(search('c')).rejects.toThrow(AnswerLimitError);
+  });
+
+  test('fails as its work does', async () => {
+    for (const length of [1, 5000]) {
+      const list = numbers(length);
+      const failing = newWork().once(list, 'fails', () =>
+        filterInSteps(list, () => {
+          throw new Error('the work');
+        }),
+      );
+      await expect(failing).rejects.toThrow('the work');
+    }
+  });
+
+  test('sorts stably, entries without a key last', () => {
+    const entries = fc.array(fc.record({ key: fc.option(fc.integer({ min: 0, max: 5 })), n: fc.nat() }), {
+      maxLength: 2000,
+      size: 'max',
+    });
+    fc.assert(
+      fc.property(entries, (list) => {
+        const steps = sortInSteps(
+          list,
+          ({ key }) => key,
+          (one, other) => one - other,
+        );
+        let step = steps.next();
+        while (!step.done) step = steps.next();
+        const rank = (key: number | null) => key ?? Infinity;
+        const expected = list.toSorted((one, other) =>
+          one.key === other.key ? 0 : rank(one.key) - rank(other.key),
+        );
+        expect(step.value).toEqual(expected);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('an operation', () => {
+  const branches = Array.from({ length: 2000 }, (_, n) => ({
+    id: `b${n}`,
+    acceptsDeposits: true,
+    address: { city: `City ${n % 10}` },
+    location: { latitude: 10, longitude: n / 100 },
+  }));
+
+  test.each([
+    ['sorted by distance', 'near: { latitude: 1, longitude: 2 }, orderBy: DISTANCE, first: 0', 2000],
+    ['of a city', 'city: "city 3"', 200],
+    ['by name', 'filter: { name: "none" }', 0],
+  ])('that asks 2,000 times for branches %s searches one list once', async (_, args, totalCount) => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches } });
+    const query = `{ bank { branches { nodes { bank { branches(${args}) { totalCount } } } } } }`;
+    const result = await fixture.ask(query);
+    expect(failuresOf(result)).toEqual([]);
+    const each = { bank: { branches: { totalCount } } };
+    expect(result.data).toEqual({ bank: { branches: { nodes: branches.map(() => each) } } });
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
+
+  test('that searches in too many ways is refused as a whole', async () => {
+    await using fixture = await startBankqlFixture();
+    const many = Array.from({ length: 10_000 }, (_, n) => ({ acceptsDeposits: true, id: `b${n}` }));
+    fixture.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: many } });
+    const ask = (ways: number) =>
+      fixture.ask(
+        `{ bank { ${Array.from({ length: ways }, (_, n) => `b${n}: branches(city: "${n}") { totalCount }`).join(' ')} } }`,
+      );
+    expect(failuresOf(await ask(10))).toEqual([]);
+    const { data, errors } = await ask(11);
+    expect(data).toBeNull();
+    expect(errors).toMatchObject([
+      {
+        message: 'The operation searches more than 100000 list entries; ask for less at a time.',
+        extensions: { code: 'LIMIT_EXCEEDED' },
+      },
+    ]);
+  });
+
+  test('that lists the same payments 20 times reads them once, and one that lists too many in too many ways ends', async () => {
+    const store = createMemoryStore({ retentionMs: 86_400_000 });
+    const reads: number[] = [];
+    const counting: typeof store = Object.assign(Object.create(store), {
+      search: (...args: Parameters<typeof store.search>) => {
+        reads.push(args[0].limit ?? Infinity);
+        return store.search(...args);
+      },
+    });
+    await using fixture = await startBankqlFixture({ store: counting });
+    const list = (count: number, args: (n: number) => string) =>
+      fixture.ask(
+        `{ ${Array.from({ length: count }, (_, n) => `p${n}: payments(${args(n)}) { nodes { id } }`).join(' ')} }`,
+      );
+    expect(failuresOf(await list(20, () => 'first: 20'))).toEqual([]);
+    expect(reads).toEqual([21]);
+    // Each reads another number of records, about 1,000, which are charged ten times.
+    const after = Buffer.from('at:889').toString('base64url');
+    const { data, errors } = await list(11, (n) => `first: ${100 - n}, after: "${after}"`);
+    expect(data).toBeNull();
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['LIMIT_EXCEEDED']);
+  });
+});
