@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AddressError } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
-import { isLoopback } from '../server/http-policy.ts';
 import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
+import { isLoopback } from '../server/request.ts';
 import type { Format } from './formats.ts';
 
 /** How addresses are written. None is shown with the credentials that may be in it. */

@@ -1,5 +1,5 @@
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
-import { isLoopback } from '../server/http-policy.ts';
+import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './start-error.ts';
 import type { Variable } from './variable.ts';
 import { type Values, type VariableName, variables } from './variables.ts';

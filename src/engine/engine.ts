@@ -51,7 +51,7 @@ export type EngineResult = ExecutionResult | IncrementalResult;
 /**
  * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
  *
- * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (http-response.ts); an answer
+ * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (server/response.ts); an answer
  * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
  * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (mutation-effects.ts).
  */

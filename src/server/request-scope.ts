@@ -1,5 +1,97 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { OperationActivity } from './operation-activity.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ExecutionResult } from 'graphql';
+import type { Credentials } from '../bank/credentials.ts';
+import type { Payload } from '../engine/incremental-result.ts';
+import type { ObservedOperation, OperationObservation } from '../engine/operation-observation.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/** How a request for GraphQL ended: `partial` has errors beside data; `failed` has errors alone, or bankql broke it off. */
+export type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
+
+/** What is shown of an answer, and how long its body is. */
+interface Answered {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly result: ExecutionResult;
+}
+
+/** What is known of one request for GraphQL, from its head to its answer, for the log, the metrics and the traces. */
+export class OperationActivity implements OperationObservation {
+  readonly requestId: string;
+  readonly startedAt = performance.now();
+  /** Null where no trace follows it. */
+  traceId: string | null = null;
+  operation: ObservedOperation | null = null;
+  /** Who asks; null until that is known. */
+  credentials: Credentials | null = null;
+  cached = 0;
+  joined = 0;
+  stale = 0;
+  /** Attempts of REST calls that used a connection. */
+  restCalls = 0;
+  /** The answer's HTTP status; null while there is none. */
+  status: number | null = null;
+  bytes = 0;
+  outcome: OperationOutcome = 'client left';
+  /** The code of each error of the answer. */
+  codes: readonly string[] = [];
+  milliseconds = 0;
+  #hasData = false;
+  #isBrokenOff = false;
+
+  constructor(requestId: string) {
+    this.requestId = requestId;
+  }
+
+  /** This is its answer. The last one holds. */
+  answered({ status, body, result: { data, errors } }: Answered): void {
+    this.status = status;
+    this.bytes = Buffer.byteLength(body);
+    this.codes = errors?.map(({ extensions }) => String(extensions.code)) ?? [];
+    if (errors === undefined) this.outcome = 'ok';
+    else this.outcome = Object.values(data ?? {}).some((field) => field !== null) ? 'partial' : 'failed';
+  }
+
+  /** One of several results of it is sent. */
+  streamed(status: number, { json, errors, hasData }: Payload): void {
+    this.status = status;
+    this.bytes += json.length;
+    this.codes = [...this.codes, ...errors.map(({ extensions }) => String(extensions.code))];
+    // What comes before an error stands.
+    this.#hasData ||= hasData;
+    if (this.codes.length === 0) this.outcome = 'ok';
+    else this.outcome = this.#hasData ? 'partial' : 'failed';
+  }
+
+  /** It ends for this reason before all of it is sent. Its client cannot take it for a whole answer, nor be told why. */
+  brokenOff(code: ErrorCode): void {
+    this.codes = [...this.codes, code];
+    this.outcome = 'failed';
+    this.#isBrokenOff = true;
+  }
+
+  /** Its client has not waited for its answer. What came of it all the same, its codes say. */
+  abandoned(): void {
+    if (!this.#isBrokenOff) this.outcome = 'client left';
+  }
+
+  /** It is answered with one error, before it is known what it asks for. */
+  refused(status: number, code: ErrorCode, bytes: number): void {
+    this.status = status;
+    this.codes = [code];
+    this.outcome = 'failed';
+    this.bytes = bytes;
+  }
+}
+
+/** Watches requests for GraphQL. None of it may throw. */
+export interface OperationObserver {
+  /** The activity of a request that has arrived; null where nobody would be told of it. */
+  begin(requestId: string, headers: IncomingHttpHeaders): OperationActivity | null;
+  /** It is over: it was answered, or its client has left and nobody works for it any more. */
+  end(activity: OperationActivity): void;
+}
 
 /** What becomes of failures that nobody caught while a request was answered. None of it may throw. */
 interface RequestFailures {

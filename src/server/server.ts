@@ -2,15 +2,19 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { callerKeyByHeaders } from './auth/header-credentials.ts';
-import { fromNodeRequest, type IncomingRequest } from './auth/incoming-request.ts';
-import { UnreadBytes } from './connection.ts';
-import { createGraphQLServer, type GraphQLServerOptions } from './graphql-server.ts';
-import { checkRequest, type HttpPolicyOptions, type HttpRefusal, type PolicyResult } from './http-policy.ts';
-import { listen } from './listen.ts';
-import { createLoadShedder, type LoadLimits, type ShedReason } from './load-shedding.ts';
-import type { OperationActivity, OperationObserver } from './operation-activity.ts';
+import { ConnectionAwareResponse, listen, UnreadBytes } from './connection.ts';
+import { createGraphQLServer, type GraphQLServerOptions } from './handlers.ts';
+import { createLoadShedder, type LoadLimits, type ShedReason } from './ledger.ts';
+import {
+  checkRequest,
+  fromNodeRequest,
+  type HttpPolicyOptions,
+  type HttpRefusal,
+  type IncomingRequest,
+  type PolicyResult,
+} from './request.ts';
+import type { OperationActivity, OperationObserver } from './request-scope.ts';
 import { runInRequestScope } from './request-scope.ts';
-import { ConnectionAwareResponse } from './server-response.ts';
 
 export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'> {
   readonly host: string;
@@ -20,7 +24,7 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'>
   readonly callerKey?: ((request: IncomingRequest) => string) | undefined;
   /** How many bytes of answers may wait for their clients to take them, in all. */
   readonly maxUnreadBytes: number;
-  /** How long one of them may wait, in milliseconds; see listen.ts. */
+  /** How long one of them may wait, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** Whether /ready answers 503 while requests are refused because there is too much to do; false where left out. */

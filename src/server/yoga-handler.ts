@@ -7,21 +7,25 @@ import { explainHeader } from '../engine/explain.ts';
 import { RequestError } from '../engine/request-error.ts';
 import { schema } from '../schema/schema.ts';
 import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
-import { fromFetchRequest, type IncomingRequest } from './auth/incoming-request.ts';
-import { isJsonType } from './http-policy.ts';
+import { streamOf, streamTypeOf } from './incremental-response.ts';
+import {
+  fromFetchRequest,
+  type IncomingRequest,
+  inflateBody,
+  isGzip,
+  isJsonType,
+  parseBodyParams,
+  parseUrlParams,
+} from './request.ts';
+import { currentActivity } from './request-scope.ts';
+import type { ReserveRoom, SendAnswer, SerializeResult } from './response.ts';
 import {
   type GraphQLHttpResponse,
   headerPairs,
   isHttpExtension,
   negotiateMediaType,
-} from './http-response.ts';
-import { inflateBody, isGzip } from './request-body.ts';
-import { parseBodyParams, parseUrlParams } from './request-params.ts';
-import { currentActivity } from './request-scope.ts';
-import type { SendAnswer } from './send-answer.ts';
-import { sendResponse } from './send-response.ts';
-import type { ReserveRoom, SerializeResult } from './serialize-result.ts';
-import { streamOf, streamTypeOf } from './stream-response.ts';
+  sendResponse,
+} from './response.ts';
 
 /** What yoga is given besides the request, where node:http is what it is served by. */
 interface NodeContext {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DocumentCacheStats } from '../engine/document-cache.ts';
-import type { OperationActivity } from '../server/operation-activity.ts';
+import type { OperationActivity } from '../server/request-scope.ts';
 import { createOperationLabel, type OperationNameMode } from './operation-label.ts';
 
 /** What is counted of requests for GraphQL. */

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type Listening, listen } from '../server/listen.ts';
+import { type Listening, listen } from '../server/connection.ts';
 
 /** Serves the metrics at /metrics, and nothing else. Errors: what `listen` fails with, such as EADDRINUSE. */
 export function serveMetrics(

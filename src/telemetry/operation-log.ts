@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { OperationActivity } from '../server/operation-activity.ts';
+import type { OperationActivity } from '../server/request-scope.ts';
 
 /** A client may choose a name of any length. */
 const maxNameLength = 100;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { OperationActivity, type OperationObserver } from '../server/operation-activity.ts';
+import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
 import type { CallerHash } from './caller-hashes.ts';
 import type { GraphQLMetrics } from './graphql-metrics.ts';
 import { logOperation } from './operation-log.ts';

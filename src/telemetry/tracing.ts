@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { TraceCall } from '../bank/resilience/call-trace.ts';
-import type { OperationActivity } from '../server/operation-activity.ts';
+import type { OperationActivity } from '../server/request-scope.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
 import { createSpanExporter } from './span-exporter.ts';

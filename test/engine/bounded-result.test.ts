@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/bounded-result.ts';
 import { internalError } from '../../src/engine/mask-error.ts';
-import { toHttpResponse } from '../../src/server/http-response.ts';
+import { toHttpResponse } from '../../src/server/response.ts';
 
 /** What is answered where a result cannot be sent as it is. */
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { bearerToken, callerKeyByToken } from '../../src/server/auth/bearer-token.ts';
 import { authenticateByHeaders, callerKeyByHeaders } from '../../src/server/auth/header-credentials.ts';
-import { fromNodeRequest } from '../../src/server/auth/incoming-request.ts';
+import { fromNodeRequest } from '../../src/server/request.ts';
 
 /** Whom the load guard counts is who is let in: however a caller writes his credentials down, it is one caller. */
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type Compression, negotiateEncoding } from '../../src/server/compression.ts';
+import { type Compression, negotiateEncoding } from '../../src/server/response.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 

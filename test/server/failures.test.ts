@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ConnectionAwareResponse } from '../../src/server/server-response.ts';
+import { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 

@@ -4,7 +4,7 @@ import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestError, retryLaterError } from '../../src/engine/request-error.ts';
 import { badUserInput } from '../../src/errors.ts';
-import type { IncomingRequest } from '../../src/server/auth/incoming-request.ts';
+import type { IncomingRequest } from '../../src/server/request.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import {

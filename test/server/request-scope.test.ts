@@ -1,6 +1,7 @@
+import { OperationActivity, failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
+import { GraphQLError } from 'graphql';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
+import { describe, expect, test } from 'vitest';
 
 /** A request that is answered when `work` ends, and what became of errors that nobody caught. */
 function startRequest(work: Promise<void>) {
@@ -62,4 +63,67 @@ test('whoever rejects fails the request, and no error belongs to one where there
   await delay(0);
   expect(told).toEqual(['failed work']);
   expect(failCurrentRequest('elsewhere')).toBe(false);
+});
+
+const error = new GraphQLError('no', { extensions: { code: 'NOT_FOUND' } });
+const json = Buffer.from('{}');
+
+test.each([
+  ['ok', { data: { a: null } }],
+  ['partial', { data: { a: 1, b: null }, errors: [error] }],
+  ['failed', { data: { a: null }, errors: [error] }],
+  ['failed', { errors: [error] }],
+])('a whole answer is %s: %j', (outcome, result) => {
+  const activity = new OperationActivity('r');
+  activity.answered({ status: 200, body: '{}', result });
+  expect(activity).toMatchObject({ outcome, status: 200, bytes: 2 });
+});
+
+describe('an answer of several results', () => {
+  const streamed = (...payloads: readonly (readonly [readonly GraphQLError[], boolean])[]) => {
+    const activity = new OperationActivity('r');
+    for (const [errors, hasData] of payloads) activity.streamed(200, { json, errors, hasData });
+    return activity;
+  };
+
+  test.each([
+    ['ok', [[[], true]]],
+    ['ok', [[[], false]]],
+    [
+      'partial',
+      [
+        [[], true],
+        [[error], false],
+      ],
+    ],
+    // What is put off may be all that it asks for.
+    [
+      'partial',
+      [
+        [[error], false],
+        [[], true],
+      ],
+    ],
+    ['failed', [[[error], false]]],
+    [
+      'failed',
+      [
+        [[error], false],
+        [[error], false],
+      ],
+    ],
+  ] as const)('is %s: %j', (outcome, payloads) => {
+    expect(streamed(...payloads)).toMatchObject({ outcome, status: 200, bytes: 2 * payloads.length });
+  });
+
+  test('has failed where bankql broke it off, and where its client left, that is its end', () => {
+    const broken = streamed([[], true]);
+    broken.brokenOff('OVERLOADED');
+    // A connection that bankql breaks looks like one that its client has left.
+    broken.abandoned();
+    expect(broken).toMatchObject({ outcome: 'failed', codes: ['OVERLOADED'], status: 200 });
+    const left = streamed([[], true]);
+    left.abandoned();
+    expect(left).toMatchObject({ outcome: 'client left', codes: [] });
+  });
 });

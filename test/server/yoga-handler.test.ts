@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineRequest, OperationParams } from '../../src/engine/engine.ts';
 import { RequestError } from '../../src/engine/request-error.ts';
-import { createResultSerializer } from '../../src/server/serialize-result.ts';
+import { createResultSerializer } from '../../src/server/response.ts';
 import { createYogaHandler } from '../../src/server/yoga-handler.ts';
 
 /** What the engine is asked by yoga's handler: the request's own operation, in two steps. What is answered: handlers.test.ts. */

@@ -7,7 +7,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
-import { createGraphQLServer, type GraphQLServerOptions } from '../../src/server/graphql-server.ts';
+import { createGraphQLServer, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';

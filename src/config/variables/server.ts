@@ -1,4 +1,4 @@
-import { compressions } from '../../server/compression.ts';
+import { compressions } from '../../server/response.ts';
 import { logLevels } from '../../telemetry/log.ts';
 import { operationNameModes } from '../../telemetry/operation-label.ts';
 import {

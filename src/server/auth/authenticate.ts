@@ -1,7 +1,7 @@
 import type { Caller } from '../../bank/credentials.ts';
 import { retryLaterError } from '../../engine/request-error.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
-import type { IncomingRequest } from './incoming-request.ts';
+import type { IncomingRequest } from '../request.ts';
 
 /** Identifies the caller. Errors: BankqlError; a RequestError if a status other than 400 is more accurate. */
 export type Authenticate = (request: IncomingRequest) => Caller | Promise<Caller>;

@@ -1,4 +1,4 @@
-import type { IncomingRequest } from './incoming-request.ts';
+import type { IncomingRequest } from '../request.ts';
 
 const maxToken = 8192;
 

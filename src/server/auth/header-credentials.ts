@@ -5,9 +5,9 @@ import {
   validateCredential,
 } from '../../bank/credentials.ts';
 import { badUserInput } from '../../errors.ts';
+import { type IncomingRequest, queryOf } from '../request.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
-import { type IncomingRequest, queryOf } from './incoming-request.ts';
 
 /** The query parameter in which the specification allows the subscription key too. */
 export const subscriptionKeyParameter = 'subscription-key';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { type Encoding, negotiateEncoding } from '../compression.ts';
+import { type Encoding, negotiateEncoding } from '../response.ts';
 
 /** A file of GraphiQL's page. */
 interface Asset {

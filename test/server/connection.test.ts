@@ -1,7 +1,6 @@
+import { type ConnectionAwareResponse, listen } from '../../src/server/connection.ts';
 import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
-import { listen } from '../../src/server/listen.ts';
-import type { ConnectionAwareResponse } from '../../src/server/server-response.ts';
 
 /** What a connection is told of its end, and when it ends. */
 

@@ -1,5 +1,5 @@
-import type { IncomingRequest } from './auth/incoming-request.ts';
 import type { UnreadBytes } from './connection.ts';
+import type { IncomingRequest } from './request.ts';
 
 export interface LoadLimits {
   /** Requests that are under way at the same time, in all and of one caller. */

@@ -1,8 +1,25 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/bounded-result.ts';
-import type { GraphQLHttpResponse } from '../../src/server/http-response.ts';
-import { createAnswerSender, type SendOptions } from '../../src/server/send-answer.ts';
+import { streamOf } from '../../src/server/incremental-response.ts';
+import { type GraphQLHttpResponse, type SendOptions, createAnswerSender, toHttpResponse } from '../../src/server/response.ts';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+
+test.each([1, 10_000, 20_000])(
+  'an answer of %i letters is its JSON, encoded once where it is long',
+  (length) => {
+    const result = { data: { text: 'ä'.repeat(length) } };
+    const answer = toHttpResponse(result, 'application/json');
+    expect(Buffer.isBuffer(answer.body)).toBe(length > 16_384);
+    expect(String(answer.body)).toBe(JSON.stringify(result));
+    expect(String(streamOf(answer, 'text/event-stream').body)).toContain(
+      `data: ${JSON.stringify(result)}\n\n`,
+    );
+    const parts = String(streamOf(answer, 'multipart/mixed').body);
+    expect(parts).toContain(
+      `Content-Length: ${Buffer.byteLength(answer.body)}\r\n\r\n${JSON.stringify(result)}\r\n`,
+    );
+  },
+);
 
 /** How an answer is sent. What it means over HTTP: http-cache.test.ts, compression.test.ts. */
 

@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { RequestError } from '../engine/request-error.ts';
+
+/** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
+export interface IncomingRequest {
+  /** The request line's target: a path and its query. */
+  readonly target: string;
+  /** The values of a header, one for each occurrence; `name` in lower case. */
+  header(name: string): readonly string[];
+}
+
+/** Reads Node's raw headers, in which a header sent twice differs from one value with a comma. */
+export function fromNodeRequest({
+  url,
+  rawHeaders,
+}: Pick<IncomingMessage, 'url' | 'rawHeaders'>): IncomingRequest {
+  return {
+    target: url ?? '/',
+    header(name) {
+      let values: string[] | null = null;
+      for (let at = 0; at < rawHeaders.length; at += 2) {
+        const given = rawHeaders[at] ?? '';
+        if (given.length !== name.length || given.toLowerCase() !== name) continue;
+        const value = rawHeaders[at + 1] ?? '';
+        // Usually there is only one value: an array that starts empty would reserve room for more.
+        if (values === null) values = [value];
+        else values.push(value);
+      }
+      return values ?? [];
+    },
+  };
+}
+
+export const fromFetchRequest = ({ url, headers }: Request): IncomingRequest => ({
+  target: url,
+  header: (name) => [headers.get(name) ?? []].flat(),
+});
+
+/**
+ * The query of a request target, parsed in the same way everywhere: names and values percent-decoded, without a
+ * fragment. The target need not be a valid URL: `//:?a=b` has a query too.
+ */
+export function queryOf(target: string): URLSearchParams {
+  const [beforeFragment = ''] = target.split('#', 1);
+  const start = beforeFragment.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : beforeFragment.slice(start + 1));
+}
+
+export interface HttpPolicyOptions {
+  /** The origins whose pages may call; exact. */
+  readonly corsOrigins: ReadonlySet<string>;
+  /** Further request headers that those pages may send; none where left out. */
+  readonly corsHeaders?: readonly string[] | undefined;
+  /**
+   * Only names of this machine are answered to. Where the operator's key is used for whoever can connect, a page whose
+   * name is made to lead to this machine must not.
+   */
+  readonly onlyLocalNames: boolean;
+  /** The longest body, in bytes. Of one that does not say how long it is (chunked), it is for whoever reads it. */
+  readonly maxRequestBytes: number;
+}
+
+/** What a server is told of a request before its body is read. */
+export interface RequestHead {
+  readonly method: string;
+  /** The request line's target. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A Host or an address that is none; a body that is too long, or of another kind; another machine's name. */
+export type HttpRefusal = 400 | 413 | 415 | 421;
+
+/** What the answer has to carry, and, where the request is not served, what is answered instead. */
+export interface PolicyResult {
+  /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
+  readonly headers: string[];
+  /** The value of X-Request-Id. */
+  readonly requestId: string;
+  readonly refusal: { readonly status: HttpRefusal; readonly message: string } | null;
+}
+
+/** Nothing is kept, guessed, framed or sent on, and nothing runs. GraphiQL's page has a policy of its own. */
+const always = [
+  ...['Cache-Control', 'no-store'],
+  ...['X-Content-Type-Options', 'nosniff'],
+  ...['Referrer-Policy', 'no-referrer'],
+  ...['X-Frame-Options', 'DENY'],
+  ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+];
+
+/** What a page sends of its own accord, and what a client of bankql does. */
+const requestHeaders =
+  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key';
+
+/** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
+const plainId = /^[\w.:-]{1,128}$/;
+
+/**
+ * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
+ */
+export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
+  const { corsOrigins, corsHeaders = [] } = options;
+  const { method, headers } = request;
+  const given = headers['x-request-id'];
+  const requestId = typeof given === 'string' && plainId.test(given) ? given : randomUUID();
+  const answer = [...always, 'X-Request-Id', requestId];
+  const { origin } = headers;
+  if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
+  if (origin !== undefined && corsOrigins.has(origin)) {
+    answer.push('Access-Control-Allow-Origin', origin);
+    answer.push('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate');
+    if (method === 'OPTIONS') {
+      answer.push('Access-Control-Allow-Methods', 'GET, POST');
+      answer.push('Access-Control-Allow-Headers', [requestHeaders, ...corsHeaders].join(', '));
+      answer.push('Access-Control-Max-Age', '600');
+    }
+  }
+  return { headers: answer, requestId, refusal: findRefusal(request, options) };
+}
+
+/** Whether a host's name, as a URL or a socket has it, is this machine's own. */
+export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
+
+/** What an operation is sent as. A page of another origin can send anything else without asking first. */
+export const isJsonType = (type: string | null | undefined): boolean =>
+  /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
+
+/** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
+const plainHost =
+  /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
+const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
+
+/** Null where host and target together are no URL, or the target by itself would name a host that is none. */
+const hostnameOf = (host: string, target: string): string | null =>
+  URL.canParse(target, 'http://localhost') ? (URL.parse(`http://${host}${target}`)?.hostname ?? null) : null;
+
+function findRefusal(
+  { method, target, headers }: RequestHead,
+  { onlyLocalNames, maxRequestBytes }: HttpPolicyOptions,
+): PolicyResult['refusal'] {
+  const { host = 'localhost' } = headers;
+  // Nearly all are plain, and need no parser to be seen to be a URL.
+  const hostname =
+    (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
+  if (hostname === null) return { status: 400, message: 'The Host header, or the address, is none.' };
+  if (onlyLocalNames && !isLoopback(hostname))
+    return { status: 421, message: 'This server answers to names of its own machine only.' };
+  if (Number(headers['content-length'] ?? 0) > maxRequestBytes)
+    return { status: 413, message: `The body is longer than ${maxRequestBytes} bytes.` };
+  if (method !== 'POST') return null;
+  if (!isJsonType(headers['content-type']))
+    return { status: 415, message: 'Send the operation as application/json.' };
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity' && !isGzip(encoding))
+    return { status: 415, message: 'Send the body as it is, or gzipped once.' };
+  return null;
+}
+
+/** The client left before its request was whole: nobody is there to be answered. */
+export class ClientDisconnected extends Error {}
+
+const tooLong = (maxBytes: number) =>
+  new RequestError('BAD_USER_INPUT', `The body is longer than ${maxBytes} bytes.`, { http: { status: 413 } });
+
+/**
+ * The body that came together with its headers, as nearly all do: it needs nobody to wait for it. Null where more is to
+ * come. Errors: as readBody.
+ */
+export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer | null {
+  if (request.destroyed) throw new ClientDisconnected();
+  if (!request.complete) return null;
+  const body: Buffer = request.read() ?? Buffer.alloc(0);
+  if (body.length > maxBytes) throw tooLong(maxBytes);
+  return body;
+}
+
+/** Reads a body to its end. Errors: RequestError (413) where it is too long; ClientDisconnected. */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) return void chunks.push(chunk);
+      request.pause();
+      reject(tooLong(maxBytes));
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', () => reject(new ClientDisconnected()));
+    request.on('close', () => {
+      if (!request.complete) reject(new ClientDisconnected());
+    });
+  });
+}
+
+/** Whether a body is gzipped; `checkRequest` refuses other encodings. */
+export const isGzip = (encoding: string | null | undefined): boolean => encoding?.toLowerCase() === 'gzip';
+
+const inflate = promisify(gunzip);
+
+/** What a gzipped body holds, which may be no longer than a plain one. Errors: RequestError (413, 400). */
+export async function inflateBody(body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await inflate(body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLong(maxBytes);
+    throw new RequestError('BAD_USER_INPUT', 'The body is not gzip, as its Content-Encoding says it is.');
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * What the body of a POST asks for, as it stands or not at all: JSON.parse takes of two members with one name the last,
+ * and most decoders take bytes that are no UTF-8 for U+FFFD.
+ * Errors: BAD_USER_INPUT.
+ */
+export function parseBodyParams(bytes: Uint8Array): unknown {
+  let problem: string | null;
+  let body: unknown;
+  try {
+    const text = utf8.decode(bytes);
+    problem = findProblem(text);
+    if (problem === null) body = JSON.parse(text);
+  } catch {
+    problem = 'is not JSON in UTF-8';
+  }
+  if (problem !== null) throw new RequestError('BAD_USER_INPUT', `The body ${problem}.`);
+  return body;
+}
+
+/** What the URL of a GET asks for. Errors: BAD_USER_INPUT. */
+export function parseUrlParams(url: string): unknown {
+  const query = queryOf(url);
+  const text = (name: string) => query.get(name) ?? undefined;
+  const json = (name: string): unknown => {
+    const given = text(name);
+    try {
+      return given === undefined || given === '' ? undefined : JSON.parse(given);
+    } catch {
+      throw new RequestError('BAD_USER_INPUT', `The URL's "${name}" is not JSON.`);
+    }
+  };
+  return {
+    query: text('query'),
+    operationName: text('operationName') || undefined,
+    documentId: text('documentId'),
+    variables: json('variables'),
+    extensions: json('extensions'),
+  };
+}
+
+/** No input of the schema is half as deep. */
+const maxDepth = 32;
+/** Texts, objects and lists in a body: more of them cost time, and no operation needs them. */
+const maxParts = 4000;
+
+/**
+ * What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. It looks at
+ * brackets and texts alone: whatever else is wrong, JSON.parse finds.
+ */
+function findProblem(text: string): string | null {
+  /** Of each object that is open the names so far; null for a list. */
+  const open: (Set<string> | null)[] = [];
+  let parts = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set());
+        break;
+      case '[':
+        open.push(null);
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        continue;
+      case '"': {
+        const end = endOfText(text, at);
+        const names = open.at(-1);
+        if (names && isBeforeColon(text, end + 1)) {
+          const written = text.slice(at, end + 1);
+          const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
+          if (names.has(name)) return 'names a member twice in one object';
+          names.add(name);
+        }
+        at = end;
+        break;
+      }
+      default:
+        continue;
+    }
+    if (++parts > maxParts) return `has more than ${maxParts} parts`;
+    if (open.length > maxDepth) return `is more than ${maxDepth} levels deep`;
+  }
+  return null;
+}
+
+/** Where the text that begins at a quote has its other one; the end of all, where it has none. */
+function endOfText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function isBeforeColon(text: string, from: number): boolean {
+  let at = from;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
+  return text[at] === ':';
+}

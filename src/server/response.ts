@@ -1,0 +1,315 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import { credentialHeaders } from '../bank/credentials.ts';
+import { BoundedResult, noRoom } from '../engine/bounded-result.ts';
+import type { Engine } from '../engine/engine.ts';
+import { explainHeader } from '../engine/explain.ts';
+import { type HttpExtension, shownError } from '../engine/request-error.ts';
+import { preferredType } from './accept.ts';
+import { currentActivity } from './request-scope.ts';
+
+export type MediaType = 'application/graphql-response+json' | 'application/json';
+
+/** Plain JSON first: it is what is answered where any will do. */
+const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
+
+/**
+ * How a client wants its answer, by its `Accept`: as it wants it most, and what GraphQL over HTTP wants since 2025 where it does
+ * not say. Null where it takes neither.
+ */
+export function negotiateMediaType(accept: string | undefined): MediaType | null {
+  if (!accept) return 'application/graphql-response+json';
+  if (accept === '*/*' || accept === 'application/json') return 'application/json';
+  return preferredType(accept, mediaTypes);
+}
+
+export interface GraphQLHttpResponse {
+  readonly status: number;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body: Body;
+  /** What it shows. */
+  readonly result: ExecutionResult;
+}
+
+/** A long one is encoded once, so that its length is known wherever it is asked for. */
+type Body = string | Buffer<ArrayBuffer>;
+
+/** Each name with its value. */
+export const headerPairs = (headers: readonly string[]): [string, string][] =>
+  headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? '']] : []));
+
+const contentTypes = {
+  'application/json': ['Content-Type', 'application/json; charset=utf-8'],
+  'application/graphql-response+json': ['Content-Type', 'application/graphql-response+json; charset=utf-8'],
+} as const satisfies Record<MediaType, readonly string[]>;
+
+/**
+ * An answer of GraphQL as one of HTTP, as the specification of GraphQL over HTTP has it. Where its JSON is too long, or
+ * cannot be made, the engine says what is answered instead.
+ */
+export function toHttpResponse(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+  if (!(result instanceof BoundedResult)) return serialised(result, mediaType);
+  try {
+    const answer = serialised(result, mediaType);
+    return result.fits(answer.body) ? answer : serialised(result.failed(), mediaType);
+  } catch (error) {
+    return serialised(result.failed(error), mediaType);
+  }
+}
+
+/** Up to this length a text is cheaper: Node sends it in one piece with the head. In characters. */
+const shortText = 16_384;
+
+/** A result's JSON; `errors` as they are shown. */
+function bodyOf(result: ExecutionResult, errors?: readonly object[]): Body {
+  const data = result instanceof BoundedResult ? result.dataJson : null;
+  if (data !== null) return withMembers(data, errors, result.extensions);
+  const json = JSON.stringify(errors === undefined ? result : { ...result, errors });
+  return json.length > shortText ? Buffer.from(json) : json;
+}
+
+/** A result whose data is JSON already. */
+function withMembers(data: readonly Buffer[], errors: unknown, extensions: unknown): Buffer<ArrayBuffer> {
+  const before = errors === undefined ? '{"data":' : `{"errors":${JSON.stringify(errors)},"data":`;
+  const after = extensions === undefined ? '}' : `,"extensions":${JSON.stringify(extensions)}}`;
+  return Buffer.concat([Buffer.from(before), ...data, Buffer.from(after)]);
+}
+
+function serialised(result: ExecutionResult, mediaType: MediaType): GraphQLHttpResponse {
+  const headers = contentTypes[mediaType];
+  if (result.errors === undefined) return { status: 200, headers, body: bodyOf(result), result };
+  const said = result.errors.flatMap(httpOf);
+  const statuses = said
+    .filter(({ isOfDocument }) => !(isOfDocument && mediaType === 'application/json'))
+    .map(({ status }) => status);
+  const more: Record<string, string> = Object.assign({}, ...said.map((http) => http.headers));
+  return {
+    status: Math.max(200, ...statuses),
+    headers: [...headers, ...Object.entries(more).flat()],
+    body: bodyOf(result, result.errors.map(shownError)),
+    result,
+  };
+}
+
+const httpOf = ({ extensions: { http } }: GraphQLError): HttpExtension[] =>
+  isHttpExtension(http) ? [http] : [];
+
+export const isHttpExtension = (http: unknown): http is HttpExtension =>
+  typeof http === 'object' && http !== null && 'status' in http && typeof http.status === 'number';
+
+/** Sends an answer that is whole. `common`, names and values in turn, are the headers that every answer bears. */
+export function writeResponse(
+  response: ServerResponse,
+  { status, headers, body }: Pick<GraphQLHttpResponse, 'status' | 'headers' | 'body'>,
+  common: readonly string[],
+): void {
+  const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+  response.writeHead(status, [...common, ...headers, ...length]);
+  response.end(body);
+}
+
+/** Makes a result an answer of HTTP; what cannot be one is a failure of that request. It never throws. */
+export type SerializeResult = (result: ExecutionResult, mediaType: MediaType) => GraphQLHttpResponse;
+
+export const createResultSerializer =
+  (engine: Pick<Engine, 'toErrorResult'>): SerializeResult =>
+  (result, mediaType) => {
+    try {
+      return toHttpResponse(result, mediaType);
+    } catch (error) {
+      return toHttpResponse(engine.toErrorResult(error), mediaType);
+    }
+  };
+
+/**
+ * The answer, or, where there is no room for it to wait for its client, 503 with what its operation did. Ask right before
+ * it is sent.
+ */
+export type LimitPending = (answer: GraphQLHttpResponse, response: ServerResponse) => GraphQLHttpResponse;
+
+/**
+ * Reserves room for so many bytes to wait for the client of this response until they are written, in the place of what
+ * was reserved for it before; false where there is none.
+ */
+export type ReserveRoom = (response: ServerResponse, bytes: number) => boolean;
+
+/** Answers up to this length are always given, in bytes: among them are those of nearly all payments. */
+export const shortAnswer = 16_384;
+
+export const createPendingLimit =
+  (engine: Pick<Engine, 'toErrorResult'>, reserveRoom: ReserveRoom): LimitPending =>
+  (answer, response) => {
+    const { body, result } = answer;
+    const bytes = Buffer.byteLength(body);
+    if (bytes <= shortAnswer || reserveRoom(response, bytes)) return answer;
+    const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+    return toHttpResponse(refused, 'application/json');
+  };
+
+/** Which answers are compressed: all, those of public data alone, or none. SECURITY.md says why they are told apart. */
+export const compressions = ['on', 'public', 'off'] as const;
+export type Compression = (typeof compressions)[number];
+
+/** A shorter one takes one packet either way, in bytes. */
+const shortest = 1024;
+
+export type Encoding = 'br' | 'gzip';
+
+const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = (() => {
+  const brotli = promisify(brotliCompress);
+  const zip = promisify(gzip);
+  // The highest quality, which is the default, takes a hundred times as long.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+  return { br: (body) => brotli(body, { params }), gzip: (body) => zip(body) };
+})();
+
+/** The best encoding that a client takes, by its `Accept-Encoding`; null where it takes none. */
+export function negotiateEncoding(accepted: string | undefined): Encoding | null {
+  if (accepted === undefined) return null;
+  const taken = new Map<string, boolean>();
+  for (const each of accepted.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = each.split(';').map((part) => part.trim());
+    taken.set(name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)));
+  }
+  const takes = (name: Encoding) => taken.get(name) ?? taken.get('*') ?? false;
+  if (takes('br')) return 'br';
+  return takes('gzip') ? 'gzip' : null;
+}
+
+/** Whether an answer is one that may be compressed, whatever its client takes. */
+export function isCompressible({ body, result }: GraphQLHttpResponse, compression: Compression): boolean {
+  // A character is a byte at least.
+  if (compression === 'off' || body.length < shortest) return false;
+  return compression === 'on' || (result instanceof BoundedResult && result.isPublic);
+}
+
+/** The answer, compressed where its client takes that. Null: as it is, at once. */
+export function compressed(
+  answer: GraphQLHttpResponse,
+  accepted: string | undefined,
+): Promise<GraphQLHttpResponse> | null {
+  const encoding = negotiateEncoding(accepted);
+  if (encoding === null) return null;
+  return compress[encoding](answer.body).then((body) => ({
+    ...answer,
+    body: body as Buffer<ArrayBuffer>,
+    headers: [...answer.headers, 'Content-Encoding', encoding],
+  }));
+}
+
+/** Whether a GET's answer may be kept, and by anybody: all of it is public data, fresh and without an error. */
+export const isCacheable = ({ status, result, headers }: GraphQLHttpResponse): boolean =>
+  status === 200 &&
+  result instanceof BoundedResult &&
+  result.isCacheable &&
+  headers[1]?.includes('json') === true;
+
+/** Weak: the same answer may be encoded in one way or another. */
+const etagOf = (body: GraphQLHttpResponse['body']): string =>
+  `W/"${hash('sha256', body, 'base64url').slice(0, 27)}"`;
+
+const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  ifNoneMatch
+    ?.split(',')
+    .some((each) => each.trim() === '*' || each.trim().replace(/^(W\/)?/, 'W/') === etag) === true;
+
+/**
+ * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
+ * other data, and the calls may be asked for.
+ */
+const varying = ['Accept', credentialHeaders.subscriptionKey, explainHeader].join(', ');
+
+/** The answer with the headers for HTTP caches, or 304 if its client has it already. */
+export function forCaches(
+  answer: GraphQLHttpResponse,
+  ifNoneMatch: string | undefined,
+  maxAgeSeconds: number,
+): GraphQLHttpResponse {
+  const etag = etagOf(answer.body);
+  const caching = ['Cache-Control', `public, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
+  if (isKnown(ifNoneMatch, etag)) return { ...answer, status: 304, headers: caching, body: '' };
+  return { ...answer, headers: [...answer.headers, ...caching] };
+}
+
+export interface SendOptions {
+  /** `public` if left out. */
+  readonly compression?: Compression | undefined;
+  /** How long HTTP caches may keep public data, in seconds; 0 if left out. */
+  readonly publicMaxAgeSeconds?: number | undefined;
+  readonly limitPending: LimitPending;
+}
+
+/**
+ * Sends a complete answer as its request allows: compressed, or as 304 if the client has it already. `common` are the
+ * headers of every answer, names and values in turn. Null if it was sent at once, as nearly all are.
+ */
+export type SendAnswer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: GraphQLHttpResponse,
+  common: readonly string[],
+) => Promise<void> | null;
+
+export function createAnswerSender({
+  compression = 'public',
+  publicMaxAgeSeconds = 0,
+  limitPending,
+}: SendOptions): SendAnswer {
+  return (request, response, made, common) => {
+    const { headers } = request;
+    let answer = made;
+    const isKept = request.method === 'GET' && isCacheable(answer);
+    if (isKept) answer = forCaches(answer, headers['if-none-match'], publicMaxAgeSeconds);
+    const write = (sent: GraphQLHttpResponse) => {
+      // Only now is it known how many bytes wait for the client.
+      const limited = limitPending(sent, response);
+      currentActivity()?.answered(limited);
+      // The client may have left during the compression.
+      if (response.destroyed) return;
+      const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
+      writeResponse(response, limited, bearing);
+    };
+    if (isCompressible(answer, compression)) {
+      answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
+      const smaller = compressed(answer, headers['accept-encoding']);
+      if (smaller !== null) return smaller.then(write);
+    }
+    write(answer);
+    return null;
+  };
+}
+
+const without = (name: string, headers: readonly string[]) =>
+  headers.filter((_text, at) => headers[at - (at % 2)] !== name);
+
+/** What is said of one connection is Node's to say: it knows the connection. */
+const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+
+/**
+ * Sends an answer of Fetch by node:http, at its client's pace, to its end or to where the client leaves. `headers`, names
+ * and values in turn, stand in the place of its own of the same name.
+ * Errors: those of a body that fails while it is made; the connection is then broken.
+ */
+export async function sendResponse(
+  answer: Response,
+  response: ServerResponse,
+  headers: readonly string[],
+): Promise<void> {
+  const { body: stream } = answer;
+  const own = [...answer.headers].filter(([name]) => !ofConnection.has(name)).flat();
+  for (const [name, value] of headerPairs([...own, ...headers])) response.setHeader(name, value);
+  response.writeHead(answer.status);
+  if (stream === null) response.end();
+  else await pipeline(stream, response).catch(unlessLeft);
+}
+
+/** A client that leaves is no failure. */
+function unlessLeft(error: unknown): void {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+  throw error;
+}
