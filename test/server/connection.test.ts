@@ -1,6 +1,6 @@
-import { type ConnectionAwareResponse, listen } from '../../src/server/connection.ts';
 import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
+import { type ConnectionAwareResponse, listen } from '../../src/server/connection.ts';
 
 /** What a connection is told of its end, and when it ends. */
 

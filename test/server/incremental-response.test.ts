@@ -1,12 +1,12 @@
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { incrementalStreamOf, streamOf, streamTypeOf } from '../../src/server/incremental-response.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { transfer } from '../support/payment-client.ts';
-import { type Reply } from '../support/recording-bank.ts';
+import type { Reply } from '../support/recording-bank.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
-import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 test.each([
   [undefined, null],

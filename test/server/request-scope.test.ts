@@ -1,7 +1,7 @@
-import { OperationActivity, failCurrentRequest, runInRequestScope } from '../../src/server/request-scope.ts';
-import { GraphQLError } from 'graphql';
 import { setTimeout as delay } from 'node:timers/promises';
+import { GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { failCurrentRequest, OperationActivity, runInRequestScope } from '../../src/server/request-scope.ts';
 
 /** A request that is answered when `work` ends, and what became of errors that nobody caught. */
 function startRequest(work: Promise<void>) {

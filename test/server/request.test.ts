@@ -1,9 +1,17 @@
-import { ClientDisconnected, bufferedBody, inflateBody, isGzip, parseBodyParams, parseUrlParams, readBody } from '../../src/server/request.ts';
-import { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  bufferedBody,
+  ClientDisconnected,
+  inflateBody,
+  isGzip,
+  parseBodyParams,
+  parseUrlParams,
+  readBody,
+} from '../../src/server/request.ts';
 
 /** A request whose body is under way. */
 const incoming = (complete = false) =>

@@ -1,8 +1,13 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
 import { BoundedResult } from '../../src/engine/bounded-result.ts';
 import { streamOf } from '../../src/server/incremental-response.ts';
-import { type GraphQLHttpResponse, type SendOptions, createAnswerSender, toHttpResponse } from '../../src/server/response.ts';
-import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { expect, test } from 'vitest';
+import {
+  createAnswerSender,
+  type GraphQLHttpResponse,
+  type SendOptions,
+  toHttpResponse,
+} from '../../src/server/response.ts';
 
 test.each([1, 10_000, 20_000])(
   'an answer of %i letters is its JSON, encoded once where it is long',
