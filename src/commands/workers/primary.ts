@@ -17,6 +17,9 @@ import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.
 /** How long a worker's metrics are waited for before those count that it told last, in milliseconds. */
 const maxMetricsWaitMs = 1000;
 
+/** How long the last message of a worker that has ended is waited for, in milliseconds. */
+const maxLastMessageMs = 500;
+
 /** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.memoryBounds.unwrittenLines;
@@ -44,9 +47,11 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
         asked.get(worker)?.();
       }
     });
-    // Its last message may be read after its end.
-    const ended = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]);
-    void ended.then(async ([[code, signal]]) => {
+    const disconnected = once(worker, 'disconnect');
+    void once(worker, 'exit').then(async ([code, signal]) => {
+      // Its last message may be read after its end. A worker that dies while a connection is handed to it is never reported
+      // as disconnected.
+      await Promise.race([disconnected, delay(maxLastMessageMs)]);
       await metrics.retire(worker.id);
       asked.get(worker)?.();
       onExit(signal ?? code);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -211,6 +211,53 @@ describe('two workers over one store', () => {
     expect(await stopped).toBe(0);
     expect(withMessage(bankql, 'bankql stops')).toHaveLength(1);
     expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
+  });
+});
+
+/** Opens connections and sends nothing over them: the primary hands over each of them. */
+function keepConnecting(url: string) {
+  let isOver = false;
+  const connectors = Array.from({ length: 20 }, async () => {
+    while (!isOver)
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.destroy());
+        socket.on('error', () => {});
+        socket.on('close', () => resolve());
+      });
+  });
+  return async () => {
+    isOver = true;
+    await Promise.all(connectors);
+  };
+}
+
+describe('under new connections', () => {
+  test.each(['SIGKILL', 'SIGABRT'] as const)(
+    'a worker that ends by %s is noticed and replaced, each time',
+    async (signal) => {
+      await using bankql = await startProcess(environment());
+      const stop = keepConnecting(bankql.url);
+      for (let round = 1; round <= 2; round++) {
+        process.kill(workersOf(bankql)[0] ?? 0, signal);
+        const noticed = () => withMessage(bankql, 'a worker ended').length;
+        await vi.waitFor(() => expect(noticed()).toBe(round), { timeout: 30_000 });
+        await serving(bankql, 2);
+      }
+      await stop();
+      expect(await ask(bankql)).toEqual(answer);
+    },
+  );
+
+  test('if all workers are killed, others take their places, and SIGTERM ends the primary', async () => {
+    await using bankql = await startProcess(environment());
+    const stop = keepConnecting(bankql.url);
+    const killed = workersOf(bankql);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(2), { timeout: 30_000 });
+    await serving(bankql, 2);
+    for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
+    expect([0, 1]).toContain(await bankql.stop());
+    await stop();
   });
 });
 
