@@ -253,7 +253,9 @@ describe('under new connections', () => {
     const stop = keepConnecting(bankql.url);
     const killed = workersOf(bankql);
     for (const pid of killed) process.kill(pid, 'SIGKILL');
-    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(2), { timeout: 30_000 });
+    await vi.waitFor(() => expect(withMessage(bankql, 'a worker ended')).toHaveLength(2), {
+      timeout: 30_000,
+    });
     await serving(bankql, 2);
     for (const pid of workersOf(bankql)) process.kill(pid, 'SIGKILL');
     expect([0, 1]).toContain(await bankql.stop());
