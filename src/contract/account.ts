@@ -1,47 +1,44 @@
-import { z } from 'zod';
-import {
-  money,
-  moneyBody,
-  optional,
-  references,
-  text,
-  textOrArray,
-  texts,
-  textsOrText,
-} from './common-schemas.ts';
+import { references, textOrArray, textsOrText } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, type Body, id, onlyText, part, resource, text, texts } from './resource.ts';
+import { money } from './shared-parts.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
-export const account = z.object({
-  balance: optional(money),
-  bank_id: optional(textOrArray),
-  IBAN: optional(text),
-  id: optional(text),
-  label: optional(text),
-  number: optional(text),
-  owners: optional(references),
-  swift_bic: optional(text),
-  type: optional(textsOrText),
-  views_available: optional(references),
+export const account = resource('Account', 'An account.', {
+  balance: part('balance', 'What is on the account.', money, {
+    required: 'bodies',
+    notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
+  }),
+  bankIds: onlyText('bank_id', 'The banks that the account belongs to.', textOrArray, {
+    notes: { answer: ', as a list as for customers and products', input: ': one entry' },
+    formerly: { name: 'bankId' },
+  }),
+  iban: text('IBAN', 'The international account number.'),
+  accountId: id('id', "The account's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+  label: text('label', 'A name for the account, such as "Everyday".'),
+  number: text('number', "The account's number at the bank."),
+  ownerIds: texts('owners', 'The customers who own the account, by their ids.', {
+    answer: references,
+    holdsIds: true,
+    notes: { answer: ', as the bank wrote them' },
+  }),
+  swiftBic: text('swift_bic', "The bank's BIC."),
+  types: texts(
+    'type',
+    'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
+    { answer: textsOrText },
+  ),
+  viewsAvailable: texts(
+    'views_available',
+    'The views through which the account can be seen; the sandbox has `owner` and `public`.',
+    { answer: references },
+  ),
 });
-export type Account = z.infer<typeof account>;
+export type Account = Answer<typeof account>;
+export type AccountBody = Body<typeof account>;
 
 /** An entry of the account list, which has to hold a balance. */
-export const accountItem = account.extend({ balance: money });
-
-export const accountBody = z.strictObject({
-  balance: moneyBody,
-  bank_id: text.optional(),
-  IBAN: text.optional(),
-  id: text.optional(),
-  label: text.optional(),
-  number: text.optional(),
-  owners: texts.optional(),
-  swift_bic: text.optional(),
-  type: texts.optional(),
-  views_available: texts.optional(),
-});
-export type AccountBody = z.infer<typeof accountBody>;
+export const accountItem = account.answer.extend({ balance: money.answer });
 
 /** `{scope}` is `permissions` or `views`. */
 export const getAccountsScope = operation({
@@ -66,8 +63,8 @@ export const putAccountID = operation({
   auth: 'required',
   kind: 'write',
   audience: 'caller',
-  body: accountBody,
+  body: account.body,
   resource: 'account',
   envelope: null,
-  answer: account,
+  answer: account.answer,
 });

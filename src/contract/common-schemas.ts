@@ -13,12 +13,11 @@ import {
 } from './interpretations.ts';
 
 /**
- * Schemas that several resources of the bank's JSON share.
+ * The values of which records consist, with the ways in which banks are known to write them.
  *
  * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the
  * specification does not mark as required, and may hold fields that the contract does not know. A request
  * body holds exactly what the contract allows, and never a null.
- * Source: "Shared structures" of the specification.
  */
 
 /**
@@ -64,27 +63,3 @@ export const idList = tolerant(z.string().refine(isIdList, 'not ids separated by
 
 /** A field of an answer that the bank may leave out; it may write null instead. */
 export const optional = <T extends z.ZodType>(shape: T) => shape.nullish();
-
-export const money = z.object({ currency: optional(text), amount: optional(decimal) });
-export const moneyBody = z.strictObject({ currency: text.optional(), amount: decimal.optional() });
-
-/** Money whose amount is required: `value` and `new_balance` of a transaction's details. */
-export const amount = z.object({ currency: optional(text), amount: decimal });
-export const amountBody = z.strictObject({ currency: text.optional(), amount: decimal });
-
-export const keyValue = z.object({ key: text, string: optional(text) });
-export const keyValueBody = z.strictObject({ key: text, string: text.optional() });
-
-export const nameBox = z.object({ name: text });
-export const nameBoxBody = z.strictObject({ name: text });
-
-export const accountRef = z.object({ account_id: optional(text), bank_id: optional(text) });
-export const accountRefBody = z.strictObject({ account_id: text.optional(), bank_id: text.optional() });
-
-export type Money = z.infer<typeof money>;
-export type KeyValue = z.infer<typeof keyValue>;
-export type NameBox = z.infer<typeof nameBox>;
-export type AccountRef = z.infer<typeof accountRef>;
-export type MoneyBody = z.infer<typeof moneyBody>;
-export type AmountBody = z.infer<typeof amountBody>;
-export type AccountRefBody = z.infer<typeof accountRefBody>;

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { nameBox, optional, text } from './common-schemas.ts';
+import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { nameBox } from './shared-parts.ts';
 
 /** A metadata entry (model MetadataDef). */
 export const metadataEntry = z.object({
   code: text,
   id: optional(text),
   postedBy: optional(text),
-  text: optional(nameBox),
+  text: optional(nameBox.answer),
 });
 export type MetadataEntry = z.infer<typeof metadataEntry>;
 

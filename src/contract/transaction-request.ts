@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import {
-  accountRef,
-  accountRefBody,
-  idList,
-  money,
-  moneyBody,
-  optional,
-  reference,
-  text,
-} from './common-schemas.ts';
+import { idList, optional, reference, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { accountRef, money } from './shared-parts.ts';
 
 /** One item of `transaction-requests`. */
 export const transactionRequest = z.object({
@@ -20,16 +12,16 @@ export const transactionRequest = z.object({
   start_date: optional(text),
   end_date: optional(text),
   challenge: optional(reference),
-  from: optional(accountRef),
-  body: optional(z.object({ to: optional(accountRef), value: optional(money) })),
+  from: optional(accountRef.answer),
+  body: optional(z.object({ to: optional(accountRef.answer), value: optional(money.answer) })),
 });
 export type TransactionRequest = z.infer<typeof transactionRequest>;
 
 export const transactionRequestBody = z.strictObject({
   description: text.optional(),
   challenge_type: text.optional(),
-  to: accountRefBody,
-  value: moneyBody.optional(),
+  to: accountRef.body,
+  value: money.body.optional(),
 });
 
 export const getTransactionsRequest = operation({

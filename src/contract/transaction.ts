@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import {
-  accountRefBody,
-  amount,
-  amountBody,
-  moneyBody,
-  optional,
-  reference,
-  text,
-  textOrArray,
-} from './common-schemas.ts';
+import { optional, reference, text, textOrArray } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { accountRef, amount, money } from './shared-parts.ts';
 
 const details = z.object({
   approved_by_ip_address: optional(text),
@@ -18,7 +10,7 @@ const details = z.object({
   cancelled_by_user_id: optional(text),
   completed: optional(text),
   description: optional(text),
-  new_balance: optional(amount),
+  new_balance: optional(amount.answer),
   paused_by_ip_address: optional(text),
   paused_by_user_id: optional(text),
   posted: optional(text),
@@ -26,7 +18,7 @@ const details = z.object({
   posted_by_user_id: optional(text),
   status: optional(text),
   type: optional(textOrArray),
-  value: optional(amount),
+  value: optional(amount.answer),
 });
 export type TransactionDetails = z.infer<typeof details>;
 
@@ -57,7 +49,7 @@ export const transactionBody = z.strictObject({
     cancelled_by_user_id: text.optional(),
     completed: text.optional(),
     description: text.optional(),
-    new_balance: amountBody.optional(),
+    new_balance: amount.body.optional(),
     paused_by_ip_address: text.optional(),
     paused_by_user_id: text.optional(),
     posted: text.optional(),
@@ -65,7 +57,7 @@ export const transactionBody = z.strictObject({
     posted_by_user_id: text.optional(),
     status: text.optional(),
     type: text.optional(),
-    value: amountBody.optional(),
+    value: amount.body.optional(),
   }),
   id: text.optional(),
   metadata: z
@@ -86,9 +78,9 @@ export type TransactionBody = z.infer<typeof transactionBody>;
 export const makeTransactionBody = z.strictObject({
   description: text.optional(),
   challenge_type: text.optional(),
-  from: accountRefBody,
-  to: accountRefBody,
-  value: moneyBody.optional(),
+  from: accountRef.body,
+  to: accountRef.body,
+  value: money.body.optional(),
 });
 
 export const getTransaction = operation({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { accountRefBody, moneyBody, text } from '../contract/common-schemas.ts';
+import { text } from '../contract/common-schemas.ts';
+import { accountRef, money } from '../contract/shared-parts.ts';
 import { badUserInput } from '../errors.ts';
 import type { PaymentRecord } from './store.ts';
 
@@ -12,7 +13,7 @@ export type PaymentDetails = Pick<
 /** The path ids and body members that all payment operations have. */
 const paymentInput = z.object({
   ids: z.object({ BANK_ID: z.string(), ACCOUNT_ID: z.string() }),
-  body: z.object({ description: text.optional(), to: accountRefBody, value: moneyBody.optional() }),
+  body: z.object({ description: text.optional(), to: accountRef.body, value: money.body.optional() }),
 });
 
 /** The maximum lengths of the client's texts, in characters: longer ones are not stored, logged or sent. */

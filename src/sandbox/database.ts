@@ -81,7 +81,7 @@ function tables(db: DatabaseSync): Database {
   );
   const database: Database = {
     customers: records(db, 'customers', customer),
-    accounts: records(db, 'accounts', account),
+    accounts: records(db, 'accounts', account.answer),
     branches: records(db, 'branches', branch),
     products: records(db, 'products', productBody),
     otherAccounts: childRecords(db, 'other_accounts', otherAccount),

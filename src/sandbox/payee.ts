@@ -1,5 +1,5 @@
-import type { AccountRef } from '../contract/common-schemas.ts';
 import type { OtherAccount } from '../contract/other-account.ts';
+import type { AccountRef } from '../contract/shared-parts.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
 import { HttpError } from './http-error.ts';

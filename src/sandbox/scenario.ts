@@ -21,7 +21,7 @@ const scenario = z.strictObject({
   /** See faults/text.ts. */
   faults: z.string().optional(),
   customers: byId(customer.strict()),
-  accounts: byId(account.strict()),
+  accounts: byId(account.answer.strict()),
   branches: byId(branch.strict()),
   products: byId(productBody.partial()),
   /** By account id. */

@@ -1,4 +1,4 @@
-import type { MoneyBody } from '../contract/common-schemas.ts';
+import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';

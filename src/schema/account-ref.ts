@@ -1,10 +1,10 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import type { AccountRef as AccountName, AccountRefBody } from '../contract/common-schemas.ts';
+import { type AccountRef as AccountName, type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
-import { mapOptional, omitNullish } from './common-types.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
-import { notGlobalId, restId } from './global-id.ts';
+import { bodyOf, fieldsOf, inputType } from './fields.ts';
+import { restId } from './global-id.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
@@ -18,18 +18,9 @@ export interface NamedAccount {
 
 export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
 AccountRefObject.implement({
-  description: 'An account named by another record.',
+  description: accountRef.description,
   fields: (t) => ({
-    bankId: t.id({
-      nullable: true,
-      description: "The bank's code. REST `bank_id`, as the record has it.",
-      resolve: ({ named }) => named.bank_id,
-    }),
-    accountId: t.id({
-      nullable: true,
-      description: "The account's id at its bank. REST `account_id`, as the record has it.",
-      resolve: ({ named }) => named.account_id,
-    }),
+    ...fieldsOf(t, accountRef.fields, ({ named }) => named),
     account: t.field({
       type: AccountObject,
       nullable: true,
@@ -65,23 +56,11 @@ function accountOf({ named, bankId, viewId }: NamedAccount, otherViewId: string 
   };
 }
 
-export const AccountRefInput = builder.inputType('AccountRefInput', {
-  description: 'An account, named.',
-  fields: (t) => ({
-    bankId: t.id({ description: "The bank's code. REST `bank_id`." }),
-    accountId: t.id({ description: "The account's id at its bank. REST `account_id`." }),
-  }),
-});
+export const AccountRefInput = inputType(accountRef);
 
 /** `name` is the input's. Errors: BAD_USER_INPUT where an id is a global one. */
-export const accountRefBody = (
-  name: string,
-  { accountId, bankId }: typeof AccountRefInput.$inferInput,
-): AccountRefBody =>
-  omitNullish({
-    account_id: mapOptional(accountId, (id) => notGlobalId(`${name}.accountId`, id)),
-    bank_id: mapOptional(bankId, (id) => notGlobalId(`${name}.bankId`, id)),
-  });
+export const accountRefBody = (name: string, given: typeof AccountRefInput.$inferInput): AccountRefBody =>
+  bodyOf(accountRef.fields, given, `${name}.`);
 
 /**
  * The same for an account that can be read afterwards. `name` is the input's.

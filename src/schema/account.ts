@@ -1,11 +1,14 @@
 import { validateBankId } from '../bank/ids.ts';
-import { unwrap } from '../bank/response.ts';
-import { type Account, account as accountShape } from '../contract/account.ts';
-import type { BankIds, Scope } from '../loaders/loaders.ts';
+import { type Account, account, putAccountID } from '../contract/account.ts';
+import type { ChangesInput } from '../contract/resource.ts';
+import { badUserInput } from '../errors.ts';
+import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
+import { inAccount } from '../loaders/rest-ids.ts';
 import { AccountScope } from './account-scope.ts';
 import { builder } from './builder.ts';
-import { MoneyObject } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
+import { bankIdOr, viewIdOr } from './context.ts';
+import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import {
   AccountConnection,
@@ -35,15 +38,18 @@ import {
 } from './node-lookups/transaction-request.ts';
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
+import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
+import { writeField } from './write-field.ts';
 
 /** The version of an account as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const accountVersion = (record: Account): string => recordVersion(accountShape, record);
+export const accountVersion = (record: Account): string => recordVersion(account.answer, record);
 
 AccountObject.implement({
   description:
     'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, account),
     id: t.id(accountNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     accountId: t.exposeID(
@@ -63,7 +69,7 @@ AccountObject.implement({
     version: t.string({
       nullable: true,
       description: versionDescription,
-      resolve: (account) => accountVersion(recordOf(account)),
+      resolve: (node) => accountVersion(recordOf(node)),
     }),
     view: t.field({
       type: AccountObject,
@@ -101,58 +107,6 @@ AccountObject.implement({
       },
       AccountConnection,
     ),
-    bankIds: t.stringList({
-      nullable: { list: true, items: true },
-      description:
-        'The banks that the account belongs to. REST `bank_id`, as a list as for customers and products.',
-      resolve: (account) => {
-        const bankId = unwrap(recordOf(account).bank_id);
-        return typeof bankId === 'string' ? [bankId] : null;
-      },
-    }),
-    label: t.string({
-      nullable: true,
-      description: 'A name for the account, such as "Everyday". REST `label`.',
-      resolve: (account) => recordOf(account).label,
-    }),
-    number: t.string({
-      nullable: true,
-      description: "The account's number at the bank. REST `number`.",
-      resolve: (account) => recordOf(account).number,
-    }),
-    iban: t.string({
-      nullable: true,
-      description: 'The international account number. REST `IBAN`.',
-      resolve: (account) => recordOf(account).IBAN,
-    }),
-    swiftBic: t.string({
-      nullable: true,
-      description: "The bank's BIC. REST `swift_bic`.",
-      resolve: (account) => recordOf(account).swift_bic,
-    }),
-    types: t.stringList({
-      nullable: { list: true, items: true },
-      description:
-        'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`. REST `type`.',
-      resolve: (account) => recordOf(account).type,
-    }),
-    balance: t.field({
-      type: MoneyObject,
-      nullable: true,
-      description: 'What is on the account. REST `balance`.',
-      resolve: (account) => recordOf(account).balance,
-    }),
-    viewsAvailable: t.stringList({
-      nullable: { list: true, items: true },
-      description:
-        'The views through which the account can be seen; the sandbox has `owner` and `public`. REST `views_available`.',
-      resolve: (account) => recordOf(account).views_available,
-    }),
-    ownerIds: t.stringList({
-      nullable: { list: true, items: true },
-      description: 'The customers who own the account, by their ids. REST `owners`, as the bank wrote them.',
-      resolve: (account) => recordOf(account).owners,
-    }),
     owners: t.field({
       type: [CustomerObject],
       nullable: { list: true, items: true },
@@ -229,3 +183,141 @@ AccountObject.implement({
     ),
   }),
 });
+
+const PutAccountInput = builder.inputType('PutAccountInput', {
+  description:
+    "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
+  fields: (t) => ({
+    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+    accountId: t.id({ required: true, description: 'The account.' }),
+    viewId: t.id({
+      description:
+        "The view through which the payload's account is read; the configured default view where left out.",
+    }),
+    account: t.field({
+      type: inputType(
+        account,
+        'A whole account, as putAccountID sends it. What is left out is not sent, and lost.',
+      ),
+      required: true,
+      description: 'The request body.',
+    }),
+  }),
+});
+
+const PutAccountPayload = builder
+  .objectRef<{ account: ViewIds; trackId: string }>('PutAccountPayload')
+  .implement({
+    description: 'What became of putAccountID.',
+    fields: (t) => ({
+      account: t.field({
+        type: AccountObject,
+        nullable: true,
+        description: 'The account, read anew through the view. REST: getAccountsScope.',
+        ...nodeFromIds(
+          () => accountNode,
+          ({ account }: { account: ViewIds }) => account,
+        ),
+      }),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+
+builder.mutationField('putAccount', (t) =>
+  t.field({
+    type: PutAccountPayload,
+    nullable: true,
+    description:
+      'Writes an account, its balance included. Replaces the whole record: what is left out is lost. To change a part of it use `updateAccount`. REST: putAccountID.',
+    args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
+    ...writeField(
+      putAccountID,
+      ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => {
+        const ids = {
+          bankId: bankIdOr(defaults, input.bankId),
+          accountId: restId('accountId', input.accountId),
+        };
+        return {
+          ids: inAccount(ids),
+          body: toBody(account, input.account),
+          // REST does not receive the view, but an invalid one is refused before anything is written.
+          account: { ...ids, viewId: viewIdOr(defaults, input.viewId) },
+        };
+      },
+      ({ account }) => ({ account }),
+    ),
+  }),
+);
+
+/**
+ * An account without an amount was read through a view that hides it; a PUT without an amount may set the balance
+ * to zero.
+ * Errors: BAD_USER_INPUT.
+ */
+function requireBalance(record: Account, { balance }: ChangesInput<typeof account.fields>): void {
+  if (balance?.amount != null || (record.balance?.amount != null && balance?.amount !== null)) return;
+  throw badUserInput(
+    'The account as read has no `balance.amount`, and written without one it may lose its balance: read it through a view (`viewId`) that shows the whole account. Nothing was written.',
+  );
+}
+
+const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
+  description: 'The account to update, and how.',
+  fields: (t) => ({
+    bankId: t.id({ description: updateDescriptions.bankId }),
+    accountId: t.id({ required: true, description: 'The account.' }),
+    viewId: t.id({ description: updateDescriptions.viewId }),
+    changes: t.field({
+      type: changesType(
+        account,
+        'Changes of an account: what is left out keeps its value, null clears it. Lists are replaced whole.',
+      ),
+      required: true,
+      description: updateDescriptions.changes,
+    }),
+    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
+  }),
+});
+
+const UpdateAccountPayload = updatePayload('UpdateAccountPayload', {
+  field: 'account',
+  nodeType: () => accountNode,
+  type: AccountObject,
+});
+
+builder.mutationField('updateAccount', (t) =>
+  t.field({
+    type: UpdateAccountPayload,
+    nullable: true,
+    description:
+      'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, then putAccountID.',
+    args: {
+      input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change, and how.' }),
+    },
+    ...updateField(
+      {
+        operation: putAccountID,
+        payload: 'UpdateAccountPayload',
+        nodeType: () => accountNode,
+        versionOf: accountVersion,
+      },
+      ({ input }: { input: typeof UpdateAccountInput.$inferInput }, defaults) => {
+        const ids = {
+          bankId: bankIdOr(defaults, input.bankId),
+          accountId: restId('accountId', input.accountId),
+        };
+        const changes = toChanges(account, input.changes);
+        return {
+          node: { ...ids, viewId: viewIdOr(defaults, input.viewId) },
+          ids: inAccount(ids),
+          record: [ids.bankId, ids.accountId],
+          ifVersion: input.ifVersion,
+          changes: (record) => {
+            requireBalance(record, input.changes);
+            return changes;
+          },
+        };
+      },
+    ),
+  }),
+);

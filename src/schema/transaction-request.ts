@@ -1,6 +1,6 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import type { AccountRef as AccountName } from '../contract/common-schemas.ts';
+import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
 import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';

@@ -1,0 +1,226 @@
+import type { FieldMap, InputFieldMap, InputObjectRef, ObjectRef, OutputType } from '@pothos/core';
+import { unwrap } from '../bank/response.ts';
+import type {
+  Answer,
+  AnyResource,
+  Body,
+  ChangesInput,
+  Defaults,
+  Field,
+  Fields,
+  Input,
+  Resource,
+} from '../contract/resource.ts';
+import type { Changes } from '../contract/updated-body.ts';
+import { badUserInput } from '../errors.ts';
+import { builder } from './builder.ts';
+import { notGlobalId } from './global-id.ts';
+import { recordOf } from './node-type.ts';
+
+/** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
+
+type Types = (typeof builder)['$inferSchemaTypes'];
+type ObjectFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+
+type Place = 'answer' | 'input' | 'changes';
+
+function descriptionOf({ what, rest, options: { notes = {} } }: Field, place: Place): string {
+  const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
+  return `${what} REST \`${rest}\`${note ?? ''}.`;
+}
+
+/**
+ * The fields of a node's record. A field whose name the type defines otherwise is left out with `except`.
+ * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
+ */
+export const recordFields = <T extends Fields, Parent extends { readonly record?: object | undefined }>(
+  t: ObjectFields<Parent>,
+  { fields }: Resource<T>,
+): FieldMap => fieldsOf(t, fields, recordOf);
+
+/** The same for an object whose record is found otherwise. */
+export function fieldsOf<Parent>(
+  t: ObjectFields<Parent>,
+  fields: Fields,
+  toRecord: (parent: Parent) => object,
+): FieldMap {
+  const map: FieldMap = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.options.isOwnId) continue;
+    const { of, isList } = field.type;
+    const type: OutputType<Types> = typeof of === 'string' ? of : objectType(of);
+    const description = descriptionOf(field, 'answer');
+    const resolve = resolverOf(field, toRecord);
+    map[name] = isList
+      ? t.field({ type: [type], nullable: { list: true, items: true }, description, resolve })
+      : t.field({ type, nullable: true, description, resolve });
+  }
+  return map;
+}
+
+/** The contract's shape guarantees the type of the value, which depends on the field. */
+function resolverOf<Parent>({ rest, type }: Field, toRecord: (parent: Parent) => object) {
+  if (!type.isOnlyEntry) return (parent: Parent): never => Reflect.get(toRecord(parent), rest) as never;
+  return (parent: Parent) => listOf(Reflect.get(toRecord(parent), rest)) as never;
+}
+
+/** A list that the bank may have written as its only entry. Errors: the BANK_BAD_RESPONSE in its place. */
+export function listOf<T>(value: T | readonly T[] | null | undefined): readonly T[] | null {
+  const list = unwrap(value) ?? null;
+  return list === null || Array.isArray(list) ? (list as readonly T[] | null) : [list as T];
+}
+
+const objectTypes = new Map<string, ObjectRef<Types, never>>();
+
+/** The GraphQL type of an object that is a part of records. */
+export function objectType<T extends Fields>(
+  part: Resource<T> | AnyResource,
+): ObjectRef<Types, Answer<Resource<T>>> {
+  const known = objectTypes.get(part.name);
+  if (known !== undefined) return known;
+  const ref = builder.objectRef<object>(part.name);
+  objectTypes.set(part.name, ref as never);
+  ref.implement({
+    description: part.description,
+    fields: (t) => fieldsOf(t, part.fields, (record) => record),
+  });
+  return ref as never;
+}
+
+const inputTypes = new Map<string, InputObjectRef<Types, never>>();
+
+function makeInput(
+  name: string,
+  description: string,
+  fields: (t: InputFields) => InputFieldMap,
+): InputObjectRef<Types, never> {
+  const known = inputTypes.get(name);
+  if (known !== undefined) return known;
+  const ref = builder.inputType(name, { description, fields }) as InputObjectRef<Types, never>;
+  inputTypes.set(name, ref);
+  return ref;
+}
+
+/** The GraphQL input of a whole record, or of a part of one. The first use gives its description. */
+export const inputType = <T extends Fields>(
+  { name, description, options: { input }, fields }: Resource<T> | AnyResource,
+  described = input?.description ?? description,
+): InputObjectRef<Types, Input<T>> =>
+  // The fields have the types that Input derives from the table.
+  makeInput(input?.name ?? `${name}Input`, described, (t) => inputFields(t, fields, 'input')) as never;
+
+/** The GraphQL input that changes a record: what it leaves out keeps its value. */
+export const changesType = <T extends Fields>(
+  { name, options: { changes }, fields }: Resource<T> | AnyResource,
+  described = changes?.description ?? '',
+): InputObjectRef<Types, ChangesInput<T>> =>
+  makeInput(changes?.name ?? `${name}Changes`, described, (t) => inputFields(t, fields, 'changes')) as never;
+
+/** The input fields of a table, with those that were called otherwise in earlier versions. */
+export function inputFields(t: InputFields, fields: Fields, place: 'input' | 'changes'): InputFieldMap {
+  const map: InputFieldMap = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const { required, isReadOnly, isOwnId, formerly } = field.options;
+    if (isReadOnly || (isOwnId && place === 'changes')) continue;
+    const { of, isList } = field.type;
+    const isPartlyChanged = place === 'changes' && typeof of === 'object' && of.options.changes !== undefined;
+    const type = typeof of === 'string' ? of : isPartlyChanged ? changesType(of) : inputType(of);
+    const description = descriptionOf(field, place);
+    const isRequired = place === 'input' && (required === 'bodies' || required === 'both');
+    map[name] = isList
+      ? t.field({ type: [type], required: isRequired, description })
+      : t.field({ type, required: isRequired, description });
+    if (formerly === undefined || place === 'changes') continue;
+    map[formerly.name] = t.field({
+      type,
+      description: `${field.what} REST \`${field.rest}\`${formerly.note ?? ''}.`,
+      deprecationReason: `Renamed to \`${name}\`, as it is called where it is read.`,
+    });
+  }
+  return map;
+}
+
+/**
+ * The body that an input makes: an explicit null is an absent member. `name` is that of the input in messages.
+ * Errors: BAD_USER_INPUT for a global id in the place of one of the bank's, a list of more or fewer than one entry where
+ * the bank takes one, or a field that has a value under its former name too.
+ */
+export const toBody = <T extends Fields>(
+  { fields }: Resource<T>,
+  input: Input<T>,
+  ...[defaults]: keyof Defaults<T> extends never ? [] : [Defaults<T>]
+): Body<Resource<T>> => ({ ...defaults, ...bodyOf(fields, input, '') }) as Body<Resource<T>>;
+
+/** The changes of a body that those of the input make: undefined keeps a member, null clears it. Errors: as toBody. */
+export const toChanges = <T extends Fields>(
+  { fields }: Resource<T>,
+  changes: ChangesInput<T>,
+): Changes<Body<Resource<T>>> => changesOf(fields, changes, '') as Changes<Body<Resource<T>>>;
+
+/** The same for an input that is a part of another, with the path to it. */
+export function bodyOf(fields: Fields, input: object, path: string): Record<string, unknown> {
+  const body: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const value = valueUnderEitherName(input, name, field, path);
+    if (value != null) body[field.rest] = value;
+  }
+  return body;
+}
+
+function changesOf(fields: Fields, changes: object, path: string): Record<string, unknown> {
+  const made: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const change: unknown = Reflect.get(changes, name);
+    if (change === undefined) continue;
+    const { of, isList } = field.type;
+    const isPartlyChanged = typeof of === 'object' && !isList && of.options.changes !== undefined;
+    made[field.rest] =
+      change !== null && isPartlyChanged
+        ? changesOf(of.fields, Object(change), `${path}${name}.`)
+        : restValue(field, change, `${path}${name}`);
+  }
+  return made;
+}
+
+function valueUnderEitherName(input: object, name: string, field: Field, path: string): unknown {
+  const value = restValue(field, Reflect.get(input, name), `${path}${name}`);
+  const { formerly, isOwnId } = field.options;
+  if (formerly === undefined) return value;
+  const former: unknown = Reflect.get(input, formerly.name);
+  if (value != null && former != null)
+    throw badUserInput(`${name} and ${formerly.name} are the same field: give ${name} alone.`);
+  return value ?? (isOwnId ? restValue(field, former, formerly.name) : former);
+}
+
+/** What REST has for a value of an input. */
+function restValue({ type, options }: Field, value: unknown, name: string): unknown {
+  if (value === null || value === undefined) return value;
+  if (type.isOnlyEntry) return onlyEntry(value, name);
+  const { of } = type;
+  if (typeof of === 'object')
+    return Array.isArray(value)
+      ? value.map((entry, index) => bodyOf(of.fields, entry, `${name}.${index}.`))
+      : bodyOf(of.fields, value, `${name}.`);
+  if (options.isOwnId || options.holdsIds) for (const id of [value].flat()) notGlobalId(name, String(id));
+  return value;
+}
+
+function onlyEntry(value: unknown, name: string): string {
+  const [entry, ...others]: unknown[] = Array.isArray(value) ? value : [];
+  if (typeof entry !== 'string' || others.length > 0)
+    throw badUserInput(`${name} takes one bank here, since the bank's PUT does.`);
+  return notGlobalId(name, entry);
+}
+
+/** The members of an input that are present: an explicit null counts as absent. */
+export const omitNullish = <T extends object>(input: T) =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], null>;
+  };
+
+/** Converts an optional input to a part of a body; undefined if it is left out. */
+export const mapOptional = <Input, Result>(
+  input: Input | null | undefined,
+  toBody: (input: Input) => Result,
+): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));

@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { serve, update, updateCases, versionIn } from '../support/update-cases.ts';
+
+/**
+ * The bodies of all writes and payments as they go over the wire, to the byte and in their order: a payment's fingerprint
+ * is made of its bytes. The record was made before the contract's tables were; `UPDATE_BODIES=1` makes it anew.
+ */
+
+const place = new URL('written-bodies.json', import.meta.url);
+
+const account = `balance: { amount: "1.10", currency: "EUR" } iban: "iban" label: "label" number: "number" ownerIds: ["o1", "o2"]
+  swiftBic: "bic" types: ["t1", "t2"] viewsAvailable: ["owner", "public"]`;
+const branch = `acceptsDeposits: true lobby: { is24Hours: false } location: { latitude: 1.5, longitude: -2.25 }
+  address: { line1: "1", line2: "2", line3: "3", city: "city", state: "state", postcode: "pc", country: "CY" }
+  meta: { license: "PDDL" } name: "name"`;
+const product = `category: "category" family: "family" meta: ["m1", "m2"] moreInfoUrl: "url" name: "name" superFamily: "super"`;
+const customer = `bankIds: ["b1", "b2"] customerNumber: "n" legalName: "ln" email: "e" mobilePhoneNumber: "mpn"
+  faceImage: { name: "face" } dateValues: [{ key: "k1", value: "v1" }, { key: "k2" }]
+  numericValues: [{ key: "k3", value: "v3" }] stringValues: [{ value: "v4", key: "k4" }]`;
+const metadata = `comments: "c" narrative: "n" tags: "t" where: "w"`;
+const transaction = `uuid: "uuid" otherAccountId: "oa" thisAccountId: "ta" metadata: { ${metadata} } details: {
+  value: { amount: "1.00", currency: "EUR" } newBalance: { currency: "EUR", amount: "0.10" }
+  approvedByIpAddress: "1" approvedByUserId: "2" cancelledByIpAddress: "3" cancelledByUserId: "4" completed: "5"
+  description: "6" pausedByIpAddress: "7" pausedByUserId: "8" posted: "9" postedByIpAddress: "10" postedByUserId: "11"
+  status: "12" type: "13" }`;
+const payment = `value: { amount: "1.50", currency: "EUR" } description: "d" challengeType: "SMS" idempotencyKey: "key"`;
+
+const mutations: Readonly<Record<string, string>> = {
+  putCustomer: `putCustomer(input: { customerId: "C", customer: { ${customer} } })`,
+  putAccount: `putAccount(input: { accountId: "A", account: { accountId: "A", bankIds: ["B"], ${account} } })`,
+  'putAccount, former names': `putAccount(input: { accountId: "A", account: { id: "A", bankId: "B", ${account} } })`,
+  putBranch: `putBranch(input: { branchId: "B", branch: { branchId: "B", bankName: "bank", ${branch} } })`,
+  'putBranch, nulls': `putBranch(input: { branchId: "B", branch: { acceptsDeposits: false, name: null, address: { city: "c", line2: null } } })`,
+  putProduct: `putProduct(input: { product: { productId: "P", bankIds: ["B"], ${product} } })`,
+  'putProduct, former names': `putProduct(input: { product: { id: "P", bankId: "B", ${product} } })`,
+  'putProduct, defaults': `putProduct(input: { product: { id: "P" } })`,
+  putCustomerMessage: `putCustomerMessage(input: { customerId: "C", message: "m", fromDepartment: "d", fromPerson: "p" })`,
+  putTransactionMetadata: `putTransactionMetadata(input: {
+    accountId: "A", transactionId: "T", metadataType: "M", transaction: { transactionId: "T", ${transaction} } })`,
+  makeTransaction: `makeTransaction(input: {
+    accountId: "A", from: { accountId: "F", bankId: "FB" }, to: { accountId: "T", bankId: "TB" }, ${payment} })`,
+  'makeTransaction, defaults': `makeTransaction(input: {
+    accountId: "A", to: { bankId: "TB", accountId: "T" }, value: { amount: "3" }, idempotencyKey: "key" })`,
+  putTransactionRequest: `putTransactionRequest(input: {
+    accountId: "A", transactionRequestType: "T", to: { accountId: "T", bankId: "TB" }, ${payment} })`,
+};
+
+const updates: Readonly<Record<string, string>> = {
+  updateCustomer: customer,
+  updateAccount: `bankIds: ["B"] ${account}`,
+  updateBranch: `bankName: "bank" ${branch}`,
+  updateProduct: `bankIds: ["B"] ${product}`,
+  annotateTransaction: metadata,
+};
+
+async function written(): Promise<Record<string, string>> {
+  const bodies: Record<string, string> = {};
+  for (const [name, field] of Object.entries(mutations)) {
+    await using fixture = await startBankqlFixture();
+    await fixture.ask(`mutation { ${field} { trackId } }`);
+    bodies[name] = fixture.bank.calls.map(({ body }) => body).join();
+  }
+  for (const it of updateCases) {
+    for (const [what, changes] of [
+      ['all', updates[it.field] ?? ''],
+      ['nothing', ''],
+    ] as const) {
+      await using fixture = await startBankqlFixture();
+      serve(fixture.bank, it);
+      const version = versionIn((await fixture.ask(`{ ${it.readBack} }`)).data);
+      fixture.bank.calls.splice(0);
+      await fixture.ask(`mutation { ${update(it, changes)} }`);
+      bodies[`${it.field}, ${what}`] = fixture.bank.calls.map(({ body }) => body).join('');
+      bodies[`${it.field}, version as read`] = version;
+    }
+  }
+  return bodies;
+}
+
+test('the bodies of writes, and the versions of records, are what they were before the contract was a table', async () => {
+  const bodies = await written();
+  if (process.env.UPDATE_BODIES) writeFileSync(place, `${JSON.stringify(bodies, null, 2)}\n`);
+  expect(bodies).toEqual(JSON.parse(readFileSync(place, 'utf8')));
+  expect(Object.values(bodies).every((body) => body.length > 10)).toBe(true);
+});
