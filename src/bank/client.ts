@@ -104,19 +104,16 @@ export interface BankClient {
   /** Counts what only shows where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
-   * Runs updates of one record one after the other, those of different records at once (resilience/update-queue.ts).
-   * Errors: those of `update`; OVERLOADED and BANK_TIMEOUT, where its turn did not come and it was not run.
+   * Runs an update; the writes of one record take turns (resilience/update-queue.ts).
+   * Errors: those of the update; OVERLOADED and BANK_TIMEOUT if its turn did not come and nothing was written.
    */
-  readonly inTurn: UpdateQueue;
+  readonly update: UpdateQueue;
   /** What each operation holds and waits for of the connections. */
   poolUsage(): readonly PoolUsage[];
   /** From now on the bank is shown these certificates, and its own are held against these. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
-
-/** How many updates of one record may wait for the one that is under way. */
-const maxWaitingUpdates = 32;
 
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
@@ -134,7 +131,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
   });
 
-  const inTurn = createUpdateQueue(maxWaitingUpdates);
+  const update = createUpdateQueue();
   const sharedReads = createSharedReads(options, sendRead);
   const parsedResponses = createParsedResponseCache(options.parsedCacheBytes);
 
@@ -218,7 +215,7 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     noteDrift: (drift) => onDrift?.(drift),
-    inTurn,
+    update,
     poolUsage: () => sender.usage(),
     useTls: sender.useTls,
     close: () => sender.close(),

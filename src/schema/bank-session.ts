@@ -1,6 +1,6 @@
 import type { ReadSource, SharedSource } from '../bank/cache/shared-reads.ts';
 import type { BankClient, BankRead, ReadLimits } from '../bank/client.ts';
-import type { Credentials } from '../bank/credentials.ts';
+import { type Credentials, callerId } from '../bank/credentials.ts';
 import type { CallInput } from '../bank/request.ts';
 import { OperationDeadline } from '../bank/resilience/operation-deadline.ts';
 import type { Drift } from '../bank/response.ts';
@@ -160,10 +160,11 @@ export class BankSession {
   }
 
   /**
-   * Reads a record and writes it, one update of a record at a time (BankClient.inTurn). `bodyOf` reads the record,
-   * bypassing every cache and keeping all digits, and returns the body; null if there is nothing to write.
-   * Errors: those of `bodyOf`, `write` and `inTurn`. Errors that the write would fail with in any case come before
-   * the read.
+   * Reads a record and writes it; the writes of one record take turns (BankClient.update). `bodyOf` reads the record,
+   * bypassing every cache and keeping all digits, and returns the body; null if there is nothing to write. It is called
+   * again if another update changed the record meanwhile: the operation's calls count that once.
+   * Errors: those of `bodyOf`, `write` and BankClient.update. Errors that the write would fail with in any case come
+   * before the read.
    */
   async update<T extends Operation & { readonly kind: 'write' }>(
     record: string,
@@ -173,12 +174,19 @@ export class BankSession {
   ): Promise<{ answer: Answer<T> | null; trackId: string } | null> {
     const { bank, credentials } = this.#options;
     bank.prepare(operation, { ids, credentials });
-    return bank.inTurn(record, this.#deadline, async () => {
-      const body = await bodyOf({
-        loaders: createLoaders(this.#readAnew),
-        noteDrift: (drift, read) => this.noteDrift(drift, read),
-      });
-      return body === null ? null : this.write(operation, ids, body);
+    let isAgain = false;
+    return bank.update(record, {
+      caller: callerId(credentials),
+      deadline: this.#deadline,
+      read: () => {
+        if (isAgain) this.#calls--;
+        isAgain = true;
+        return bodyOf({
+          loaders: createLoaders(this.#readAnew),
+          noteDrift: (drift, read) => this.noteDrift(drift, read),
+        });
+      },
+      write: (body) => this.write(operation, ids, body),
     });
   }
 

@@ -48,6 +48,11 @@ interface UpdateCall<T extends WriteOperation, Ids, Item> {
   readonly changes: (record: Item) => Changes<z.infer<T['body']>>;
 }
 
+/** The part of an update's arguments that all updates share. */
+interface UpdateArguments {
+  readonly input: { readonly changes: object };
+}
+
 /** The outcome of an update: the bank's answer, or the record whose version differs. */
 export interface UpdateResult<Node> {
   readonly written: { readonly node: Node; readonly trackId: string } | null;
@@ -56,13 +61,24 @@ export interface UpdateResult<Node> {
 
 /**
  * A mutation field that is an update: one read and one write. Spread it into a Pothos field: it provides `resolve`,
- * and the extensions that plans use. `callOf` checks the arguments; its errors are the field's.
+ * and the extensions that plans use. `toCall` checks the arguments; its errors are the field's.
  */
-export function updateField<T extends WriteOperation, Args, Ids extends object, Item extends object>(
+export function updateField<
+  T extends WriteOperation,
+  Args extends UpdateArguments,
+  Ids extends object,
+  Item extends object,
+>(
   { operation, payload, nodeType, versionOf }: UpdateOptions<T, Ids, Item>,
-  callOf: (args: Args, defaults: Defaults) => UpdateCall<T, Ids, Item>,
+  toCall: (args: Args, defaults: Defaults) => UpdateCall<T, Ids, Item>,
 ) {
   type Node = NodeRef<Ids, Item>;
+
+  const callOf = (args: Args, defaults: Defaults) => {
+    if (Object.keys(args.input.changes).length === 0)
+      throw badUserInput('`changes` names nothing to change; nothing was written.');
+    return toCall(args, defaults);
+  };
 
   const bodyOf = (record: Item, changes: Changes<z.infer<T['body']>>) => {
     const { body, missing } = updatedBody(operation.body, record, changes);
@@ -92,7 +108,10 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
       // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
       return bodyOf(record, changes(record)) as never;
     });
-    if (written === null) return shown({ written, conflict }, payload, info);
+    if (written === null) {
+      checkConflictShown(conflict, payload, info);
+      return { written, conflict };
+    }
     const { answer, trackId } = written as { answer: (Answer<T> & Item) | null; trackId: string };
     return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
   };
@@ -130,17 +149,19 @@ export function updateField<T extends WriteOperation, Args, Ids extends object, 
 }
 
 /**
- * Returns a conflict only if the operation selects `conflict`; otherwise a client that selects no field which fails
- * because of it would take it for a success.
- * Errors: CONFLICT if `conflict` is not selected.
+ * Errors: CONFLICT if the operation does not select `conflict`: the client would take the payload for a success.
  */
-function shown<Node>(result: UpdateResult<Node>, payload: string, info: Selection): UpdateResult<Node> {
+function checkConflictShown(
+  conflict: UpdateResult<object>['conflict'],
+  payload: string,
+  info: Selection,
+): void {
+  if (conflict === null) return;
   const type = info.schema.getType(payload);
   if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
-  // Deferred or not: it is told all the same.
+  // Deferred fields count too.
   const selected = selectedFields(withDeferred(info), type);
-  if (!selected.some(({ field }) => field.name === 'conflict')) writtenOf(result);
-  return result;
+  if (!selected.some(({ field }) => field.name === 'conflict')) throw conflict.error;
 }
 
 /** The fields that inputs of updates share. */
@@ -174,39 +195,35 @@ export function updatePayload<Ids extends object, Item>(
 ) {
   type Result = UpdateResult<NodeRef<Ids, Item>>;
   return builder.objectRef<Result>(name).implement({
-    description: 'What became of an update. Where `ifVersion` is another version nothing was written.',
+    description:
+      'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
     fields: (t) => ({
       [field]: t.field({
         type,
         nullable: true,
-        description: `The ${field} as the bank answered the write; null with the error CONFLICT where nothing was written.`,
+        description: `The ${field} as the bank answered the write; null if nothing was written, because of a conflict.`,
         extensions: fieldExtensions({
           estimate: ({ written }: Result): KnownObject | null =>
             written === null ? null : { parent: written.node },
         }),
         // Pothos' type of a resolver's result cannot be inferred through a type parameter.
         resolve: (result: Result, _args: object, context: Context, info: Selection) => {
-          const { node } = writtenOf(result);
+          const node = result.written?.node;
+          if (node === undefined) return null as never;
           return (node.record === undefined ? nodeType().load(node, context, info) : node) as never;
         },
       }),
       conflict: t.field({
         type,
         nullable: true,
-        description: `The ${field} as the bank has it, where \`ifVersion\` is another version and nothing was written; null where it was written. Where this is not selected, the mutation's field is null with the error CONFLICT.`,
+        description: `The ${field} as the bank has it if its version is not \`ifVersion\` and nothing was written; null if it was written. If this is not selected, a conflict is an error of the mutation's field.`,
         resolve: ({ conflict }: Result) => conflict?.node as never,
       }),
       trackId: t.id({
         nullable: true,
-        description: "The write's Track-ID; null with the error CONFLICT where nothing was written.",
-        resolve: (result: Result) => writtenOf(result).trackId,
+        description: "The write's Track-ID; null if nothing was written.",
+        resolve: ({ written }: Result) => written?.trackId,
       }),
     }),
   });
-}
-
-/** Errors: CONFLICT if nothing was written. */
-function writtenOf<Node>({ written, conflict }: UpdateResult<Node>) {
-  if (written !== null) return written;
-  throw conflict?.error ?? new Error('An update was neither written nor in conflict');
 }

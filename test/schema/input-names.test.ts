@@ -124,10 +124,19 @@ const places: readonly (readonly [string, string])[] = [
     'mutation { putAccount(input: { accountId: "A", account: { balance: {}, accountId: $id } }) { trackId } }',
   ],
   ['putProduct', 'mutation { putProduct(input: { product: { id: $id } }) { trackId } }'],
-  ['updateCustomer', 'mutation { updateCustomer(input: { customerId: $id, changes: {} }) { trackId } }'],
-  ['updateAccount', 'mutation { updateAccount(input: { accountId: $id, changes: {} }) { trackId } }'],
-  ['updateBranch', 'mutation { updateBranch(input: { branchId: $id, changes: {} }) { trackId } }'],
-  ['updateProduct', 'mutation { updateProduct(input: { productId: $id, changes: {} }) { trackId } }'],
+  [
+    'updateCustomer',
+    'mutation { updateCustomer(input: { customerId: $id, changes: { email: "e" } }) { trackId } }',
+  ],
+  [
+    'updateAccount',
+    'mutation { updateAccount(input: { accountId: $id, changes: { label: "l" } }) { trackId } }',
+  ],
+  ['updateBranch', 'mutation { updateBranch(input: { branchId: $id, changes: { name: "n" } }) { trackId } }'],
+  [
+    'updateProduct',
+    'mutation { updateProduct(input: { productId: $id, changes: { name: "n" } }) { trackId } }',
+  ],
   [
     'annotateTransaction',
     'mutation { annotateTransaction(input: { accountId: "A", transactionId: $id, changes: { tags: "t" } }) { trackId } }',

@@ -1,73 +1,119 @@
 import { BankqlError } from '../../errors.ts';
 import type { OperationDeadline } from './operation-deadline.ts';
 
-/**
- * Runs updates of the same record one after the other, in the order of the calls; those of different records at once. A
- * waiting update gives up at its operation's deadline, and does not hold up those behind it.
- */
-export type UpdateQueue = <T>(
+/** An update of a record: a read, and a write of what the read led to. */
+export interface Update<Body, Result> {
+  /** Whose update it is; callers with waiting updates take turns. */
+  readonly caller: string;
+  readonly deadline: OperationDeadline;
+  /** Reads the record and returns what to write; null if there is nothing to write. May be called twice. */
+  read(): Promise<Body | null>;
+  write(body: Body): Promise<Result>;
+}
+
+/** Runs an update of a record; null if there was nothing to write. */
+export type UpdateQueue = <Body, Result>(
   record: string,
-  deadline: OperationDeadline,
-  update: () => Promise<T>,
-) => Promise<T>;
+  update: Update<Body, Result>,
+) => Promise<Result | null>;
+
+/** How many updates of one caller may wait for one record. */
+const maxWaitingPerCaller = 3;
 
 /**
- * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes.
- * Errors: those of the update; OVERLOADED if `maxWaiting` already wait; BANK_TIMEOUT if its turn did not come in time
- *         or its client has left. In the last two cases the update was not run.
+ * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
+ * writes of one record take turns. Each update reads before it takes its turn, since a caller who may not read the
+ * record must not delay those who may; it reads again if another update ended after that read began.
+ * Errors: those of the update; OVERLOADED if three updates of the caller already wait for the record; BANK_TIMEOUT if
+ *         its turn did not come in time or its client has left. In the last two cases nothing was written.
  */
-export function createUpdateQueue(maxWaiting: number): UpdateQueue {
-  /** The waiting updates of each record that is being updated. */
-  const queues = new Map<string, Set<() => void>>();
+export function createUpdateQueue(): UpdateQueue {
+  /** The records that an update is reading, waiting for or writing. */
+  const queues = new Map<string, RecordQueue>();
 
-  /** Resolves when no other update of the record is running. */
-  function turn(record: string, deadline: OperationDeadline): Promise<void> {
-    const waiting = queues.get(record);
-    if (waiting === undefined) {
-      queues.set(record, new Set());
+  return async (record, { caller, deadline, read, write }) => {
+    const queue = queues.get(record) ?? new RecordQueue();
+    queues.set(record, queue);
+    queue.updates++;
+    try {
+      const before = queue.ended;
+      let body = await read();
+      if (body === null) return null;
+      await queue.turn(caller, deadline);
+      try {
+        if (queue.ended !== before) body = await read();
+        return body === null ? null : await write(body);
+      } finally {
+        queue.leave();
+      }
+    } finally {
+      if (--queue.updates === 0) queues.delete(record);
+    }
+  };
+}
+
+class RecordQueue {
+  /** How many updates use this queue, those included that only read so far. */
+  updates = 0;
+  /** How many turns have ended. */
+  ended = 0;
+  #isTaken = false;
+  /** The waiting updates of each caller, callers in the order of their turns. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** Resolves when no other update has its turn. */
+  turn(caller: string, deadline: OperationDeadline): Promise<void> {
+    if (deadline.ended !== null) return Promise.reject(tooLate());
+    if (!this.#isTaken) {
+      this.#isTaken = true;
       return Promise.resolve();
     }
-    if (waiting.size >= maxWaiting) return Promise.reject(tooMany());
-    if (deadline.ended !== null) return Promise.reject(tooLate());
+    const own = this.#waiting.get(caller) ?? new Set();
+    if (own.size >= maxWaitingPerCaller) return Promise.reject(tooMany());
+    this.#waiting.set(caller, own);
     return new Promise((resolve, reject) => {
       const begin = () => {
         deadline.removeWaiter(wait);
         resolve();
       };
       const wait = deadline.addWaiter({
-        onEnd() {
-          waiting.delete(begin);
+        onEnd: () => {
+          this.#remove(caller, own, begin);
           reject(tooLate());
         },
       });
-      waiting.add(begin);
+      own.add(begin);
     });
   }
 
-  function leave(record: string): void {
-    const waiting = queues.get(record);
-    const [next] = waiting ?? [];
-    if (next === undefined) queues.delete(record);
-    else {
-      waiting?.delete(next);
-      next();
+  /** Ends a turn; the next caller's first update has the next one. */
+  leave(): void {
+    this.ended++;
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#isTaken = false;
+      return;
     }
+    const [caller, own] = next;
+    const [begin] = own;
+    // The caller's next update waits behind those of the others.
+    this.#waiting.delete(caller);
+    this.#waiting.set(caller, own);
+    if (begin === undefined) return;
+    this.#remove(caller, own, begin);
+    begin();
   }
 
-  return async (record, deadline, update) => {
-    await turn(record, deadline);
-    try {
-      return await update();
-    } finally {
-      leave(record);
-    }
-  };
+  #remove(caller: string, own: Set<() => void>, begin: () => void): void {
+    own.delete(begin);
+    if (own.size === 0) this.#waiting.delete(caller);
+  }
 }
 
 const tooMany = () =>
   new BankqlError(
     'OVERLOADED',
-    'Too many updates of this record wait for each other; nothing was written by this one.',
+    `${maxWaitingPerCaller} of your updates of this record wait already; nothing was written by this one.`,
     { retryAfter: 1 },
   );
 

@@ -1,66 +1,159 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as iteration } from 'node:timers/promises';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
 import { createUpdateQueue } from '../../../src/bank/resilience/update-queue.ts';
 
-const patient = () => new OperationDeadline();
-
-/** An update that ends when it is told to. */
-function update(name: string, log: string[]) {
-  const end = Promise.withResolvers<string>();
-  const run = () => {
+/** Updates whose reads and writes end when the test says so; `log` lists what was begun. */
+function setUp() {
+  const queue = createUpdateQueue();
+  const log: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<string>>();
+  const step = (name: string): Promise<string> => {
     log.push(name);
+    const end = Promise.withResolvers<string>();
+    ends.set(name, end);
     return end.promise;
   };
-  return { run, end };
+  return {
+    log,
+    /** An update of one letter's record, such as r1 and r2 of the record r. */
+    begin(name: string, { caller = 'a', deadline = new OperationDeadline() } = {}) {
+      const running = queue(name[0] ?? '', {
+        caller,
+        deadline,
+        read: async () => ((await step(`read ${name}`)) === 'nothing' ? null : name),
+        write: () => step(`write ${name}`),
+      });
+      running.catch(() => {});
+      return running;
+    },
+    /** Ends a step that has begun, and waits until what follows has begun. */
+    async end(name: string, outcome: string | Error = name) {
+      const end = ends.get(name);
+      if (end === undefined) throw new Error(`${name} has not begun`);
+      if (outcome instanceof Error) end.reject(outcome);
+      else end.resolve(outcome);
+      await iteration();
+    },
+  };
 }
 
-test('updates of one record run in the order of their calls, those of others at once', async () => {
-  const inTurn = createUpdateQueue(8);
-  const log: string[] = [];
-  const [a, b, c, other] = ['a', 'b', 'c', 'other'].map((name) => update(name, log));
-  const all = [a, b, c].map((one) => inTurn('r', patient(), one?.run as never));
-  const apart = inTurn('s', patient(), other?.run as never);
-  await delay(1);
-  expect(log).toEqual(['a', 'other']);
-  // One that fails is over too.
-  a?.end.reject(new Error('failed'));
-  await expect(all[0]).rejects.toThrow('failed');
-  await delay(1);
-  expect(log).toEqual(['a', 'other', 'b']);
-  b?.end.resolve('b');
-  c?.end.resolve('c');
-  other?.end.resolve('other');
-  expect(await Promise.all([all[1], all[2], apart])).toEqual(['b', 'c', 'other']);
+test('an update reads before it waits, and again if another one ended meanwhile', async () => {
+  const { log, begin, end } = setUp();
+  const [first, second, other] = ['r1', 'r2', 's1'].map((name) => begin(name));
+  expect(log).toEqual(['read r1', 'read r2', 'read s1']);
+  for (const name of ['r1', 's1', 'r2']) await end(`read ${name}`);
+  expect(log.slice(3)).toEqual(['write r1', 'write s1']);
+  await end('write r1');
+  expect(log.slice(5)).toEqual(['read r2']);
+  await end('read r2');
+  await end('write r2');
+  await end('write s1');
+  expect(log.slice(6)).toEqual(['write r2']);
+  expect(await Promise.all([first, second, other])).toEqual(['write r1', 'write r2', 'write s1']);
 });
 
-test('a client that leaves, and one that has no time left, is not run and holds up nobody', async () => {
-  const inTurn = createUpdateQueue(8);
-  const log: string[] = [];
-  const [first, left, late, last] = ['first', 'left', 'late', 'last'].map((name) => update(name, log));
-  const leaving = new AbortController();
-  const running = inTurn('r', patient(), first?.run as never);
-  const gone = inTurn('r', new OperationDeadline({ signal: leaving.signal }), left?.run as never);
-  const tooLate = inTurn('r', new OperationDeadline({ deadline: performance.now() + 5 }), late?.run as never);
-  const waiting = inTurn('r', patient(), last?.run as never);
-  leaving.abort();
-  await expect(gone).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
+test('an update that did not wait reads again if another one began and ended during its read', async () => {
+  const { log, begin, end } = setUp();
+  const slow = begin('r1');
+  begin('r2');
+  await end('read r2');
+  await end('write r2', new Error('the outcome is unknown'));
+  await end('read r1');
+  expect(log).toEqual(['read r1', 'read r2', 'write r2', 'read r1']);
+  await end('read r1');
+  await end('write r1');
+  expect(await slow).toBe('write r1');
+});
+
+test('an update that was alone reads once', async () => {
+  const { log, begin, end } = setUp();
+  for (const name of ['r1', 'r2']) {
+    const alone = begin(name);
+    await end(`read ${name}`);
+    await end(`write ${name}`);
+    await alone;
+  }
+  expect(log).toEqual(['read r1', 'write r1', 'read r2', 'write r2']);
+});
+
+test('updates whose read fails, or that have nothing to write, delay nobody', async () => {
+  const { log, begin, end } = setUp();
+  const refused = Array.from({ length: 33 }, (_, n) => begin(`r-${n}`, { caller: 'attacker' }));
+  const own = begin('r-own');
+  await end('read r-own');
+  expect(log.at(-1)).toBe('write r-own');
+  await end('write r-own');
+  expect(await own).toBe('write r-own');
+  await end('read r-0', 'nothing');
+  expect(await refused[0]).toBeNull();
+  await end('read r-1', new Error('401'));
+  await expect(refused[1]).rejects.toThrow('401');
+  expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r-own']);
+});
+
+test('callers take turns, and three updates of one wait at most', async () => {
+  const { log, begin, end } = setUp();
+  const names = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'];
+  const all = names.map((name) => begin(`r${name}`, { caller: name[0] ?? '' }));
+  for (const name of names) await end(`read r${name}`);
+  await expect(all[4]).rejects.toMatchObject({ code: 'OVERLOADED', extensions: { retryAfter: 1 } });
+  const order: string[] = [];
+  for (let write = log.at(-1); write !== undefined; ) {
+    const seen = log.length;
+    const last = log.findLast((line) => line.startsWith('write')) ?? '';
+    order.push(last.slice('write r'.length));
+    await end(last);
+    const read = log.slice(seen).find((line) => line.startsWith('read'));
+    if (read !== undefined) await end(read);
+    write = log.slice(seen).find((line) => line.startsWith('write'));
+  }
+  expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
+
+test('a client that leaves, and one that has no time left, writes nothing and delays nobody', async () => {
+  const { log, begin, end } = setUp();
+  const leaving = new OperationDeadline();
+  const running = begin('r1');
+  const gone = begin('r2', { deadline: leaving });
+  const tooLate = begin('r3', { deadline: new OperationDeadline({ deadline: performance.now() }) });
+  const last = begin('r4');
+  for (const name of ['r1', 'r2', 'r3', 'r4']) await end(`read ${name}`);
   await expect(tooLate).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
-  first?.end.resolve('');
-  last?.end.resolve('');
-  await Promise.all([running, waiting]);
-  expect(log).toEqual(['first', 'last']);
-  await expect(inTurn('r', patient(), async () => 'free again')).resolves.toBe('free again');
+  leaving.cancel();
+  await expect(gone).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
+  await end('write r1');
+  await end('read r4');
+  await end('write r4');
+  expect(await Promise.all([running, last])).toEqual(['write r1', 'write r4']);
+  expect(log.filter((line) => line.startsWith('write'))).toEqual(['write r1', 'write r4']);
 });
 
-test('more than may wait are OVERLOADED at once', async () => {
-  const inTurn = createUpdateQueue(1);
-  const log: string[] = [];
-  const [first, second] = ['first', 'second'].map((name) => update(name, log));
-  const both = [first, second].map((one) => inTurn('r', patient(), one?.run as never));
-  await expect(inTurn('r', patient(), async () => {})).rejects.toMatchObject({ code: 'OVERLOADED' });
-  first?.end.resolve('');
-  second?.end.resolve('');
-  await Promise.all(both);
-  expect(log).toEqual(['first', 'second']);
+test('no update overwrites the change of another, in whatever order their steps end', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), fc.array(fc.nat(3), { maxLength: 12 }), async (scheduler, callers) => {
+      const queue = createUpdateQueue();
+      const record: number[] = [];
+      const updates = callers.map((caller, n) =>
+        queue('r', {
+          caller: `${caller}`,
+          deadline: new OperationDeadline(),
+          read: () => scheduler.schedule(Promise.resolve()).then(() => [...record, n]),
+          write: async (body) => {
+            await scheduler.schedule(Promise.resolve());
+            record.splice(0, record.length, ...body);
+          },
+        }).then(
+          () => n,
+          () => null,
+        ),
+      );
+      const settled = Promise.all(updates);
+      await scheduler.waitFor(settled);
+      const written = (await settled).filter((n) => n !== null);
+      expect(record.toSorted()).toEqual(written.toSorted());
+    }),
+    { numRuns: 200 },
+  );
 });
