@@ -6,8 +6,8 @@ import { operations } from '../../src/contract/operations.ts';
 import * as shapes from '../../src/contract/shared-parts.ts';
 import { type Described, type Fields, readSpecification } from '../support/specification.ts';
 
-/** The specification's text as it was given: see bank-open-api.md beside this file. */
-const specification = readSpecification(new URL('bank-open-api.md', import.meta.url));
+/** The specification's text, as the bank published it. */
+const specification = readSpecification(new URL('../../docs/specification.md', import.meta.url));
 const rows = specification.endpoints;
 const table: readonly Operation[] = Object.values(operations);
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { followQuickStart } from '../support/quick-start.ts';
+import { followPage } from '../support/followed-page.ts';
 import { startShell } from '../support/shell.ts';
 
 /**
@@ -64,7 +64,7 @@ try {
   const url = await timed('npm start, until it listens', () => start(clone));
   await timed("GraphiQL's page", () => checkGraphiQL(url));
   let answers = 0;
-  const { text, executed } = await followQuickStart({
+  const { text, executed } = await followPage('quick-start.md', {
     url,
     app: join(folder, 'app'),
     shell: {

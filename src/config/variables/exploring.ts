@@ -10,7 +10,7 @@ export const exploringVariables = {
   EXPLAIN: {
     ...optional(anyFlag, 'on with the sandbox, else off'),
     description:
-      'whether a request may ask what it costs in REST calls, with the header `x-bankql-explain` ([how](explain.md))',
+      'whether a request may ask what it costs in REST calls, with the header `x-bankql-explain` ([how](explore.md))',
   },
   INTROSPECTION: {
     ...optional(anyFlag, 'on with the sandbox, else off'),

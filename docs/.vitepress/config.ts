@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { defineConfig } from 'vitepress';
+
+const root = join(import.meta.dirname, '../..');
+
+/** The sidebar, by the reader's role. Each entry is a page's title and its path from the project's root, without the ending. */
+const pages = {
+  Start: [
+    ['Documentation', 'docs/README'],
+    ['Quick start', 'docs/quick-start'],
+    ['The sandbox bank', 'docs/sandbox'],
+    ['Explore', 'docs/explore'],
+    ['Comparison', 'docs/comparison'],
+    ['FAQ', 'docs/faq'],
+    ['Glossary', 'docs/glossary'],
+  ],
+  'Build an app': [
+    ['Tutorial', 'docs/tutorial'],
+    ['From REST to GraphQL', 'docs/rest-developers'],
+    ['Clients', 'docs/clients'],
+    ['Cookbook', 'docs/cookbook'],
+    ['Payments', 'docs/payments'],
+    ['Change records', 'docs/updates'],
+    ['Errors', 'docs/errors'],
+    ['Federation', 'docs/federation'],
+    ['Schema reference', 'docs/schema'],
+    ['Examples', 'examples/README'],
+  ],
+  'Run it': [
+    ['Operations', 'docs/operations'],
+    ['Configuration', 'docs/configuration'],
+    ['Observability', 'docs/observability'],
+    ['Reliability', 'docs/reliability'],
+    ['Hardening', 'docs/hardening'],
+    ['Real banks', 'docs/real-banks'],
+    ['Troubleshooting', 'docs/troubleshooting'],
+    ['Security', 'SECURITY'],
+  ],
+  'Maintain it': [
+    ['Architecture', 'docs/architecture'],
+    ['Payment protocol', 'docs/payment-protocol'],
+    ['Performance', 'docs/performance'],
+    ['Development', 'docs/development'],
+    ['Contributing', 'CONTRIBUTING'],
+    ['Specification', 'docs/specification'],
+    ['Decisions', 'docs/decisions/README'],
+    ['Changelog', 'CHANGELOG'],
+  ],
+} as const;
+
+const pathOf = (page: string) => `/${page.replace(/(^|\/)README$/, '$1')}`;
+const sidebar = Object.entries(pages).map(([text, items]) => ({
+  text,
+  items: items.map(([title, page]) => ({ text: title, link: pathOf(page) })),
+}));
+
+export default defineConfig({
+  title: 'bankql',
+  description: "A GraphQL façade over a bank's REST interface.",
+  // The pages are those of the repository, where they are. Nothing is copied.
+  srcDir: '..',
+  srcExclude: [
+    '**/node_modules/**',
+    'test/**',
+    'src/**',
+    'dist/**',
+    'ops/**',
+    '**/generated/**',
+    '**/gql/**',
+  ],
+  outDir: './.vitepress/dist',
+  cacheDir: './.vitepress/cache',
+  // README pages are the index of their folder; their links hold in both places.
+  rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
+  cleanUrls: true,
+  // Fonts and everything else come from the site itself.
+  head: [['meta', { name: 'referrer', content: 'no-referrer' }]],
+  themeConfig: {
+    nav: [
+      { text: 'Build an app', link: pathOf('docs/quick-start') },
+      { text: 'Run it', link: pathOf('docs/operations') },
+      { text: 'Maintain it', link: pathOf('docs/architecture') },
+    ],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: 'local' },
+  },
+  markdown: {
+    config(markdown) {
+      const fence = markdown.renderer.rules.fence;
+      markdown.renderer.rules.fence = (tokens, index, options, env, self) => {
+        const token = tokens[index];
+        if (token?.info.trim() !== 'mermaid') return fence?.(tokens, index, options, env, self) ?? '';
+        return `<Mermaid code="${encodeURIComponent(token.content)}" />`;
+      };
+      // Links to files that are not pages (sources, manifests) hold in the repository only: here they are their text.
+      markdown.core.ruler.push('links_to_files', (state) => {
+        for (const { children } of state.tokens) {
+          const open: boolean[] = [];
+          for (const token of children ?? []) {
+            if (token.type === 'link_open') {
+              const href = token.attrGet('href') ?? '';
+              const [path = ''] = href.split('#');
+              const isFile =
+                path !== '' && !/^[a-z]+:/.test(path) && !isPage(state.env.relativePath ?? '', path);
+              open.push(isFile);
+              if (isFile) Object.assign(token, { type: 'text', tag: '', content: '', attrs: null });
+            } else if (token.type === 'link_close' && open.pop())
+              Object.assign(token, { type: 'text', tag: '', content: '' });
+          }
+        }
+      });
+    },
+  },
+});
+
+/** Whether a relative link of a page leads to a page of the site. */
+function isPage(from: string, path: string): boolean {
+  const target = posix.normalize(posix.join(posix.dirname(from), decodeURI(path)));
+  if (target.startsWith('src/') || target.startsWith('ops/') || target.startsWith('test/')) return false;
+  return target.endsWith('.md') && existsSync(join(root, target));
+}

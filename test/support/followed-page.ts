@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { codeBlock, executePage, jsonBlock } from './executed-page.ts';
+import { startProcess } from './process.ts';
+import { type Shell, startShell } from './shell.ts';
+
+const root = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const modules = join(root, 'node_modules');
+
+/** A block of a page to follow, and the answer behind it if there is one. */
+const block = /^```(sh|ts)(?: (\S+))?\n([\s\S]*?)^```\n(\n```(json|text)\n[\s\S]*?^```\n)?/gm;
+
+interface Follow {
+  readonly shell: Shell;
+  /** The address of bankql; the page says port 4000. */
+  readonly url: string;
+  /** The folder of the page's files. */
+  readonly app: string;
+  /** Replaces the commands that start bankql and those that install packages. */
+  readonly prepare: (step: 'start' | 'install', commands: string) => Promise<void>;
+}
+
+/** Does what a page of docs/ says, in its order. */
+export const followPage = (page: string, { shell, url, app, prepare }: Follow) =>
+  executePage(page, block, async ([whole, language = '', name, text = '', , answer]) => {
+    const here = text.replaceAll('http://127.0.0.1:4000', url);
+    if (language === 'ts') await writeFile(join(app, name ?? ''), here);
+    else if (name === 'start' || name === 'install') await prepare(name, here);
+    else {
+      const printed = await shell.run(here);
+      const commands = codeBlock(language, text);
+      if (answer === 'json') return `${commands}\n${jsonBlock(JSON.parse(printed))}`;
+      if (answer === 'text') return `${commands}\n${codeBlock('text', printed)}`;
+    }
+    return whole;
+  });
+
+/** Installs what the page installs, from the packages that are here: nothing is fetched from a registry. */
+async function installIn(app: string): Promise<void> {
+  const bankql = join(app, 'node_modules/bankql');
+  await mkdir(bankql, { recursive: true });
+  for (const file of ['package.json', 'schema.graphql']) await cp(join(root, file), join(bankql, file));
+  for (const name of ['.bin', '@graphql-codegen', '@graphql-typed-document-node', 'graphql'])
+    await symlink(join(modules, name), join(app, 'node_modules', name));
+  await writeFile(join(app, 'package.json'), '{ "type": "module" }');
+  // Only the client: to compile the whole package takes seconds.
+  const project = join(app, 'tsconfig.client.json');
+  const settings = {
+    extends: join(root, 'tsconfig.build.json'),
+    compilerOptions: {
+      rootDir: join(root, 'src'),
+      outDir: join(bankql, 'dist'),
+      typeRoots: [join(modules, '@types')],
+    },
+    include: [join(root, 'src/client')],
+  };
+  await writeFile(project, JSON.stringify(settings));
+  await run(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', project]);
+}
+
+/** Follows a page that starts bankql and installs an app, without the registry. Returns what executePage does, and the steps replaced. */
+export async function followInstalled(page: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'bankql-page-'));
+  const app = join(folder, 'app');
+  await mkdir(app);
+  await using bankql = await startProcess();
+  await using shell = startShell(folder);
+  const steps: string[] = [];
+  try {
+    const followed = await followPage(page, {
+      shell,
+      url: bankql.url,
+      app,
+      async prepare(step, commands) {
+        steps.push(commands);
+        if (step === 'start') return;
+        await installIn(app);
+        await shell.run('cd app');
+      },
+    });
+    return { ...followed, steps };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
