@@ -10,7 +10,7 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
-  'test/engine/{document-cache,many-documents,work}.test.ts',
+  'test/engine/{documents,many-documents,work}.test.ts',
   'test/bank/cache/bounded-memory.test.ts',
   'test/server/rate-limit/bounded-counter-store.test.ts',
 ];
@@ -49,7 +49,7 @@ export default defineConfig({
             'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,isolation,load-shedding,server,slow-*}.test.ts',
             'test/server/auth/{header-credentials,jwt}.test.ts',
             'test/server/rate-limit/rate-limiter.test.ts',
-            'test/engine/{automatic-persisted-queries,persisted}.test.ts',
+            'test/options/{automatic-persisted-queries,persisted-documents}.test.ts',
             'test/schema/idempotency-key.test.ts',
           ],
         },

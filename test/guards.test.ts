@@ -41,6 +41,7 @@ const layers: Record<string, readonly string[]> = {
   schema: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],
   server: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'schema', 'engine'],
+  options: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema', 'engine'],
   telemetry: ['version.ts', 'errors.ts', 'contract', 'bank', 'payments', 'engine', 'server'],
   sandbox: ['contract'],
   doctor: ['errors.ts', 'contract', 'bank'],
@@ -55,6 +56,7 @@ const layers: Record<string, readonly string[]> = {
     'executor',
     'engine',
     'server',
+    'options',
     'telemetry',
     'sandbox',
     'doctor',
@@ -67,7 +69,7 @@ const layers: Record<string, readonly string[]> = {
 
 const layerOf = (file: string) => file.split('/')[0] ?? file;
 
-test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
+test('a file imports its own layer or one to its left: contract ← bank ← loaders, payments ← schema ← engine ← server ← telemetry ← commands ← main; engine ← options ← commands; executor ← schema; contract ← sandbox ← commands; bank ← doctor ← commands', () => {
   const broken: string[] = [];
   for (const [file, targets] of imports) {
     for (const imported of targets) {

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util';
 import { getVariableValues, Kind, type OperationDefinitionNode } from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { createDocumentCheck } from '../engine/validation-rules.ts';
+import { createDocumentCheck } from '../engine/validation.ts';
 import { fragmentsOf } from '../executor/selection.ts';
-import { type CallPlan, mostCalls, planCalls } from '../schema/call-plan.ts';
+import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
 import { schema } from '../schema/schema.ts';
 import type { CliContext } from './cli-context.ts';
 

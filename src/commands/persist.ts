@@ -1,7 +1,23 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  Kind,
+  NoDeprecatedCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  print,
+  validate,
+  visit,
+} from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { runPersistCheck } from '../engine/persisted-check.ts';
-import { PersistOptionError, runPersist } from '../engine/persisted-command.ts';
+import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
+import { readManifest } from '../options/persisted-documents.ts';
+import { schema } from '../schema/schema.ts';
 import type { CliContext } from './cli-context.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
@@ -20,4 +36,202 @@ export async function persist({ environment, args, write }: CliContext): Promise
     if (error instanceof PersistOptionError) throw new StartError(error.message, { cause: error });
     throw error;
   }
+}
+
+const usage = 'npm run persist -- --out manifest.json <folder with .graphql files>';
+
+/** Invalid options of the command; the message is one line. */
+class PersistOptionError extends Error {
+  override readonly name = 'PersistOptionError';
+}
+
+/**
+ * `bankql persist`: creates a manifest of the operations in a folder and prints their ids. If one of them is
+ * refused, the file is not written.
+ * Shape:  the exit code: 0, or 1 if an operation was refused.
+ * Errors: PersistOptionError.
+ */
+async function runPersist(
+  args: readonly string[],
+  documentLimits: DocumentLimits,
+  write: (text: string) => void,
+): Promise<number> {
+  const { folder, out } = readOptions(args);
+  // If introspection is disabled, startup refuses a manifest that uses it.
+  const check = createDocumentCheck({ documentLimits, introspection: true });
+  const { manifest, operations, refused } = generateManifest(await sourcesIn(folder), check);
+  if (refused.length > 0) {
+    for (const { file, reason } of refused) write(`${file}: ${reason}\n`);
+    write(`${refused.length} refused; ${out} is not written.\n`);
+    return 1;
+  }
+  await writeFile(out, `${JSON.stringify(manifest, null, 2)}\n`).catch((cause: Error) => {
+    throw new PersistOptionError(`--out ${out} cannot be written: ${cause.message}`, { cause });
+  });
+  for (const { id, name, file } of operations) write(`${id}  ${name}  ${file}\n`);
+  write(`${operations.length} documents are in ${out}.\n`);
+  return 0;
+}
+
+function readOptions(args: readonly string[]): { folder: string; out: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { out: { type: 'string' } },
+      allowPositionals: true,
+    });
+    const [folder, ...more] = positionals;
+    if (folder !== undefined && more.length === 0 && values.out !== undefined)
+      return { folder, out: values.out };
+  } catch (cause) {
+    throw new PersistOptionError(`${cause instanceof Error ? cause.message : cause} Use ${usage}`, { cause });
+  }
+  throw new PersistOptionError(`Name one folder, and the file to write: ${usage}`);
+}
+
+async function sourcesIn(folder: string) {
+  const names = await readdir(folder, { recursive: true }).catch((cause: Error) => {
+    throw new PersistOptionError(`${folder} cannot be read: ${cause.message}`, { cause });
+  });
+  const files = names.filter((name) => name.endsWith('.graphql')).sort();
+  if (files.length === 0) throw new PersistOptionError(`${folder} holds no .graphql file.`);
+  return Promise.all(files.map(async (file) => ({ file, text: await readFile(join(folder, file), 'utf8') })));
+}
+
+const checkUsage = 'bankql persist check manifest.json';
+
+/**
+ * `bankql persist check`: holds the documents of manifests against the schema, the limits and the rules of this version, as
+ * the start does, but tells of all of them, and of what they use that is deprecated.
+ * Shape:  the exit code: 0, or 1 if a document would be refused.
+ * Errors: PersistOptionError.
+ */
+export async function runPersistCheck(
+  files: readonly string[],
+  documentLimits: DocumentLimits,
+  write: (text: string) => void,
+): Promise<number> {
+  const option = files.find((word) => word.startsWith('-'));
+  if (option !== undefined) throw new PersistOptionError(`There is no option ${option}: ${checkUsage}`);
+  if (files.length === 0) throw new PersistOptionError(`Name the manifests to check: ${checkUsage}`);
+  // As in the making of a manifest: whether introspection is allowed is the server's.
+  const check = createDocumentCheck({ documentLimits, introspection: true });
+  let refusedInAll = 0;
+  for (const file of files) {
+    const texts = await readManifest(file).catch((cause: Error) => {
+      throw new PersistOptionError(`${file} cannot be read as a manifest: ${oneLine(cause.message)}`, {
+        cause,
+      });
+    });
+    let [refused, outdated] = [0, 0];
+    for (const [id, text] of texts) {
+      const label = [id, nameOf(text)].join('  ').trimEnd();
+      try {
+        const uses = validate(schema, check(text), [NoDeprecatedCustomRule]);
+        for (const { message } of uses) write(`${label}: deprecated: ${oneLine(message)}\n`);
+        if (uses.length > 0) outdated += 1;
+      } catch (error) {
+        write(`${label}: refused: ${oneLine(error instanceof Error ? error.message : String(error))}\n`);
+        refused += 1;
+      }
+    }
+    write(
+      `${file}: of ${texts.size} documents ${refused} would be refused, ${outdated} use what is deprecated.\n`,
+    );
+    refusedInAll += refused;
+  }
+  return refusedInAll === 0 ? 0 : 1;
+}
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
+
+/** The name of a document's first operation, also where it cannot be parsed; empty where it has none. */
+const nameOf = (text: string): string => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(text)?.[1] ?? '';
+
+/** A file with operations and fragments. */
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+interface GeneratedManifest {
+  /** Document texts by id, the SHA-256 of the text in hexadecimal. */
+  readonly manifest: Readonly<Record<string, string>>;
+  /** The id of each operation. */
+  readonly operations: readonly { readonly id: string; readonly name: string; readonly file: string }[];
+  /** The operations that are left out of the manifest, and why. */
+  readonly refused: readonly { readonly file: string; readonly reason: string }[];
+}
+
+/**
+ * Creates a document for each operation, with the fragments that it uses from any of the files, in the form that
+ * graphql's `print` gives it: the operation, then its fragments sorted by name. Names are unique among all files.
+ */
+function generateManifest(sources: readonly Source[], check: CheckDocument): GeneratedManifest {
+  const fragments = new Map<string, { file: string; node: FragmentDefinitionNode }>();
+  const operations = new Map<string, { file: string; node: OperationDefinitionNode }>();
+  const refused: { file: string; reason: string }[] = [];
+  const attempt = (file: string, work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      refused.push({ file, reason: reason.replaceAll(/\s+/g, ' ') });
+    }
+  };
+  const add = <T>(known: Map<string, { file: string; node: T }>, name: string, file: string, node: T) => {
+    const other = known.get(name);
+    if (other !== undefined) throw new Error(`${name} is the name of another one in ${other.file}`);
+    known.set(name, { file, node });
+  };
+
+  for (const { file, text } of sources) {
+    attempt(file, () => {
+      for (const node of parse(text, { noLocation: true }).definitions) {
+        if (node.kind === Kind.FRAGMENT_DEFINITION) add(fragments, node.name.value, file, node);
+        else if (node.kind !== Kind.OPERATION_DEFINITION)
+          throw new Error('it holds something else than operations and fragments');
+        else if (node.name === undefined) throw new Error('an operation has no name');
+        else add(operations, node.name.value, file, node);
+      }
+    });
+  }
+
+  const made: { id: string; name: string; file: string; text: string }[] = [];
+  for (const [name, { file, node }] of operations) {
+    attempt(file, () => {
+      const text = print(withFragments(node, (used) => fragments.get(used)?.node));
+      check(text);
+      made.push({ id: createHash('sha256').update(text).digest('hex'), name, file, text });
+    });
+  }
+  return {
+    manifest: Object.fromEntries(made.map(({ id, text }) => [id, text])),
+    operations: made.map(({ id, name, file }) => ({ id, name, file })),
+    refused,
+  };
+}
+
+/** A document of the operation and its fragments. Validation reports fragments that do not exist. */
+function withFragments(
+  operation: OperationDefinitionNode,
+  find: (name: string) => FragmentDefinitionNode | undefined,
+): DocumentNode {
+  const used = new Map<string, FragmentDefinitionNode>();
+  const collect = (node: OperationDefinitionNode | FragmentDefinitionNode) => {
+    visit(node, {
+      FragmentSpread({ name }) {
+        const fragment = find(name.value);
+        if (fragment === undefined || used.has(name.value)) return;
+        used.set(name.value, fragment);
+        collect(fragment);
+      },
+    });
+  };
+  collect(operation);
+  const names = [...used.keys()].sort();
+  return {
+    kind: Kind.DOCUMENT,
+    definitions: [operation, ...names.flatMap((name) => used.get(name) ?? [])],
+  };
 }

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { RunningServer } from '../server/server.ts';
 
-export interface ReloadOptions extends Pick<RunningServer, 'replacePersisted'> {
+export interface ReloadOptions extends Pick<RunningServer, 'replaceDocuments'> {
   readonly logger: Logger;
   readonly logLevel: () => Promise<string>;
   /** Null where there is no manifest. */
-  readonly persisted: (() => Promise<Parameters<RunningServer['replacePersisted']>[0]>) | null;
+  readonly documents: (() => Promise<Parameters<RunningServer['replaceDocuments']>[0]>) | null;
   /** Fetches the keys that verify tokens, and says whether it could; null where no tokens are verified. */
   readonly reloadKeys: (() => Promise<boolean>) | null;
   /** Reads the certificates for the bank, and uses them; null where there are none. */
@@ -18,12 +18,12 @@ export interface ReloadOptions extends Pick<RunningServer, 'replacePersisted'> {
  * Shape: a function that never rejects; calls that overlap are done one after the other.
  */
 export function createReload(options: ReloadOptions): () => Promise<void> {
-  const { logger, logLevel, persisted, replacePersisted, reloadKeys, reloadTls } = options;
+  const { logger, logLevel, documents, replaceDocuments, reloadKeys, reloadTls } = options;
   const sources = new Map<string, () => Promise<void>>();
   sources.set('log level', async () => {
     logger.level = await logLevel();
   });
-  if (persisted !== null) sources.set('persisted documents', async () => replacePersisted(await persisted()));
+  if (documents !== null) sources.set('persisted documents', async () => replaceDocuments(await documents()));
   if (reloadKeys !== null)
     sources.set('token keys', async () => {
       if (!(await reloadKeys())) throw new Error('the keys cannot be fetched');

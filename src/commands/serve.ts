@@ -4,9 +4,14 @@ import type { Registry } from 'prom-client';
 import { createBankClient } from '../bank/client.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { createAutomaticPersistedQueries } from '../engine/automatic-persisted-queries.ts';
-import { DocumentCacheStats } from '../engine/document-cache.ts';
-import { loadPersistedDocuments } from '../engine/persisted-manifest.ts';
+import { DocumentCacheStats } from '../engine/documents.ts';
+import { createIncremental } from '../options/defer/defer.ts';
+import { explainByHeader } from '../options/explain/explain.ts';
+import {
+  createAutomaticPersistedQueries,
+  createDocumentSource,
+  loadPersistedDocuments,
+} from '../options/persisted-documents.ts';
 import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
@@ -79,7 +84,11 @@ export async function serveBankql(
     : createAnnouncements({ isTerminal, write, logger: lasting });
   const telemetry = createTelemetry(logger, audit, { areMetricsRead: config.metrics !== null });
   const served = await readSchema(config);
-  const persisted = await readPersisted(config, served);
+  const automatic = config.automaticPersistedQueries
+    ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
+    : null;
+  const readDocuments = async () => createDocumentSource(await readPersisted(config, served), automatic);
+  const documentSource = await readDocuments();
   const sandbox = config.bank === null ? await openSandbox(config.sandbox) : null;
   const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
   const { tracing: traced } = config;
@@ -160,10 +169,8 @@ export async function serveBankql(
     bank,
     payments,
     rateLimiter,
-    persisted,
-    automatic: config.automaticPersistedQueries
-      ? createAutomaticPersistedQueries({ bytes: memoryBounds.automaticTexts })
-      : null,
+    documentSource,
+    incremental: createIncremental(),
     documentCacheBytes: memoryBounds.documents,
     authenticate,
     readyNeedsRoom: config.readyNeedsRoom,
@@ -190,7 +197,7 @@ export async function serveBankql(
     writeDeadlineMs: config.maxUnreadMs,
     callerKey: config.identity === null ? undefined : callerKeyByToken,
     subscriptionKey: config.subscriptionKey,
-    explains: config.explains,
+    explain: config.explains ? explainByHeader : null,
     introspection: config.introspection,
     graphiql: config.graphiql ? { headers, areTestHeaders: headers === alice } : undefined,
     logger,
@@ -228,8 +235,8 @@ export async function serveBankql(
     reload: createReload({
       logger,
       logLevel: () => readLogLevel(config),
-      persisted: config.persisted === null ? null : () => readPersisted(config, served),
-      replacePersisted: server.replacePersisted,
+      documents: config.persisted === null ? null : readDocuments,
+      replaceDocuments: server.replaceDocuments,
       reloadKeys: authenticate?.reloadKeys ?? null,
       reloadTls,
     }),

@@ -1,6 +1,6 @@
 import type { BankOptions } from '../bank/client.ts';
-import type { AnswerLimits } from '../engine/answer-limits.ts';
-import type { DocumentLimits } from '../engine/document-limits.ts';
+import type { AnswerLimits } from '../engine/engine.ts';
+import type { DocumentLimits } from '../engine/validation.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';

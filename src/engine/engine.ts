@@ -1,38 +1,139 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+} from 'graphql';
 import type { BankClient } from '../bank/client.ts';
-import { type AnswerBudget, AnswerLimitError } from '../executor/answer-budget.ts';
-import type { IncrementalForm, IncrementalResults } from '../executor/graphql-js-fallback.ts';
+import type { Caller } from '../bank/credentials.ts';
+import { type AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
-import { type AnswerLimits, defaultAnswerLimits, incrementalLimits } from './answer-limits.ts';
-import { type AutomaticPersistedQueries, keepAutomaticText } from './automatic-persisted-queries.ts';
-import { BoundedResult, type BoundedResultOptions } from './bounded-result.ts';
-import { CallRecorder } from './call-recorder.ts';
-import { createDocumentCache, type DocumentCacheOptions } from './document-cache.ts';
-import { parseExplain, planResult } from './explain.ts';
-import { IncrementalResult } from './incremental-result.ts';
-import { jsonInTurns } from './json-in-turns.ts';
-import { internalError, maskError } from './mask-error.ts';
-import { MutationEffects } from './mutation-effects.ts';
-import { documentTextOf, type Persisted } from './persisted-documents.ts';
-import { type EngineRequest, RequestContext, type RequestServices } from './request-context.ts';
-import { RequestError } from './request-error.ts';
-import { validateParams } from './validate-params.ts';
+import type { OperationLimits } from '../schema/bank-session.ts';
+import type { Defaults } from '../schema/context.ts';
+import {
+  type CallRecorder,
+  type EngineRequest,
+  explainHeader,
+  MutationEffects,
+  RequestContext,
+  type RequestServices,
+} from './context.ts';
+import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
+import { internalError, maskError, RequestError } from './errors.ts';
+import { jsonInTurns } from './json.ts';
+import { BoundedResult, type BoundedResultOptions } from './result.ts';
 
-export type { EngineRequest } from './request-context.ts';
+export type { AnswerLimits } from '../executor/answer-budget.ts';
+export type { EngineRequest } from './context.ts';
 
-export interface EngineOptions extends Omit<DocumentCacheOptions, 'persisted'> {
+/** Where the documents of requests come from that name one instead of sending it (options/persisted-documents.ts). */
+export interface DocumentSource {
+  /** Whether no other documents are executed: a request must not send a text of its own. */
+  readonly isOnly: boolean;
+  /** Checked documents by their texts. */
+  readonly parsed: ReadonlyMap<string, DocumentNode>;
+  /** The text that a request names; null if it names none. Errors: those of a request that is refused. */
+  textOf(params: Params): string | null;
+  /** Called with a document that a request sent itself, after it has been checked. Errors: BAD_USER_INPUT. */
+  noteChecked(query: string, extensions: Params['extensions']): void;
+}
+
+/** Answers requests that ask what an operation costs, by the header x-bankql-explain (options/explain). */
+export interface ExplainOption {
+  /** Shape: the answer, if the operation is not to be executed; otherwise how. Errors: BAD_USER_INPUT. */
+  explain(
+    header: string,
+    asked: {
+      readonly operation: ExecutableOperation;
+      readonly variableValues: GraphQLResolveInfo['variableValues'];
+      readonly credentials: Caller;
+      readonly defaults: Defaults;
+      readonly limits: OperationLimits;
+    },
+  ):
+    | { readonly answer: ExecutionResult }
+    | {
+        readonly recorder: CallRecorder;
+        /** The schema with resolvers that tell the recorder of themselves. */
+        readonly observe: (schema: GraphQLSchema) => GraphQLSchema;
+      };
+}
+
+/**
+ * The form of several results, by the name that clients ask for it with: that of graphql 17, or that of 2022, in which
+ * each result names its path.
+ */
+export type IncrementalForm = 'v0.2' | '20220824';
+
+/** The results of an operation with @defer or @stream. */
+export interface IncrementalResult {
+  /**
+   * The payloads in their order. An error that is thrown into the generator ends the operation: the next payload is the
+   * last, replaces the one before, which is not sent, and says so; if an error is thrown at that one too, there is none.
+   * Whoever takes no more calls `return`. Never fails.
+   */
+  payloads(): AsyncGenerator<Payload, void, void>;
+}
+
+/** One of the results of an operation, as JSON. */
+export interface Payload {
+  readonly json: Buffer;
+  readonly errors: readonly GraphQLError[];
+  /** Whether it tells anything but errors. */
+  readonly hasData: boolean;
+}
+
+/** What the engine provides to an incremental execution. */
+export interface IncrementalOptions {
+  readonly operation: ExecutableOperation;
+  readonly context: RequestContext;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Adds what an explanation needs to a schema's resolvers. */
+  readonly observe: (schema: GraphQLSchema) => GraphQLSchema;
+  readonly form: IncrementalForm | undefined;
+  /** The most bytes that the JSON of all payloads may have. */
+  readonly maxBytes: number;
+  readonly mask: (error: unknown) => GraphQLError;
+  /** What the last payload adds. */
+  readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
+  /** Creates the answer with this error instead of the data. */
+  readonly withoutData: (error: unknown) => ExecutionResult;
+}
+
+/** Executes operations with @defer and @stream for clients that take several results (options/defer). */
+export interface IncrementalOption {
+  /** Whether the operation uses @defer or @stream. */
+  isUsedBy(operation: ExecutableOperation): boolean;
+  /** The limits of its answers. */
+  limits(limits: AnswerLimits): AnswerLimits;
+  /** Shape: an ordinary result if no @defer or @stream is in force. Never rejects. */
+  execute(options: IncrementalOptions): Promise<ExecutionResult | IncrementalResult>;
+}
+
+export interface EngineOptions extends Omit<DocumentCacheOptions, 'pinned'> {
   readonly bank: BankClient;
   readonly payments: PaymentService;
-  readonly persisted?: Persisted | null | undefined;
-  /** Keeps texts that are sent with their hashes; null if none are kept. */
-  readonly automatic?: AutomaticPersistedQueries | null | undefined;
-  /** 100,000 values and 16 MB if left out. */
-  readonly answerLimits?: AnswerLimits;
-  /** Whether requests may ask for their plan or their calls; false if left out. */
-  readonly explains?: boolean;
+  readonly answerLimits: AnswerLimits;
+  /** Null or left out: requests send their documents. */
+  readonly documentSource?: DocumentSource | null | undefined;
+  /** Null or left out: requests that ask for an explanation are refused. */
+  readonly explain?: ExplainOption | null | undefined;
+  /** Null or left out: @defer and @stream are ignored. */
+  readonly incremental?: IncrementalOption | null | undefined;
   /** Called with unexpected errors, to log them. */
   readonly unexpected: (error: unknown) => void;
+}
+
+/** The parameters of a request, as defined by GraphQL over HTTP. */
+export interface Params {
+  readonly query: string | null;
+  readonly operationName: string | null;
+  readonly variables: Readonly<Record<string, unknown>> | null;
+  readonly extensions: Readonly<Record<string, unknown>> | null;
+  /** The id of a persisted document. */
+  readonly documentId: string | null;
 }
 
 /** The operation that a request asks for. */
@@ -47,6 +148,9 @@ export interface OperationParams {
 
 /** Incremental only if @defer or @stream is in force in the operation. */
 export type EngineResult = ExecutionResult | IncrementalResult;
+
+export const isIncrementalResult = (result: EngineResult): result is IncrementalResult =>
+  'payloads' in result;
 
 /**
  * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
@@ -78,17 +182,16 @@ export interface Engine {
 export function createEngine({
   bank,
   payments,
-  persisted = null,
-  automatic = null,
+  documentSource = null,
+  explain = null,
+  incremental = null,
   unexpected,
-  explains = false,
-  answerLimits = defaultAnswerLimits,
+  answerLimits,
   ...options
 }: EngineOptions): Engine {
   const { defaults, limits } = options;
-  const documentOf = createDocumentCache({ ...options, persisted: persisted?.documents ?? null });
+  const documentOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
   const services: RequestServices = { bank, payments, defaults, limits, answerLimits };
-  const incrementalServices = { ...services, answerLimits: incrementalLimits(answerLimits) };
 
   const mask = (error: unknown): GraphQLError => {
     try {
@@ -107,28 +210,33 @@ export function createEngine({
     return { errors: [error], data: null };
   };
 
-  const finish = (result: ExecutionResult, context: RequestContext) => {
-    const { effects, budget } = context;
-    const { errors, data } = result;
+  /** The result as it is answered, with masked errors. */
+  const conclude = (result: ExecutionResult, context: RequestContext) => {
+    const { budget } = context;
+    const { errors } = result;
+    if (errors?.[0] instanceof AnswerLimitError) return end(errors[0], context);
     const extensions = extensionsOf(context);
-    const told: ExecutionResult = {
-      ...(errors === undefined ? {} : { errors: errors.map(mask) }),
-      ...(data === undefined ? {} : { data }),
-      ...(extensions === undefined ? {} : { extensions }),
-    };
+    const answer =
+      errors === undefined && extensions === undefined
+        ? result
+        : {
+            ...(errors === undefined ? {} : { errors: errors.map(mask) }),
+            ...(result.data === undefined ? {} : { data: result.data }),
+            ...(extensions === undefined ? {} : { extensions }),
+          };
     const { isPublic } = context;
-    const options = {
+    const bounds = {
       maxBytes: answerLimits.bytes,
       isPublic,
       isCacheable: isPublic && context.hasRead,
-      withoutData: (error: unknown) => withoutData(error, effects),
+      withoutData: (error: unknown) => withoutData(error, context.effects),
     };
-    return isLong(budget) ? finishInTurn(told, options, context) : new BoundedResult(told, options);
+    return isLong(budget) ? concludeInTurn(answer, bounds, context) : new BoundedResult(answer, bounds);
   };
 
   /** The same for a large answer: it is serialized in chunks, in its turns. */
-  async function finishInTurn(
-    told: ExecutionResult,
+  async function concludeInTurn(
+    answer: ExecutionResult,
     options: BoundedResultOptions,
     context: RequestContext,
   ): Promise<ExecutionResult> {
@@ -136,11 +244,11 @@ export function createEngine({
     // The client has left.
     if (context.isAbandoned()) return { data: null };
     // Otherwise its JSON would be made, at the cost of the others, to be thrown away.
-    if (!context.reserveRoom()) return new BoundedResult(told, options).withoutRoom();
+    if (!context.reserveRoom()) return new BoundedResult(answer, options).withoutRoom();
     try {
-      const dataJson = await jsonInTurns(told.data, options.maxBytes);
-      const answer = new BoundedResult(told, { ...options, dataJson });
-      return dataJson === null ? answer.failed() : answer;
+      const dataJson = await jsonInTurns(answer.data, options.maxBytes);
+      const result = new BoundedResult(answer, { ...options, dataJson });
+      return dataJson === null ? result.failed() : result;
     } catch (error) {
       return options.withoutData(error);
     }
@@ -157,63 +265,70 @@ export function createEngine({
     return effects.settled().then(() => withoutData(limit, effects));
   };
 
-  const conclude = (result: ExecutionResult, context: RequestContext) => {
-    const [first] = result.errors ?? [];
-    return first instanceof AnswerLimitError ? end(first, context) : finish(result, context);
-  };
-
-  const incremental = (execution: IncrementalResults, context: RequestContext) =>
-    new IncrementalResult(execution, {
-      maxBytes: answerLimits.bytes,
-      mask,
-      exceeded: () => context.budget.exceeded,
-      cancel: () => context.cancelReads(),
-      extensions: () => extensionsOf(context),
-      withoutData: (error) => withoutData(error, context.effects),
-    });
-
   function parseParams(rawParams: unknown): OperationParams {
-    const params = validateParams(rawParams);
-    const query = documentTextOf(params, persisted, automatic);
-    if (query === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
-    const { operationName, variables, extensions } = params;
-    // Ids of a manifest need not be hashes of its texts.
+    const params = checkParams(rawParams);
+    const { query, operationName, variables, extensions } = params;
+    const isOwn = query !== null && query !== '' && documentSource?.isOnly !== true;
+    const text = isOwn || documentSource === null ? query : documentSource.textOf(params);
+    if (text === null) throw new RequestError('BAD_USER_INPUT', 'A request needs a "query".');
     return {
-      ...{ query, operationName, variables: variables ?? {} },
-      extensions: query === params.query ? extensions : null,
+      query: text,
+      operationName,
+      variables: variables ?? {},
+      // Ids of a manifest need not be hashes of its texts.
+      extensions: text === query ? extensions : null,
     };
   }
 
   /** What is executed, and in which context. Errors: why it is not. */
-  function prepare(params: OperationParams, request: EngineRequest, takesIncremental = false) {
-    const { query, operationName, variables: raw } = params;
+  function prepare(params: OperationParams, request: EngineRequest, takesIncremental: boolean) {
+    const { query, operationName, variables: raw, extensions } = params;
     const findOperation = documentOf(query);
     // Only now: a text that is refused takes no room.
-    if (automatic !== null) keepAutomaticText(params, automatic);
+    if (extensions !== null) documentSource?.noteChecked(query, extensions);
     const operation = findOperation(operationName);
     if (request.observation) request.observation.operation = operation;
     if (request.isReadOnly === true && operation.kind !== 'query')
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
       });
-    const values = operation.variablesOf(raw);
-    operation.checkNodeIds(values);
-    const explain = parseExplain(request.explain, explains);
-    if (explain === 'plan') return planResult(operation.planCalls(values, request.credentials));
-    operation.checkCallLimit(values, request.credentials);
-    const effects = operation.kind === 'mutation' ? new MutationEffects() : null;
-    const recorder = explain === 'calls' ? new CallRecorder() : null;
-    const isIncremental = takesIncremental && operation.isIncremental;
-    const serving = isIncremental ? incrementalServices : services;
-    const context = new RequestContext(serving, request, effects, recorder);
-    const prepared = recorder === null ? operation : operation.recorded();
-    return { prepared, context, isIncremental, variables: { raw, values } };
+    const values = operation.constantVariables ?? operation.variablesOf(raw);
+    operation.checkNodeIds?.(values);
+    const explained =
+      request.explain === undefined ? null : explainOperation(request.explain, operation, values, request);
+    if (explained !== null && 'answer' in explained) return explained;
+    operation.checkCalls?.(values, request.credentials);
+    const isIncremental = takesIncremental && incremental?.isUsedBy(operation) === true;
+    const context = new RequestContext(
+      isIncremental ? { ...services, answerLimits: incremental.limits(answerLimits) } : services,
+      request,
+      operation.kind === 'mutation' ? new MutationEffects() : null,
+      explained?.recorder ?? null,
+    );
+    const observe = explained?.observe;
+    const prepared =
+      observe === undefined ? operation.prepared : operation.preparedWith(observe(operation.schema));
+    return { operation, prepared, observe, context, isIncremental, variables: { raw, values } };
+  }
+
+  function explainOperation(
+    header: string,
+    operation: ExecutableOperation,
+    variableValues: GraphQLResolveInfo['variableValues'],
+    { credentials }: EngineRequest,
+  ) {
+    if (explain === null)
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        `${explainHeader} is switched off here; the operator switches it on with EXPLAIN=on.`,
+      );
+    return explain.explain(header, { operation, variableValues, credentials, defaults, limits });
   }
 
   function executeParams(params: OperationParams, request: EngineRequest) {
     try {
-      const ready = prepare(params, request);
-      if (!('prepared' in ready)) return ready;
+      const ready = prepare(params, request, false);
+      if ('answer' in ready) return ready.answer;
       const { prepared, context, variables } = ready;
       const result = prepared.execute(context, variables, context);
       return result instanceof Promise
@@ -241,12 +356,22 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const ready = prepare(parseParams(rawParams), request, true);
-      if (!('prepared' in ready)) return ready;
-      const { prepared, context, isIncremental, variables } = ready;
-      const result = await (isIncremental
-        ? prepared.executeIncrementally(context, variables, context.budget, form)
-        : prepared.execute(context, variables, context));
-      return 'initialResult' in result ? incremental(result, context) : await conclude(result, context);
+      if ('answer' in ready) return ready.answer;
+      const { operation, prepared, observe = asItIs, context, variables, isIncremental } = ready;
+      if (!isIncremental || incremental === null)
+        return await conclude(await prepared.execute(context, variables, context), context);
+      const result = await incremental.execute({
+        operation,
+        context,
+        variables: variables.raw,
+        observe,
+        form,
+        maxBytes: answerLimits.bytes,
+        mask,
+        extensions: () => extensionsOf(context),
+        withoutData: (error) => withoutData(error, context.effects),
+      });
+      return isIncrementalResult(result) ? result : await conclude(result, context);
     } catch (error) {
       return toErrorResult(error);
     }
@@ -254,6 +379,8 @@ export function createEngine({
 
   return { execute, executeIncrementally, parseParams, executeParams, toErrorResult };
 }
+
+const asItIs = (schema: GraphQLSchema) => schema;
 
 /** What is told beside the data; undefined if there is nothing to tell. */
 function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<string, unknown>> | undefined {
@@ -266,3 +393,51 @@ function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<stri
 
 /** Whether serializing the answer takes milliseconds. */
 const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
+
+/** What each member of a request has to be, and how an error calls that. */
+const members: Readonly<Record<string, readonly ['string' | 'object', string] | undefined>> = Object.assign(
+  Object.create(null),
+  {
+    query: ['string', 'a text'],
+    operationName: ['string', 'a text'],
+    variables: ['object', 'an object'],
+    extensions: ['object', 'an object'],
+    documentId: ['string', 'a text'],
+  } satisfies Record<keyof Params, unknown>,
+);
+
+/**
+ * Checks a request's members.
+ * Errors: BAD_USER_INPUT, which names the invalid member and repeats nothing of what was sent.
+ */
+export function checkParams(rawParams: unknown): Params {
+  if (typeof rawParams !== 'object' || rawParams === null || Array.isArray(rawParams))
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      Array.isArray(rawParams)
+        ? 'Batches are not served: send one operation at a time.'
+        : 'A request is a JSON object with a "query".',
+    );
+  const given = rawParams as Readonly<Record<string, unknown>>;
+  for (const name in given) {
+    const value = given[name];
+    if (value === null || value === undefined) continue;
+    const member = members[name];
+    if (member === undefined)
+      throw new RequestError(
+        'BAD_USER_INPUT',
+        `A request holds nothing but ${Object.keys(members).join(', ')}.`,
+      );
+    const [type, word] = member;
+    if (typeof value !== type || Array.isArray(value))
+      throw new RequestError('BAD_USER_INPUT', `"${name}" has to be ${word}, or left out.`);
+  }
+  const {
+    query = null,
+    operationName = null,
+    variables = null,
+    extensions = null,
+    documentId = null,
+  } = given as Partial<Params>;
+  return { query, operationName, variables, extensions, documentId };
+}

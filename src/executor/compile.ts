@@ -17,7 +17,6 @@ import { createCompleter, createLeafCompleter } from './complete-value.ts';
 import type { FieldPlan } from './execute-fields.ts';
 import type { OperationDetails } from './plan.ts';
 import { collectFields, type SelectedField } from './selection.ts';
-import { tracedResolver } from './tracing.ts';
 
 /**
  * An operation whose @skip and @include conditions are known, compiled for repeated execution. What an executor
@@ -34,8 +33,6 @@ export interface OperationPlan extends OperationDetails {
 interface CompileOptions extends OperationDetails {
   /** The variables used by @skip and @include only: a plan outlives the request that it was compiled for. */
   readonly variableValues: GraphQLResolveInfo['variableValues'];
-  /** Whether calls of resolvers are published (tracing.ts). */
-  readonly isTraced: boolean;
 }
 
 /**
@@ -43,7 +40,7 @@ interface CompileOptions extends OperationDetails {
  * the schema has no root type for the operation.
  */
 export function compileOperation(options: CompileOptions): OperationPlan {
-  const { variableValues, isTraced, ...details } = options;
+  const { variableValues, ...details } = options;
   const { schema, operation, fragments } = details;
   const type = schema.getRootType(operation.operation);
   if (!type) throw new Error(`the schema has no ${operation.operation}`);
@@ -70,8 +67,8 @@ export function compileOperation(options: CompileOptions): OperationPlan {
     const below = { name, field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
     return {
       ...below,
-      constant: field === TypeNameMetaFieldDef && !isTraced ? parentType.name : undefined,
-      resolve: isTraced ? tracedResolver(resolve) : resolve,
+      constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
+      resolve,
       arguments: argumentsWithoutVariables(field, nodes),
       index: size++,
       leaf: createLeafCompleter(field.type, below),

@@ -1,6 +1,5 @@
 import { GraphQLError } from 'graphql';
 import { lengthOf } from './answer-budget.ts';
-import { completeAsyncList } from './complete-async-list.ts';
 import type { CompleteLeaf } from './execute-fields.ts';
 import { type Complete, PendingField } from './pending-field.ts';
 import type { FieldDetails } from './plan.ts';
@@ -57,7 +56,6 @@ export function createListCompleter({ entry, leaf, complete }: ListEntry): Compl
   }
 
   return (value, pending) => {
-    if (isAsyncIterable(value)) return completeAsyncList(value, pending, completeItem);
     if (!isIterable(value))
       throw new GraphQLError(
         `Expected Iterable, but did not find one for field "${entry.parentType.name}.${entry.field.name}".`,
@@ -77,6 +75,3 @@ export function createListCompleter({ entry, leaf, complete }: ListEntry): Compl
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value;
-
-const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Symbol.asyncIterator in value;

@@ -18,7 +18,7 @@ import {
 } from 'graphql';
 import { createListCompleter } from './complete-list.ts';
 import { type CompleteLeaf, executeFields, type FieldPlan } from './execute-fields.ts';
-import type { Complete, PendingField } from './pending-field.ts';
+import type { Complete } from './pending-field.ts';
 import type { FieldDetails } from './plan.ts';
 import { isPromise } from './promises.ts';
 
@@ -79,19 +79,7 @@ function object(type: GraphQLObjectType, { fieldsOf }: CompletedField): Complete
     fields ??= fieldsOf(type);
     return executeFields(fields, value, pending);
   };
-  const { isTypeOf } = type;
-  if (!isTypeOf) return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
-  const completeIf = (isOfType: unknown, value: unknown, pending: PendingField) => {
-    if (!isOfType) throw new GraphQLError(`Expected value of type "${type.name}".`);
-    return complete(value, pending);
-  };
-  return (value, pending) => {
-    if (isAbsent(value)) return null;
-    const isOfType = isTypeOf(value, pending.execution.context, pending.info);
-    return isPromise(isOfType)
-      ? pending.awaitValue(isOfType, (resolved) => completeIf(resolved, value, pending))
-      : completeIf(isOfType, value, pending);
-  };
+  return (value, pending) => (isAbsent(value) ? null : complete(value, pending));
 }
 
 function abstract(type: GraphQLAbstractType, details: CompletedField): Complete {

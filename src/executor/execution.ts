@@ -35,7 +35,6 @@ export class Execution {
   readonly #options: ExecuteOptions;
   #isOver = false;
   #queue: WorkQueue | null = null;
-  #endListeners: Set<() => void> | null = null;
   readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
@@ -79,19 +78,6 @@ export class Execution {
   /** Marks the answer as finished. */
   end(): void {
     this.#isOver = true;
-    const listeners = this.#endListeners;
-    this.#endListeners = null;
-    for (const listener of listeners ?? []) listener();
-  }
-
-  /** Calls the listener, which must not throw, when the answer is finished. */
-  addEndListener(listener: () => void): void {
-    this.#endListeners ??= new Set();
-    this.#endListeners.add(listener);
-  }
-
-  removeEndListener(listener: () => void): void {
-    this.#endListeners?.delete(listener);
   }
 
   /** Ends an execution whose root is pending: nothing more is resolved or waited for. */

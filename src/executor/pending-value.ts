@@ -30,16 +30,6 @@ export abstract class PendingValue {
     return this;
   }
 
-  /** Counts one more outstanding member. */
-  awaitOneMore(): void {
-    this.#outstanding++;
-  }
-
-  /** Whether it waits for nothing: all members have arrived, or it has failed. */
-  get isSettled(): boolean {
-    return this.#outstanding === 0;
-  }
-
   /** Sets a member that was outstanding; it may have outstanding members of its own. */
   setMember(key: string | number, completed: unknown): void {
     const { members } = this;

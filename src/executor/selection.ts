@@ -111,28 +111,6 @@ export function collectFields(
   return selected;
 }
 
-/** How many parts with @defer the operation makes of each object there, whatever its type; those of fields below left out. */
-export function deferredParts(selection: Selection): number {
-  const seen = new Set<string>();
-  const partsIn = (selections: readonly SelectionNode[]): number => {
-    let parts = 0;
-    for (const node of selections) {
-      if (node.kind === 'Field') continue;
-      if (isDeferred(node, selection)) parts++;
-      if (node.kind === 'InlineFragment') {
-        parts += partsIn(node.selectionSet.selections);
-      } else if (!seen.has(node.name.value)) {
-        seen.add(node.name.value);
-        parts += partsIn(selection.fragments[node.name.value]?.selectionSet.selections ?? []);
-      }
-    }
-    return parts;
-  };
-  let parts = 0;
-  for (const { selectionSet } of selection.fieldNodes) parts += partsIn(selectionSet?.selections ?? []);
-  return parts;
-}
-
 /** The arguments of a selected field as its resolver gets them. Errors: GraphQLError, as from the executor. */
 export function argumentsOf(field: SelectedField, selection: Selection): Readonly<Record<string, unknown>> {
   if (selection.prepared) return selection.prepared.argumentsOf(field);
@@ -164,7 +142,7 @@ const conditionOf = (value: ValueNode | undefined, { coerced }: Selection['varia
   value?.kind === 'Variable' ? coerced[value.name.value] : value?.kind === 'BooleanValue' && value.value;
 
 /** Whether a fragment's @defer is in force. */
-function isDeferred({ kind, directives }: SelectionNode, { variableValues }: Selection): boolean {
+export function isDeferred({ kind, directives }: SelectionNode, { variableValues }: Selection): boolean {
   if (kind === 'Field') return false;
   const defer = directives?.find(({ name }) => name.value === GraphQLDeferDirective.name);
   if (defer === undefined) return false;

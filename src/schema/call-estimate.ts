@@ -67,7 +67,7 @@ export interface CallEstimateOptions {
    * the operation needs. No limit by default.
    */
   readonly maxCalls?: number;
-  /** Whether fields that depend on records are followed too: see call-plan.ts. */
+  /** Whether fields that depend on records are followed too: see options/explain/plan.ts. */
   readonly followsRecords?: boolean;
 }
 

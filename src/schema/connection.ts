@@ -130,7 +130,7 @@ export function connectionOf<Item, Node>(
   return new Connection(list, start, end, toNode);
 }
 
-/** The key under which a page of a plan, which is not read, has one entry that represents all: see call-plan.ts. */
+/** The key under which a page of a plan, which is not read, has one entry that represents all: see options/explain/plan.ts. */
 export const pageEntry = Symbol('an entry of the page');
 
 /**

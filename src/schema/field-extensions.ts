@@ -22,7 +22,7 @@ export interface FieldExtensions {
   ) => KnownObject | readonly KnownObject[] | null;
   /**
    * The calls of a field that depends on a record: once for an object, and once for each entry of a list. Used by
-   * explain (call-plan.ts) for fields that `estimate` does not follow; `unknownId` creates a placeholder for one of
+   * explain (options/explain/plan.ts) for fields that `estimate` does not follow; `unknownId` creates a placeholder for one of
    * the bank's ids.
    */
   readonly estimateUnknown?: (
@@ -33,7 +33,7 @@ export interface FieldExtensions {
   ) => KnownObject | null;
   /**
    * The number of global ids in the field's arguments, whose sum in an operation is limited
-   * (engine/node-id-limit.ts).
+   * (engine/limits.ts).
    */
   readonly idCount?: (args: never) => number;
   /** Whether the field makes a payment. */

@@ -1,9 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { createEngine, type Engine, type EngineOptions, type EngineResult } from '../engine/engine.ts';
-import { explainHeader } from '../engine/explain.ts';
-import { IncrementalResult } from '../engine/incremental-result.ts';
-import type { EngineRequest } from '../engine/request-context.ts';
+import type { EngineRequest } from '../engine/context.ts';
+import { explainHeader } from '../engine/context.ts';
+import {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type EngineResult,
+  isIncrementalResult,
+} from '../engine/engine.ts';
 import { type Authenticate, type AuthenticateWithinLimit, withRateLimit } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
@@ -117,7 +122,7 @@ async function serve(
     if (error instanceof ClientDisconnected) return;
     result = engine.toErrorResult(error);
   }
-  if (result instanceof IncrementalResult) {
+  if (isIncrementalResult(result)) {
     // Only who takes a stream gets one.
     const taken = stream as IncrementalStream;
     return sendIncremental(response, result, { stream: taken, headers, reserveRoom });
@@ -207,7 +212,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
   const graphiql =
     options.graphiql === undefined
       ? null
-      : createGraphiQLHandler(options.graphiql, options.explains ?? false);
+      : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return {
     listen(request, response, headers, incoming = fromNodeRequest(request)) {
       const { method = '', url = '' } = request;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { noRoom } from '../engine/bounded-result.ts';
-import type { IncrementalForm, IncrementalResult } from '../engine/incremental-result.ts';
+import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
+import { noRoom } from '../engine/result.ts';
 import { type MediaRange, mediaRanges, preferredType } from './accept.ts';
 import { currentActivity } from './request-scope.ts';
 import { type GraphQLHttpResponse, type ReserveRoom, shortAnswer } from './response.ts';

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
-import type { Payload } from '../engine/incremental-result.ts';
-import type { ObservedOperation, OperationObservation } from '../engine/operation-observation.ts';
+import type { ObservedOperation, OperationObservation } from '../engine/context.ts';
+import type { Payload } from '../engine/engine.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** How a request for GraphQL ended: `partial` has errors beside data; `failed` has errors alone, or bankql broke it off. */

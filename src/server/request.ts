@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { RequestError } from '../engine/request-error.ts';
+import { RequestError } from '../engine/errors.ts';
 
 /** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
 export interface IncomingRequest {

@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { credentialHeaders } from '../bank/credentials.ts';
-import { BoundedResult, noRoom } from '../engine/bounded-result.ts';
+import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
-import { explainHeader } from '../engine/explain.ts';
-import { type HttpExtension, shownError } from '../engine/request-error.ts';
+import { type HttpExtension, shownError } from '../engine/errors.ts';
+import { BoundedResult, noRoom } from '../engine/result.ts';
 import { preferredType } from './accept.ts';
 import { currentActivity } from './request-scope.ts';
 

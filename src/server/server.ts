@@ -45,8 +45,8 @@ export interface RunningServer {
   readonly inFlight: number;
   /** Bytes of answers that clients have not taken yet. */
   readonly unreadBytes: number;
-  /** From now on these are the documents that may be asked for by their ids; what is under way ends as it began. */
-  replacePersisted(persisted: GraphQLServerOptions['persisted']): void;
+  /** Replaces the documents that can be requested by id; operations under way are not affected. */
+  replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
   /** Lets what is under way end, and serves nothing new. */
   close(options?: ServerCloseOptions): Promise<void>;
 }
@@ -188,8 +188,8 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     get unreadBytes() {
       return unread.total;
     },
-    replacePersisted(persisted) {
-      graphql = createGraphQLServer({ ...graphqlOptions, persisted });
+    replaceDocuments(documentSource) {
+      graphql = createGraphQLServer({ ...graphqlOptions, documentSource });
     },
     async close({ isReplaced = false } = {}) {
       isLeaving = !isReplaced;

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DocumentCacheStats } from '../engine/document-cache.ts';
+import type { DocumentCacheStats } from '../engine/documents.ts';
 import type { OperationActivity } from '../server/request-scope.ts';
 import { createOperationLabel, type OperationNameMode } from './operation-label.ts';
 

@@ -1,4 +1,4 @@
-import type { ObservedOperation } from '../engine/operation-observation.ts';
+import type { ObservedOperation } from '../engine/context.ts';
 
 /** Whose names stand in metrics: of all operations, of those of persisted documents, of none. */
 export const operationNameModes = ['all', 'persisted', 'none'] as const;

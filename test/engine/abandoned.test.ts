@@ -20,6 +20,7 @@ test('a query whose client has left ends in its next turn, though it reads nothi
     payments: createPaymentService({ bank, store, leaseMs: 1000, audit: () => {} }),
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 1000, restCalls: 50 },
+    answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     introspection: true,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
-import type { TestOptions } from '../support/bankql.ts';
-import { credentials } from '../support/bankql.ts';
+import { credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { transfer } from '../support/payment-client.ts';
 

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { expect, test } from 'vitest';
-import { BoundedResult } from '../../src/engine/bounded-result.ts';
-import { internalError } from '../../src/engine/mask-error.ts';
+import { internalError } from '../../src/engine/errors.ts';
+import { BoundedResult } from '../../src/engine/result.ts';
 import { toHttpResponse } from '../../src/server/response.ts';
 
 /** What is answered where a result cannot be sent as it is. */

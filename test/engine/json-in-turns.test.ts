@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonInTurns } from '../../src/engine/json-in-turns.ts';
+import { jsonInTurns } from '../../src/engine/json.ts';
 
 const sliceLength = 1000;
 const jsonOf = async (value: unknown) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JsonWriter } from '../../src/engine/json-writer.ts';
+import { JsonWriter } from '../../src/engine/json.ts';
 
 function written(value: unknown, chunkSize = 64): string {
   const writer = new JsonWriter(value, chunkSize);

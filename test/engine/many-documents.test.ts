@@ -23,7 +23,7 @@ vi.mock('../../src/executor/executor.ts', async (importOriginal) => {
 const reachable = (refs: readonly WeakRef<object>[]) =>
   refs.filter((ref) => ref.deref() !== undefined).length;
 
-/** Documents of this size that there is room for, well over what document-cache.ts counts for each. */
+/** Documents of this size that there is room for, well over what documents.ts counts for each. */
 const mostKept = 4000;
 /** In megabytes: what all that is kept may take, and what 5,000 more may add. */
 const mostMegabytes = 80;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { postMakeTransaction } from '../../src/contract/transaction.ts';
-import { MutationEffects } from '../../src/engine/mutation-effects.ts';
+import { MutationEffects } from '../../src/engine/context.ts';
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../../src/errors.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validateParams } from '../../src/engine/validate-params.ts';
+import { checkParams } from '../../src/engine/engine.ts';
 
 const nothing = { query: null, operationName: null, variables: null, extensions: null, documentId: null };
 
@@ -12,7 +12,7 @@ test.each([
     { ...nothing, documentId: 'id', operationName: 'A', variables: { a: 1 }, extensions: { b: [] } },
   ],
 ])('%j is taken', (asked, expected) => {
-  expect(validateParams(asked)).toEqual(expected);
+  expect(checkParams(asked)).toEqual(expected);
 });
 
 test.each([
@@ -27,6 +27,6 @@ test.each([
   [{ query: '{ a }', extensions: 1 }, /"extensions" has to be an object/],
   [{ documentId: 7 }, /"documentId" has to be a text/],
 ])('%j is refused, and nothing of it repeated', (asked, message) => {
-  expect(() => validateParams(asked)).toThrow(message);
-  expect(() => validateParams(asked)).not.toThrow(/secret/);
+  expect(() => checkParams(asked)).toThrow(message);
+  expect(() => checkParams(asked)).not.toThrow(/secret/);
 });

@@ -123,6 +123,7 @@ async function workOf({ query }: Shape): Promise<Work[]> {
     }),
     defaults: { bankId, viewId: 'owner' },
     limits: { timeoutMs: 20_000, restCalls: 50 },
+    answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentCacheBytes: 64 * 1024 * 1024,
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     introspection: true,

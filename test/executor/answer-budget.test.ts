@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { getOperationAST, parse } from 'graphql';
+import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
+import { executeIncrementally } from '../../src/options/defer/execute.ts';
 import { schemaOf } from '../support/both-executors.ts';
 
 /** What an execution spends, and how it ends where that is too much. */
@@ -61,8 +62,9 @@ const run = async (
   const operation = getOperationAST(document);
   if (!operation) throw new Error('there is no operation');
   const { isInterpreted = false, ...options } = more;
-  const prepared = prepareOperation({ schema, document, operation, isInterpreted });
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
+  if (isInterpreted) return (await executeIncrementally({ schema, document }, budget)) as ExecutionResult;
+  const prepared = prepareOperation({ schema, document, operation });
   return prepared.execute(
     undefined,
     { raw: {}, values: { coerced: {}, sources: {} } },

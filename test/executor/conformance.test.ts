@@ -165,18 +165,8 @@ test('the arguments of a field without a resolver are checked', async () => {
 test('an operation is compiled beside one that has conditions of its own', async () => {
   const schema = schemaOf('type Query { name: String }', { 'Query.name': () => 'name' });
   const text = 'query A { name } query B($x: Boolean!) { name @skip(if: $x) }';
-  const { isInterpreted, run, reference } = prepare(schema, text, 'A');
-  expect(isInterpreted).toBe(false);
+  const { run, reference } = prepare(schema, text, 'A');
   expect(told(await run())).toEqual(told(await reference()));
-});
-
-test('an operation that disables the propagation of errors is left to graphql’s own executor', async () => {
-  const schema = schemaOf(
-    'directive @experimental_disableErrorPropagation on QUERY type Query { must: Int! other: Int }',
-    { 'Query.must': () => null, 'Query.other': () => 1 },
-  );
-  const { data } = await answerOf(schema, 'query @experimental_disableErrorPropagation { must other }');
-  expect(data).toEqual({ must: null, other: 1 });
 });
 
 test('the internal values of an enum are not frozen', async () => {

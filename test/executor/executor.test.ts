@@ -5,13 +5,10 @@ import {
   type GraphQLResolveInfo,
   getNamedType,
   isObjectType,
-  type OperationDefinitionNode,
-  parse,
   responsePathAsArray,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
-import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
+import type { Variables } from '../../src/executor/executor.ts';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';
@@ -28,11 +25,10 @@ describe('what a plan does not do, graphql’s own executor does', () => {
   );
 
   test('an alias that would set an object’s prototype', async () => {
-    const { isInterpreted, run, reference } = prepare(
+    const { run, reference } = prepare(
       schema,
       '{ again { __proto__: again { text } text } __proto__: text }',
     );
-    expect(isInterpreted).toBe(false);
     const answer = await run();
     expect(told(answer)).toEqual(told(await reference()));
     expect(JSON.stringify(answer.data)).toBe(
@@ -42,11 +38,10 @@ describe('what a plan does not do, graphql’s own executor does', () => {
   });
 
   test('a condition that is null: the same error, and the plan is there for the next request', async () => {
-    const { isInterpreted, run, reference } = prepare(
+    const { run, reference } = prepare(
       schema,
       'query ($yes: Boolean = true) { text @include(if: $yes) again { text } }',
     );
-    expect(isInterpreted).toBe(false);
     expect(await run()).toEqual({ data: { text: 'text', again: { text: 'text' } } });
     const answer = await run({ yes: null });
     expect(told(answer)).toEqual(told(await reference({ yes: null })));
@@ -54,32 +49,18 @@ describe('what a plan does not do, graphql’s own executor does', () => {
     expect(await run({ yes: false })).toEqual({ data: { again: { text: 'text' } } });
   });
 
-  test('a subscription, which is executed as the query that it looks like', async () => {
-    const { isInterpreted, run, reference } = prepare(schema, 'subscription { text }');
-    expect(isInterpreted).toBe(true);
-    expect(told(await run())).toEqual(told(await reference()));
-  });
-
-  test('@defer and @stream only where several results are taken; a plan ignores them', async () => {
+  test('@defer and @stream are ignored: the answer is complete', async () => {
     const incremental = schemaOf(
       `directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT
        directive @stream(if: Boolean! = true, label: String, initialCount: Int! = 0) on FIELD
        type Query { text: String texts: [String!] }`,
       { 'Query.text': () => 'late', 'Query.texts': () => ['a', 'b'] },
     );
-    const query = '{ texts @stream ...F } fragment F on Query { ... @defer { text } }';
-    for (const isInterpreted of [false, true]) {
-      const document = parse(query);
-      const [operation] = document.definitions as [OperationDefinitionNode];
-      const prepared = prepareOperation({ schema: incremental, document, operation, isInterpreted });
-      expect(prepared).toMatchObject({ isInterpreted, isIncremental: true });
-      const variables = { raw: {}, values: { coerced: {}, sources: {} } };
-      expect(await prepared.execute(null, variables)).toEqual({ data: { texts: ['a', 'b'], text: 'late' } });
-      const budget = new AnswerBudget(unlimited);
-      const several = await prepared.executeIncrementally(null, variables, budget);
-      expect(several).toMatchObject({ initialResult: { data: { texts: [] }, hasNext: true } });
-      expect(budget.values).toBeGreaterThan(2);
-    }
+    const { run } = prepare(
+      incremental,
+      '{ texts @stream ...F } fragment F on Query { ... @defer { text } }',
+    );
+    expect(await run()).toEqual({ data: { texts: ['a', 'b'], text: 'late' } });
   });
 });
 
@@ -185,13 +166,12 @@ describe('arguments', () => {
 test('each combination of conditions is answered as itself, however many there are', async () => {
   const schema = schemaOf('type Query { text: String }', { 'Query.text': () => 'text' });
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const { isInterpreted, run, reference } = prepare(
+  const { run, reference } = prepare(
     schema,
     `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) {
       ${names.map((name) => `${name}: text @include(if: $${name}) not_${name}: text @skip(if: $${name})`).join(' ')}
     }`,
   );
-  expect(isInterpreted).toBe(false);
   // Twice, so that plans that had to make room are made again.
   for (let turn = 0; turn < 2 * 2 ** names.length; turn++) {
     const raw = Object.fromEntries(names.map((name, at) => [name, (turn & (1 << at)) !== 0]));
@@ -236,7 +216,7 @@ describe('one plan, run many times at once', () => {
   });
 
   test('leaves out what each execution’s own variables say', async () => {
-    const { run, reference, isInterpreted } = prepare(
+    const { run, reference } = prepare(
       schema,
       `query ($a: Boolean!, $b: Boolean! = true, $n: Int) {
         who(n: $n) @skip(if: $a)
@@ -245,7 +225,6 @@ describe('one plan, run many times at once', () => {
       }
       fragment F on Item { a: who(n: $n) @include(if: $a) b: who(n: 0) @skip(if: $b) items { who(n: $n) @skip(if: $a) id: __typename } }`,
     );
-    expect(isInterpreted).toBe(false);
     const turns = Array.from({ length: 200 }, (_, n) => ({ a: n % 2 === 0, b: n % 3 === 0, n }));
     const answers = await Promise.all(turns.map((raw) => run(raw, `caller ${raw.n}`)));
     const expected = await Promise.all(turns.map((raw) => reference(raw, `caller ${raw.n}`)));

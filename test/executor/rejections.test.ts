@@ -11,6 +11,7 @@ import {
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
 import { prepareOperation } from '../../src/executor/executor.ts';
+import { executeIncrementally } from '../../src/options/defer/execute.ts';
 
 const schema = buildSchema('type Query { grid: [[Int!]!]! other: Int! }');
 
@@ -74,10 +75,7 @@ test.each([true, false])('nor does one in a stream, whose turn comes later; take
   // The stream waits for all fields of the mutation.
   if (next) next.resolve = () => inTurn(() => inTurn(() => inTurn(() => 1)));
   const document = parse('mutation { list @stream next }');
-  const operation = getOperationAST(document) ?? expect.unreachable();
-  const prepared = prepareOperation({ schema: streaming, document, operation });
-  const variables = { raw: {}, values: { coerced: {}, sources: {} } };
-  const result = await prepared.executeIncrementally({}, variables, new AnswerBudget(unlimited));
+  const result = await executeIncrementally({ schema: streaming, document }, new AnswerBudget(unlimited));
   if (!('subsequentResults' in result)) return expect.unreachable();
   expect(result.initialResult.data).toEqual({ list: [], next: 1 });
   if (isTaken) {

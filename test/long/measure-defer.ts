@@ -1,5 +1,4 @@
-import { createEngine, type EngineResult } from '../../src/engine/engine.ts';
-import { IncrementalResult } from '../../src/engine/incremental-result.ts';
+import { createEngine, type EngineResult, isIncrementalResult } from '../../src/engine/engine.ts';
 import { testOptions } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
@@ -48,7 +47,7 @@ function watchIterations() {
 }
 
 async function read(result: EngineResult): Promise<{ results: number; bytes: number; errors: number }> {
-  if (!(result instanceof IncrementalResult))
+  if (!isIncrementalResult(result))
     return { results: 1, bytes: JSON.stringify(result).length, errors: result.errors?.length ?? 0 };
   const sum = { results: 0, bytes: 0, errors: 0 };
   for await (const { json, errors } of result.payloads()) {

@@ -1,4 +1,4 @@
-import { JsonWriter } from '../../src/engine/json-writer.ts';
+import { JsonWriter } from '../../src/engine/json.ts';
 
 /**
  * `node test/long/measure-json.ts`: the processor time that a large answer's JSON takes by JSON.stringify and by

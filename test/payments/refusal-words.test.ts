@@ -155,7 +155,7 @@ const places: Readonly<Record<string, string>> = {
   'docs/payment-protocol.md: release, proof that nothing was sent, or a 401 UNKNOWN --> DONE': 'a picture',
   'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
   'docs/hardening.md: nothing was sent, and the key is free (':
-    'of the one payment of an operation, whose codes prove it (engine/mutation-effects.ts)',
+    'of the one payment of an operation, whose codes prove it (engine/context.ts)',
   'docs/hardening.md: , …) this request sent nothing, but an earlier one with the key may have':
     'of this request alone',
   'docs/payments.md: , and nothing is sent': 'of the one request of a record',

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createAutomaticPersistedQueries } from '../../src/engine/automatic-persisted-queries.ts';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
+import { createAutomaticPersistedQueries } from '../../src/options/persisted-documents.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as send } from 'node:http';
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RequestError, retryLaterError } from '../../src/engine/request-error.ts';
+import { RequestError, retryLaterError } from '../../src/engine/errors.ts';
 import { badUserInput } from '../../src/errors.ts';
 import type { IncomingRequest } from '../../src/server/request.ts';
 import { anyAnswer } from '../support/any-bank.ts';

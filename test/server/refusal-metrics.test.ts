@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RequestError } from '../../src/engine/request-error.ts';
+import { RequestError } from '../../src/engine/errors.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
 import { BoundedCounters } from '../../src/server/rate-limit/bounded-counters.ts';

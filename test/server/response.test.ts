@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { BoundedResult } from '../../src/engine/bounded-result.ts';
+import { BoundedResult } from '../../src/engine/result.ts';
 import { streamOf } from '../../src/server/incremental-response.ts';
 import {
   createAnswerSender,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Engine, EngineRequest, OperationParams } from '../../src/engine/engine.ts';
-import { RequestError } from '../../src/engine/request-error.ts';
+import { RequestError } from '../../src/engine/errors.ts';
 import { createResultSerializer } from '../../src/server/response.ts';
 import { createYogaHandler } from '../../src/server/yoga-handler.ts';
 

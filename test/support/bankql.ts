@@ -1,6 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import { createIncremental } from '../../src/options/defer/defer.ts';
+import { explainByHeader } from '../../src/options/explain/explain.ts';
+import {
+  type AutomaticPersistedQueries,
+  createDocumentSource,
+  type Persisted,
+} from '../../src/options/persisted-documents.ts';
 import type { AuditEntry } from '../../src/payments/record.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import type { PaymentStore } from '../../src/payments/store.ts';
@@ -57,6 +64,10 @@ export interface TestOptions extends Partial<Omit<GraphQLServerOptions, 'bank' |
   readonly now?: () => number;
   /** Tokens say who calls; headers do where it is left out. */
   readonly identity?: JwtOptions;
+  readonly persisted?: Persisted | null;
+  readonly automatic?: AutomaticPersistedQueries | null;
+  /** Whether requests may ask for their plan or their calls; false if left out. */
+  readonly explains?: boolean;
 }
 
 /** The default options of every bank client in the tests. */
@@ -80,7 +91,17 @@ export const bankDefaults: Omit<BankOptions, 'baseUrl'> = {
 };
 
 /** The pieces of bankql in front of a bank, as main.ts puts them together, with bank `BANK` and view `owner`. */
-export function testOptions({ bankUrl, store, bankOptions, now, identity, ...options }: TestOptions) {
+export function testOptions({
+  bankUrl,
+  store,
+  bankOptions,
+  now,
+  identity,
+  persisted = null,
+  automatic = null,
+  explains = false,
+  ...options
+}: TestOptions) {
   const log: string[] = [];
   const audit: AuditEntry[] = [];
   const logger = pino(logOptions('trace'), { write: (line: string) => void log.push(line) });
@@ -108,7 +129,11 @@ export function testOptions({ bankUrl, store, bankOptions, now, identity, ...opt
     payments,
     defaults: { bankId: 'BANK', viewId: 'owner' },
     limits: { timeoutMs: 20_000, restCalls: 1000 },
+    documentSource: createDocumentSource(persisted, automatic),
+    explain: explains ? explainByHeader : null,
+    incremental: createIncremental(),
     documentCacheBytes: 64 * 1024 * 1024,
+    answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
     documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
     maxRequestBytes: 100_000,
     subscriptionKey: null,

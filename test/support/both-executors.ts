@@ -43,7 +43,6 @@ export function prepare(schema: GraphQLSchema, text: string, operationName: stri
     return { raw, values: variableValues };
   };
   return {
-    isInterpreted: prepared.isInterpreted,
     run: async (raw: Variables['raw'] = {}, context: unknown = undefined) =>
       prepared.execute(context, variablesOf(raw)),
     runWith: async (options: ExecuteOptions) => prepared.execute(undefined, variablesOf({}), options),

@@ -30,7 +30,7 @@ const longest = [
   'executor/differential',
   'payments/stores/sqlite/sqlite-store-sharing',
   'payments/state-seen',
-  'engine/document-cache',
+  'engine/documents',
   'commands/payments/operator-story',
   'schema/call-estimate',
   'bank/resilience/send-with-retry',

@@ -60,6 +60,7 @@ const server = await serve({
   payments,
   defaults: { bankId: 'BANK', viewId: 'owner' },
   limits: { timeoutMs: 20_000, restCalls: 1000 },
+  answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   documentCacheBytes: 64 * 1024 * 1024,
   maxUnreadBytes: 1_000_000,
   documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },

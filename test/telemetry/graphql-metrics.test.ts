@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { DocumentCacheStats } from '../../src/engine/document-cache.ts';
+import { DocumentCacheStats } from '../../src/engine/documents.ts';
 import { createGraphQLMetrics } from '../../src/telemetry/graphql-metrics.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';

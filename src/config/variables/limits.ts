@@ -1,4 +1,3 @@
-import { defaultAnswerLimits } from '../../engine/answer-limits.ts';
 import { count, wholeNumber } from '../formats.ts';
 import { memoryBounds } from '../memory-bounds.ts';
 import type { Variable } from '../variable.ts';
@@ -24,13 +23,13 @@ export const limitsVariables = {
   LIMIT_DIRECTIVES: { ...count(20), description: 'how many directives' },
   LIMIT_FIELDS: { ...count(500), description: 'how many fields' },
   LIMIT_ANSWER_VALUES: {
-    ...count(defaultAnswerLimits.values),
+    ...count(100_000),
     description:
       'how many values an answer may hold: fields and list entries, a tenth of it in results that come one by one; what is over ends the query',
   },
   LIMIT_ANSWER_BYTES: {
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
-    ...wholeNumber(defaultAnswerLimits.bytes, 1000, 64 * 1024 * 1024),
+    ...wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
     description: 'how long the JSON of an answer may be; what is over ends the query',
   },
   LIMIT_BODY_BYTES: {

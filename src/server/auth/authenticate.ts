@@ -1,5 +1,5 @@
 import type { Caller } from '../../bank/credentials.ts';
-import { retryLaterError } from '../../engine/request-error.ts';
+import { retryLaterError } from '../../engine/errors.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingRequest } from '../request.ts';
 

@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
-import { RequestError, retryLaterError } from '../../engine/request-error.ts';
+import { RequestError, retryLaterError } from '../../engine/errors.ts';
 import { badUserInput, requestSentNothing } from '../../errors.ts';
 import { redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';

@@ -1,0 +1,272 @@
+import type { BankClient } from '../bank/client.ts';
+import type { Caller } from '../bank/credentials.ts';
+import { BankqlError, type ErrorCode } from '../errors.ts';
+import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
+import type { ExecuteOptions } from '../executor/execution.ts';
+import type { PaymentService } from '../payments/service.ts';
+import type { PaymentState } from '../payments/store.ts';
+import {
+  BankSession,
+  type CallObserver,
+  type OperationLimits,
+  type ReadUsage,
+  type StaleAnswer,
+} from '../schema/bank-session.ts';
+import type { Context, Defaults } from '../schema/context.ts';
+import { ListWork } from '../schema/list-work.ts';
+import type { ExecutableOperation } from './documents.ts';
+
+/** The name of the header by which a request asks for an explanation, in lower case. */
+export const explainHeader = 'x-bankql-explain';
+
+/** Records the calls of one operation, for a request that asks for them (options/explain). */
+export interface CallRecorder extends CallObserver {
+  /** The payment service, with each payment recorded. */
+  payments(payments: PaymentService): PaymentService;
+  /** For `extensions.explain`. */
+  readonly explanation: unknown;
+}
+
+/** What is told of an operation: nothing of its text, its variables or its answer. */
+export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;
+
+/** Where the engine notes what is done for a request, for whoever watches it. */
+export interface OperationObservation extends ReadUsage {
+  /** Null until it is known, which it never is where the document is refused. */
+  operation: ObservedOperation | null;
+}
+
+/** The caller, and how the request was sent. */
+export interface EngineRequest {
+  readonly credentials: Caller;
+  /** Creates the signal that aborts when the client disconnects; called only if something needs it. */
+  readonly signal?: (() => AbortSignal) | undefined;
+  /**
+   * Whether only queries are allowed, as in a GET, which a browser may send
+   * unasked (when following a link, for example).
+   */
+  readonly isReadOnly?: boolean;
+  /** The values of the header Idempotency-Key, one for each occurrence; none if left out. */
+  readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
+  /** The value of explainHeader. */
+  readonly explain?: string | undefined;
+  /**
+   * Reserves room for the answer to wait for its client, in bytes; false where there is none. Always true if left out.
+   */
+  readonly reserveRoom?: ((bytes: number) => boolean) | undefined;
+  /** Where it is noted what is done for it; nobody is told where it is left out. */
+  readonly observation?: OperationObservation | null | undefined;
+}
+
+/** What the requests of an engine share. */
+export interface RequestServices {
+  readonly bank: BankClient;
+  readonly payments: PaymentService;
+  readonly defaults: Defaults;
+  readonly limits: OperationLimits;
+  readonly answerLimits: AnswerLimits;
+}
+
+/** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
+export class RequestContext implements Context, ExecuteOptions {
+  readonly payments: PaymentService;
+  readonly defaults: Defaults;
+  readonly budget: AnswerBudget;
+  /** Its writes and payments; null if it is not a mutation. */
+  readonly effects: MutationEffects | null;
+  /** Records its calls; null if the request did not ask for them. */
+  readonly recorder: CallRecorder | null;
+  readonly #services: RequestServices;
+  readonly #asking: EngineRequest;
+  #signal: AbortSignal | undefined;
+  #session: BankSession | null = null;
+  #lists: ListWork | null = null;
+  #isCallerAsked = false;
+
+  constructor(
+    services: RequestServices,
+    request: EngineRequest,
+    effects: MutationEffects | null,
+    recorder: CallRecorder | null,
+  ) {
+    const payments = recorder?.payments(services.payments) ?? services.payments;
+    this.recorder = recorder;
+    this.payments = effects?.payments(payments) ?? payments;
+    this.defaults = services.defaults;
+    this.budget = new AnswerBudget(services.answerLimits);
+    this.effects = effects;
+    this.#services = services;
+    this.#asking = request;
+  }
+
+  /** The caller. An answer for which a resolver asks this may be the caller's own. */
+  get credentials(): Caller {
+    this.#isCallerAsked = true;
+    return this.#asking.credentials;
+  }
+
+  get idempotencyKeyHeader(): readonly string[] {
+    return this.#asking.idempotencyKeyHeader?.() ?? [];
+  }
+
+  /** Whether nothing that was read or done belongs to the caller. */
+  get isPublic(): boolean {
+    return this.effects === null && !this.#isCallerAsked && (this.#session?.isPublic ?? true);
+  }
+
+  /** Whether the bank was asked for anything. */
+  get hasRead(): boolean {
+    return this.#session?.hasRead ?? false;
+  }
+
+  get session(): BankSession {
+    if (this.#session !== null) return this.#session;
+    const { bank, limits } = this.#services;
+    const { credentials } = this.#asking;
+    const { effects, signal } = this;
+    const observer = this.recorder ?? undefined;
+    const usage = this.#asking.observation ?? undefined;
+    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };
+    this.#session = new BankSession(options);
+    return this.#session;
+  }
+
+  get lists(): ListWork {
+    this.#lists ??= new ListWork(this.budget);
+    return this.#lists;
+  }
+
+  get stale(): readonly StaleAnswer[] {
+    return this.#session?.stale ?? nothing;
+  }
+
+  cancelReads(): void {
+    this.#session?.cancel();
+  }
+
+  get signal(): AbortSignal | undefined {
+    this.#signal ??= this.#asking.signal?.();
+    return this.#signal;
+  }
+
+  /** Reserves room for the answer, as long as it is known to be at least; false where there is none. */
+  reserveRoom(): boolean {
+    return this.#asking.reserveRoom?.(this.budget.bytes) ?? true;
+  }
+
+  isAbandoned(): boolean {
+    return this.signal?.aborted === true;
+  }
+}
+
+const nothing: readonly StaleAnswer[] = [];
+
+/** A write of a mutation, as far as its result is known. */
+interface WriteEffect {
+  /** The REST operation's id. */
+  readonly operation: string;
+  readonly trackId?: string;
+  /** The code that it failed with. */
+  readonly code?: string;
+}
+
+/** The state of a payment. NOT_SENT: nothing is in progress or done under this key, which is free. */
+type PaymentEffectState = PaymentState | 'NOT_SENT';
+
+/** The payment of a mutation. */
+interface PaymentEffect {
+  readonly operation: string;
+  readonly idempotencyKey: string;
+  readonly trackId?: string;
+  /** Left out if the error is only about this request: an earlier one with this key may have paid. */
+  readonly state?: PaymentEffectState;
+  /** The code that the payment failed with; `code` is that of the whole answer. */
+  readonly paymentCode?: string;
+}
+
+/**
+ * What a mutation did at the bank, for an answer that cannot contain its data: its client must not conclude that
+ * nothing was written or paid.
+ */
+export class MutationEffects {
+  #payment: PaymentEffect | null = null;
+  readonly #writes: WriteEffect[] = [];
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  /** Resolves when nothing is in progress any more. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  /** For an error's extensions: the payment's members, and `writes`. An operation has one payment at most. */
+  get extensions(): Readonly<Record<string, unknown>> {
+    return { ...this.#payment, ...(this.#writes.length === 0 ? {} : { writes: this.#writes }) };
+  }
+
+  /** The bank client, with its writes recorded. */
+  bank(bank: BankClient): BankClient {
+    return {
+      ...bank,
+      write: (operation, input) =>
+        this.#track(
+          bank.write(operation, input),
+          ({ trackId }) => void this.#writes.push({ operation: operation.id, ...(trackId && { trackId }) }),
+          (error) => {
+            const { code, trackId } = detailsOf(error);
+            this.#writes.push({ operation: operation.id, code, ...(trackId && { trackId }) });
+          },
+        ),
+    };
+  }
+
+  /** The payment service, with its payments recorded. */
+  payments(payments: PaymentService): PaymentService {
+    return {
+      ...payments,
+      pay: (operation, intent) => {
+        // A key that is refused for its length may have any length.
+        const known = { operation: operation.id, idempotencyKey: intent.idempotencyKey.slice(0, 255) };
+        return this.#track(
+          payments.pay(operation, intent),
+          ({ trackId }) => {
+            this.#payment = { ...known, trackId, state: 'DONE' };
+          },
+          (error) => {
+            const { code: paymentCode, trackId } = detailsOf(error);
+            const state = stateAfter(error);
+            this.#payment = { ...known, ...(trackId && { trackId }), ...(state && { state }), paymentCode };
+          },
+        );
+      },
+    };
+  }
+
+  #track<T>(work: Promise<T>, onDone: (value: T) => void, onFailed: (error: unknown) => void): Promise<T> {
+    const tracked = work.then(onDone, onFailed).finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+    return work;
+  }
+}
+
+const detailsOf = (error: unknown): { readonly code: string; readonly trackId?: string | undefined } =>
+  error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+
+/** The state of a failed payment, where its error code alone determines it. */
+const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
+  OUTCOME_UNKNOWN: 'UNKNOWN',
+  IDEMPOTENCY_IN_PROGRESS: 'PENDING',
+  // A payment that an operator settled has no status.
+  BANK_REJECTED: 'REJECTED',
+  BANK_UNAVAILABLE: 'NOT_SENT',
+  BANK_TIMEOUT: 'NOT_SENT',
+  // The bank answered 401: no record is kept.
+  UNAUTHENTICATED: 'NOT_SENT',
+};
+
+/**
+ * The state of a payment that failed; if in doubt, it may have been executed. Undefined if its error does not tell.
+ */
+function stateAfter(error: unknown): PaymentEffectState | undefined {
+  if (!(error instanceof BankqlError)) return 'UNKNOWN';
+  return statesByCode[error.code] ?? (error.extensions.status === undefined ? undefined : 'REJECTED');
+}

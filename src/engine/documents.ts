@@ -1,0 +1,218 @@
+import { hash } from 'node:crypto';
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../bank/credentials.ts';
+import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import { fragmentsOf } from '../executor/selection.ts';
+import type { OperationLimits } from '../schema/bank-session.ts';
+import type { Defaults } from '../schema/context.ts';
+import { schema as ownSchema } from '../schema/schema.ts';
+import { RequestError, truncate } from './errors.ts';
+import { createCallLimit, createNodeIdCheck } from './limits.ts';
+import { createDocumentCheck, type DocumentRules, measureOperations } from './validation.ts';
+
+/** What becomes of the documents that are asked for, for metrics. */
+export class DocumentCacheStats {
+  hits = 0;
+  misses = 0;
+  /** Those that are kept until others take their room, and what they take in memory, about. */
+  kept = 0;
+  bytes = 0;
+}
+
+export interface DocumentCacheOptions extends DocumentRules {
+  readonly defaults: Defaults;
+  readonly limits: OperationLimits;
+  /** What the others may take in memory with their plans, in bytes, about. */
+  readonly documentCacheBytes: number;
+  /** Checked documents by their texts, which are never evicted. */
+  readonly pinned?: ReadonlyMap<string, DocumentNode> | undefined;
+  /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
+  readonly documentStats?: DocumentCacheStats | undefined;
+}
+
+/** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
+type FindOperation = (name: string | null) => ExecutableOperation;
+
+/** A document that was requested. */
+interface CachedDocument {
+  /** Its operations, or why it is refused. */
+  readonly found: FindOperation | GraphQLError;
+  /** The number of fields of its operations after expanding fragments: the size of a plan. */
+  readonly fields: number;
+}
+
+/** The memory of a parsed document for each character of its text, and of a plan for each field. */
+const characterBytes = 200;
+const fieldBytes = 1200;
+
+/**
+ * Documents by their text, each parsed, checked and prepared once. Refused documents are cached too, so that the
+ * same text is refused again at once. Bounded by the memory of the documents and their plans, with fragments
+ * expanded.
+ */
+export function createDocumentCache({
+  documentCacheBytes,
+  pinned: permanent,
+  documentStats: stats = new DocumentCacheStats(),
+  ...options
+}: DocumentCacheOptions) {
+  const check = createDocumentCheck(options);
+  const cache = new LRUCache<string, CachedDocument>({
+    maxSize: documentCacheBytes,
+    sizeCalculation: ({ fields }, text) =>
+      characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
+  });
+  const pinned = new Map<string, FindOperation>();
+  for (const [text, document] of permanent ?? [])
+    pinned.set(text, operationsOf({ text, document, isPersisted: true }, options));
+
+  const make = (text: string): CachedDocument => {
+    try {
+      const document = check(text);
+      const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
+      return { found: operationsOf({ text, document, isPersisted: false }, options), fields };
+    } catch (error) {
+      if (error instanceof GraphQLError) return { found: error, fields: 0 };
+      throw error;
+    }
+  };
+
+  /** The operations of a document. Errors: GraphQLError, see validation.ts. */
+  return (text: string): FindOperation => {
+    const forGood = pinned.get(text);
+    if (forGood !== undefined) {
+      stats.hits++;
+      return forGood;
+    }
+    let known = cache.get(text);
+    if (known !== undefined) stats.hits++;
+    else {
+      known = make(text);
+      cache.set(text, known);
+      stats.misses++;
+      stats.kept = cache.size;
+      stats.bytes = cache.calculatedSize;
+    }
+    const { found } = known;
+    if (found instanceof GraphQLError) throw found;
+    return found;
+  };
+}
+
+/** What documents are prepared with. */
+type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection' | 'defaults' | 'limits'>;
+
+/** A document that has been checked. */
+interface CheckedDocument {
+  readonly text: string;
+  readonly document: DocumentNode;
+  readonly isPersisted: boolean;
+}
+
+function operationsOf(checked: CheckedDocument, options: PrepareOptions): FindOperation {
+  const { document } = checked;
+  const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
+  const byName = new Map<string | null, ExecutableOperation>();
+  return (name) => {
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    const node = getOperationAST(document, name);
+    if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
+    const operation = operations.get(node) ?? new ExecutableOperation(checked, node, options);
+    operations.set(node, operation);
+    byName.set(name, operation);
+    return operation;
+  };
+}
+
+const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({
+  sources: Object.freeze({}),
+  coerced: Object.freeze({}),
+});
+
+/** An operation of a document that has been checked. */
+export class ExecutableOperation {
+  readonly kind: OperationDefinitionNode['operation'];
+  /** As its document names it; null where that does not. */
+  readonly name: string | null;
+  /** Whether its document is one of the manifest's. */
+  readonly isPersisted: boolean;
+  readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
+  readonly node: OperationDefinitionNode;
+  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  /** Whether errors leave out suggestions that name parts of the schema. */
+  readonly hideSuggestions: boolean;
+  readonly prepared: PreparedOperation;
+  /** Its variables if it declares none; otherwise null. */
+  readonly constantVariables: GraphQLResolveInfo['variableValues'] | null;
+  /** Errors: LIMIT_EXCEEDED, see limits.ts; null for an operation that cannot exceed the limit. */
+  readonly checkNodeIds: ((variables: GraphQLResolveInfo['variableValues']) => void) | null;
+  /** The same. */
+  readonly checkCalls:
+    | ((variables: GraphQLResolveInfo['variableValues'], credentials: Caller) => void)
+    | null;
+  readonly #text: string;
+  #documentHash: string | null = null;
+
+  constructor(
+    { text, document, isPersisted }: CheckedDocument,
+    node: OperationDefinitionNode,
+    { schema = ownSchema, introspection, defaults, limits }: PrepareOptions,
+  ) {
+    const fragments = fragmentsOf(document);
+    this.#text = text;
+    this.kind = node.operation;
+    this.name = node.name?.value ?? null;
+    this.isPersisted = isPersisted;
+    this.schema = schema;
+    this.document = document;
+    this.node = node;
+    this.fragments = fragments;
+    this.hideSuggestions = !introspection;
+    this.prepared = this.preparedWith(schema);
+    this.constantVariables = (node.variableDefinitions ?? []).length === 0 ? noVariables : null;
+    this.checkNodeIds = createNodeIdCheck({ schema, operation: node, fragments });
+    this.checkCalls = createCallLimit({ schema, operation: node, fragments, defaults, limits });
+  }
+
+  /** SHA-256 of the document's text, in hexadecimal. */
+  get documentHash(): string {
+    this.#documentHash ??= hash('sha256', this.#text);
+    return this.#documentHash;
+  }
+
+  /** The same operation with a schema that differs in its resolvers. */
+  preparedWith(schema: GraphQLSchema): PreparedOperation {
+    const { document, node: operation, hideSuggestions } = this;
+    return prepareOperation({ schema, document, operation, hideSuggestions });
+  }
+
+  /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
+  variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'] {
+    const { schema, node, hideSuggestions } = this;
+    // graphql would list up to 50 errors, each of which repeats the whole value.
+    const options = { maxErrors: 1, hideSuggestions };
+    const { variableValues, errors } = getVariableValues(
+      schema,
+      node.variableDefinitions ?? [],
+      raw,
+      options,
+    );
+    if (variableValues !== undefined) return variableValues;
+    const [wrong] = errors;
+    throw new RequestError('BAD_USER_INPUT', truncate(wrong?.message ?? 'A variable does not fit.'), {
+      nodes: wrong?.nodes,
+    });
+  }
+}

@@ -1,0 +1,156 @@
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { Payload, IncrementalResult as Results } from '../../engine/engine.ts';
+import { shownError } from '../../engine/errors.ts';
+import { jsonInTurns } from '../../engine/json.ts';
+import { unlessItDid } from '../../engine/result.ts';
+import { answerTooLong, boundErrors, maxErrors } from '../../executor/answer-budget.ts';
+import type { IncrementalResults } from './execute.ts';
+
+export interface IncrementalResultOptions {
+  /** The most bytes that the JSON of all payloads may have. */
+  readonly maxBytes: number;
+  readonly mask: (error: unknown) => GraphQLError;
+  /** Why the operation was ended early; null while it goes on. */
+  readonly exceeded: () => GraphQLError | null;
+  /** Cancels what is still read for it. */
+  readonly cancel: () => void;
+  /** What the last payload adds. */
+  readonly extensions: () => Readonly<Record<string, unknown>> | undefined;
+  /** Creates the answer with this error instead of the data. */
+  readonly withoutData: (error: unknown) => ExecutionResult;
+}
+
+/** In bytes: most payloads are short. */
+const chunkSize = 16 * 1024;
+
+/** What may have failed. */
+interface Fallible {
+  readonly errors?: readonly GraphQLError[] | undefined;
+}
+
+/** What is told of an object or a list that was put off. */
+interface Part extends Fallible {
+  readonly data?: unknown;
+  readonly items?: unknown;
+}
+
+/** What a first result and those that follow it have in common. */
+interface AnyResult extends Fallible {
+  readonly data?: unknown;
+  readonly pending?: readonly { readonly id: string }[];
+  readonly incremental?: readonly Part[];
+  readonly completed?: readonly ({ readonly id: string } & Fallible)[];
+  readonly hasNext: boolean;
+}
+
+/**
+ * The results of an operation with @defer or @stream. As graphql 17 forms them, the first one says what is `pending`, and the
+ * others are `incremental` and say what is `completed`; in the form of 2022 each incremental one has its path. Together
+ * they obey the limits of one answer.
+ */
+export class IncrementalResult implements Results {
+  readonly #execution: IncrementalResults;
+  readonly #options: IncrementalResultOptions;
+  /** The ids of what is still to come. */
+  readonly #pending = new Set<string>();
+  #hasNext = true;
+  #isFirst = true;
+  #bytes = 0;
+  #errors: GraphQLError[] = [];
+  #shownErrors = 0;
+
+  constructor(execution: IncrementalResults, options: IncrementalResultOptions) {
+    this.#execution = execution;
+    this.#options = options;
+  }
+
+  async *payloads(): AsyncGenerator<Payload, void, void> {
+    const { initialResult, subsequentResults } = this.#execution;
+    try {
+      yield await this.#toPayload(initialResult);
+      this.#sent(initialResult);
+      for await (const result of subsequentResults) {
+        yield await this.#toPayload(result);
+        this.#sent(result);
+      }
+      // An execution that is ended by a limit may just have no more results.
+      if (this.#hasNext) throw this.#options.exceeded() ?? new Error('the results end early');
+    } catch (error) {
+      this.#options.cancel();
+      try {
+        yield this.#last(this.#options.exceeded() ?? error);
+      } catch {
+        // Not even that is taken.
+      }
+    } finally {
+      await subsequentResults.return().catch(() => {});
+    }
+  }
+
+  /** Errors: AnswerLimitError, if it is too long. */
+  async #toPayload(result: AnyResult): Promise<Payload> {
+    const { maxBytes, exceeded, extensions } = this.#options;
+    const limit = exceeded();
+    if (limit !== null) throw limit;
+    this.#errors = [];
+    const { incremental, completed, errors } = result;
+    const more = result.hasNext ? undefined : extensions();
+    const shown = {
+      ...result,
+      ...(errors === undefined ? {} : { errors: this.#show(errors) }),
+      ...(incremental === undefined ? {} : { incremental: incremental.map((each) => this.#showIn(each)) }),
+      ...(completed === undefined ? {} : { completed: completed.map((each) => this.#showIn(each)) }),
+      ...(more === undefined ? {} : { extensions: more }),
+    };
+    const chunks = await jsonInTurns(shown, maxBytes - this.#bytes, chunkSize);
+    if (chunks === null) throw answerTooLong(maxBytes);
+    const json = Buffer.concat(chunks);
+    this.#bytes += json.length;
+    return { json, errors: this.#errors, hasData: [result, ...(incremental ?? [])].some(tellsData) };
+  }
+
+  /** Only what was sent is known to the client. */
+  #sent({ hasNext, pending = [], completed = [] }: AnyResult): void {
+    this.#isFirst = false;
+    this.#hasNext = hasNext;
+    for (const { id } of pending) this.#pending.add(id);
+    for (const { id } of completed) this.#pending.delete(id);
+  }
+
+  get #isOf2022(): boolean {
+    return !('pending' in this.#execution.initialResult);
+  }
+
+  /** The payload after which nothing comes: what is pending fails with this error, or all of it if nothing was told yet. */
+  #last(cause: unknown): Payload {
+    const { withoutData, extensions } = this.#options;
+    // A mutation whose payload defers has been executed: it must not come again for what is read after it.
+    const { errors = [] } = unlessItDid(withoutData(cause));
+    const more = extensions();
+    const shown = errors.map(shownError);
+    const told = this.#isFirst
+      ? { data: null, errors: shown, hasNext: false }
+      : this.#isOf2022
+        ? { incremental: [{ path: [], errors: shown }], hasNext: false }
+        : { completed: [...this.#pending].map((id) => ({ id, errors: shown })), hasNext: false };
+    const json = Buffer.from(JSON.stringify(more === undefined ? told : { ...told, extensions: more }));
+    return { json, errors, hasData: false };
+  }
+
+  #showIn(part: Fallible): object {
+    return part.errors === undefined ? part : { ...part, errors: this.#show(part.errors) };
+  }
+
+  /** Of all payloads, the first 100 errors are shown. */
+  #show(errors: readonly GraphQLError[]): readonly object[] {
+    const room = Math.max(0, maxErrors - this.#shownErrors);
+    this.#shownErrors += errors.length;
+    const shown = errors.slice(0, room).map(this.#options.mask);
+    this.#errors.push(...shown);
+    return boundErrors(shown, errors.length - shown.length).map(shownError);
+  }
+}
+
+/** A field that is null tells nothing where it failed, and is all the same in an answer without errors. */
+const tellsData = ({ data, items }: Part): boolean =>
+  Object.values(data ?? {}).some((field) => field !== null) || (Array.isArray(items) && items.length > 0);

@@ -1,0 +1,213 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { DocumentNode } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { DocumentSource, Params } from '../engine/engine.ts';
+import { RequestError } from '../engine/errors.ts';
+import { createDocumentCheck, type DocumentRules } from '../engine/validation.ts';
+import { BankqlError } from '../errors.ts';
+
+/** Documents that are requested by id, and whether requests must use them. */
+export interface Persisted {
+  readonly documents: PersistedDocuments;
+  readonly only: boolean;
+}
+
+/**
+ * The documents of a manifest, and texts that clients sent with their hashes before. `automatic`: null if those are not
+ * kept.
+ */
+export function createDocumentSource(
+  persisted: Persisted | null,
+  automatic: AutomaticPersistedQueries | null,
+): DocumentSource {
+  const isOnly = persisted?.only === true;
+  return {
+    isOnly,
+    parsed: persisted?.documents.parsed ?? new Map(),
+    /**
+     * The text of the manifest's document whose id the request gives as `documentId` or
+     * `extensions.persistedQuery.sha256Hash`, or of one that was sent with this hash before. With `only`, no other
+     * documents than the manifest's are served.
+     * Errors: PERSISTED_DOCUMENT_REQUIRED for an unknown documentId; with `only`, also for an unknown hash and for a
+     *         request with a text. Otherwise PERSISTED_QUERY_NOT_FOUND for an unknown hash, or
+     *         PERSISTED_QUERY_NOT_SUPPORTED if texts are not kept: clients then send the text.
+     */
+    textOf(params) {
+      const { query, documentId } = params;
+      if (query !== null && query !== '') {
+        if (isOnly)
+          throw required('Only documents of the manifest are served: send an id instead of a text.');
+        return query;
+      }
+      const hash = documentId === null ? sha256HashOf(params) : null;
+      const id = documentId ?? hash;
+      if (id === null) {
+        if (isOnly) throw required('Only documents of the manifest are served: send the id of one.');
+        return query;
+      }
+      const text = persisted?.documents.texts.get(plainId(id));
+      if (text !== undefined) return text;
+      if (hash !== null && !isOnly) return automaticText(hash, automatic);
+      if (persisted === null) return query;
+      throw required('No document of the manifest has this id.');
+    },
+    noteChecked(query, extensions) {
+      if (automatic !== null) keepAutomaticText({ query, extensions }, automatic);
+    },
+  };
+}
+
+const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
+
+/** Texts that clients sent with their hashes: Apollo's and urql's links then send the hash alone. */
+export interface AutomaticPersistedQueries {
+  /** Null if the hash is unknown. */
+  get(sha256Hash: string): string | null;
+  set(sha256Hash: string, text: string): void;
+}
+
+const maxEntries = 10_000;
+/** The approximate memory of an entry besides its text. */
+const entryBytes = 300;
+
+export interface AutomaticPersistedQueriesOptions {
+  /** 10,000 where left out. */
+  readonly entries?: number;
+  /** What the texts may take in memory, in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * The least recently used text is evicted first: its client sends it once more. Texts are shared by all callers, and
+ * can be found only by their hashes.
+ */
+export function createAutomaticPersistedQueries({
+  entries = maxEntries,
+  bytes,
+}: AutomaticPersistedQueriesOptions): AutomaticPersistedQueries {
+  const texts = new LRUCache<string, string>({
+    max: entries,
+    maxSize: bytes,
+    sizeCalculation: (text) => 2 * text.length + entryBytes,
+  });
+  return {
+    get: (sha256Hash) => texts.get(sha256Hash) ?? null,
+    set: (sha256Hash, text) => void texts.set(sha256Hash, text),
+  };
+}
+
+/** `extensions.persistedQuery.sha256Hash`; null if a request has none. */
+function sha256HashOf({ extensions }: Pick<Params, 'extensions'>): string | null {
+  const persistedQuery: unknown = extensions?.persistedQuery;
+  if (typeof persistedQuery !== 'object' || persistedQuery === null) return null;
+  const hash: unknown = Reflect.get(persistedQuery, 'sha256Hash');
+  return typeof hash === 'string' ? hash : null;
+}
+
+/** Links of Apollo and urql recognise these messages, with a status of success, and then send the text. */
+const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPORTED', message: string) =>
+  new RequestError(code, message, { http: { status: 200 } });
+
+/**
+ * The text that a request asks for by its hash alone. `queries`: null if none are kept.
+ * Errors: PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED.
+ */
+function automaticText(sha256Hash: string, queries: AutomaticPersistedQueries | null): string {
+  if (queries === null) throw missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+  const text = queries.get(sha256Hash);
+  if (text === null) throw missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+  return text;
+}
+
+/**
+ * Keeps a text that was sent with its hash. To be called after the text was checked: one that is refused takes no room.
+ * Errors: BAD_USER_INPUT if the hash is not the text's.
+ */
+function keepAutomaticText(
+  { query, extensions }: { readonly query: string; readonly extensions: Params['extensions'] },
+  queries: AutomaticPersistedQueries,
+): void {
+  const sha256Hash = sha256HashOf({ extensions });
+  if (sha256Hash === null || queries.get(sha256Hash) === query) return;
+  if (hash('sha256', query) !== sha256Hash)
+    throw new RequestError(
+      'BAD_USER_INPUT',
+      'extensions.persistedQuery.sha256Hash is not the SHA-256 of the query, in lower-case hexadecimal.',
+    );
+  queries.set(sha256Hash, query);
+}
+
+/** The documents that can be requested by id. */
+export interface PersistedDocuments {
+  /** A document's text by its id. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** The parsed documents, by text. */
+  readonly parsed: ReadonlyMap<string, DocumentNode>;
+}
+
+/** The format of graphql-codegen's client preset, Relay, and `npm run persist`: texts by id. */
+const Plain = z.record(z.string(), z.string());
+
+/** The format of Apollo's operation manifest. */
+const Apollo = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  version: z.literal(1),
+  operations: z.array(z.object({ id: z.string().min(1), body: z.string() })),
+});
+
+/** An id without the prefix that GraphQL over HTTP defines for SHA-256. */
+const plainId = (id: string): string => id.replace(/^sha256:/, '');
+
+/**
+ * Reads a manifest in any of the three formats: the texts of its documents by their ids.
+ * Errors: an Error that says what is wrong.
+ */
+export async function readManifest(file: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [id, text] of entriesOf(JSON.parse(await readFile(file, 'utf8')))) {
+    if (texts.has(plainId(id))) throw new Error(`two documents have the id ${id}`);
+    texts.set(plainId(id), text);
+  }
+  if (texts.size === 0) throw new Error('it holds no document.');
+  return texts;
+}
+
+/**
+ * Reads a manifest, and checks each document like that of a request.
+ * Errors: an Error that names the file, the document and what is wrong, in one line.
+ */
+export async function loadPersistedDocuments(
+  file: string,
+  rules: DocumentRules,
+): Promise<PersistedDocuments> {
+  const refuse = (why: string, cause?: unknown) =>
+    new Error(`PERSISTED_DOCUMENTS=${file} cannot be used: ${why.replaceAll(/\s+/g, ' ')}`, { cause });
+  const texts = await readManifest(file).catch((error: unknown) => {
+    throw refuse(messageOf(error), error);
+  });
+  const check = createDocumentCheck(rules);
+  const parsed = new Map<string, DocumentNode>();
+  for (const [id, text] of texts) {
+    try {
+      parsed.set(text, check(text));
+    } catch (error) {
+      throw refuse(`document ${id}: ${messageOf(error)}`, error);
+    }
+  }
+  return { texts, parsed };
+}
+
+/** Errors: an Error that describes a valid manifest. */
+function entriesOf(manifest: unknown): readonly (readonly [string, string])[] {
+  const apollo = Apollo.safeParse(manifest);
+  if (apollo.success) return apollo.data.operations.map(({ id, body }) => [id, body]);
+  const plain = Plain.safeParse(manifest);
+  if (plain.success) return Object.entries(plain.data);
+  throw new Error(
+    'it is neither an object of texts by their ids nor an Apollo manifest, {"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id","body"}]}.',
+  );
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

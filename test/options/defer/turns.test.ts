@@ -1,0 +1,94 @@
+import { setImmediate as iteration } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Turns } from '../../../src/options/defer/execute.ts';
+
+/** Turns of an execution that has completed so many values. */
+function turnsOf(values = 0) {
+  const budget = { values };
+  return { budget, turns: new Turns(budget) };
+}
+
+/** Has so many wait, each of which completes so many values; how many are resumed in each turn. */
+async function resumedInTurns(waiting: number, values: number): Promise<number[]> {
+  const { budget, turns } = turnsOf();
+  const order: number[] = [];
+  for (let nth = 0; nth < waiting; nth++)
+    void turns.next().then(() => {
+      order.push(nth);
+      budget.values += values;
+    });
+  expect(order).toEqual([]);
+  const resumed: number[] = [];
+  for (let before = 0; before < waiting; before = order.length) {
+    while (order.length === before) await iteration();
+    resumed.push(order.length - before);
+  }
+  expect(order).toEqual(Array.from({ length: waiting }, (_, nth) => nth));
+  return resumed;
+}
+
+test('a turn is due after a thousand values, and the next one after a thousand more', async () => {
+  const { budget, turns } = turnsOf();
+  budget.values = 1000;
+  expect(turns.isDue).toBe(false);
+  budget.values = 1001;
+  expect(turns.isDue).toBe(true);
+  await turns.next();
+  expect(turns.isDue).toBe(false);
+  budget.values = 2002;
+  expect(turns.isDue).toBe(true);
+});
+
+test('what waits is resumed in its order, more of it in each turn while that completes little', async () => {
+  expect(await resumedInTurns(40, 1)).toEqual([2, 4, 8, 16, 10]);
+});
+
+test('a turn resumes about as many as complete a thousand values together', async () => {
+  // Eight complete 400, less than half of it; sixteen complete 800.
+  expect(await resumedInTurns(60, 50)).toEqual([2, 4, 8, 16, 16, 14]);
+});
+
+test('where one completes very much, they are resumed one by one', async () => {
+  expect(await resumedInTurns(5, 5000)).toEqual([2, 1, 1, 1]);
+});
+
+test('others are served between two turns', async () => {
+  const { turns } = turnsOf();
+  const seen: string[] = [];
+  for (let nth = 0; nth < 6; nth++) void turns.next().then(() => seen.push('resumed'));
+  while (seen.length < 8) {
+    await iteration();
+    if (seen.at(-1) === 'resumed') seen.push('other');
+  }
+  expect(seen).toEqual([...Array(2).fill('resumed'), 'other', ...Array(4).fill('resumed'), 'other']);
+});
+
+test('what waits after all others were resumed is resumed too', async () => {
+  const { turns } = turnsOf();
+  await turns.next();
+  await turns.next();
+  await Promise.all([turns.next(), turns.next()]);
+});
+
+test('a list of a hundred entries stays as it is', () => {
+  const list = Array.from({ length: 100 }, (_, nth) => nth);
+  expect(turnsOf().turns.spread(list)).toBe(list);
+});
+
+test('of a longer list all but the first hundred entries are promised, a hundred for each turn', async () => {
+  const { turns } = turnsOf();
+  const promised = Promise.resolve('promised');
+  const list = Array.from({ length: 350 }, (_, nth) => (nth === 120 ? promised : nth));
+  const spread = turns.spread(list);
+  expect(spread.slice(0, 100)).toEqual(list.slice(0, 100));
+  expect(spread.slice(100).every((entry) => entry instanceof Promise)).toBe(true);
+  // It is one already.
+  expect(spread[120]).toBe(promised);
+  const done: number[] = [];
+  spread.forEach((entry, nth) => void Promise.resolve(entry).then(() => done.push(nth)));
+  while (done.length < 350) await iteration();
+  expect(await Promise.all(spread)).toEqual(await Promise.all(list));
+  // Those of a later hundred never come before those of an earlier one.
+  const hundreds = done.filter((nth) => nth !== 120).map((nth) => Math.floor(nth / 100));
+  expect(hundreds).toEqual(hundreds.toSorted());
+});

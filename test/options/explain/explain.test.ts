@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { alice } from '../../../src/commands/announcements.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import type { RecordedCall as ExplainedCall } from '../../../src/options/explain/calls.ts';
+import { type CallPlan, mostCalls } from '../../../src/options/explain/plan.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
+import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { type RecordedCall, type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
+
+/** Operations over the sandbox bank, beside the screens of examples/. */
+const further: Readonly<Record<string, string>> = {
+  nothing: '{ __typename }',
+  ids: '{ bank { bankId account(accountId: "alice-current") { accountId } } }',
+  'the same twice':
+    '{ bank { a: branch(branchId: "nicosia-main") { name } branches(first: 1) { nodes { name } } } }',
+  'what a record tells':
+    '{ bank { account(accountId: "alice-current") { label owners { legalName } transactionRequests(first: 1) { nodes { from { account { label } } transactions { uuid otherAccount { iban } } } } } } }',
+  'what there is none of':
+    '{ bank { account(accountId: "alice-none") { label owners { legalName } } customer(customerId: "nobody") { email } } }',
+  'an update':
+    'mutation { updateCustomer(input: { customerId: "alice", changes: { email: "alice@example.com" } }) { trackId customer { email } } }',
+};
+
+const folder = join(import.meta.dirname, '../../../examples');
+const variables: Readonly<Record<string, object>> = JSON.parse(
+  readFileSync(join(folder, 'variables.json'), 'utf8'),
+);
+const operations = [
+  ...readdirSync(join(folder, 'screens')).map((file) => ({
+    name: file.replace('.graphql', ''),
+    query: readFileSync(join(folder, 'screens', file), 'utf8'),
+  })),
+  ...Object.entries(further).map(([name, query]) => ({ name, query })),
+];
+
+let sandbox: Sandbox;
+let bank: RecordingBank;
+let bankql: TestBankql;
+
+async function forward({ method, path, headers, body }: RecordedCall) {
+  const { host: _, connection: __, 'content-length': ___, ...rest } = headers;
+  const sent = body === '' ? {} : { body };
+  const response = await fetch(`${sandbox.url}${path}`, { method, headers: rest, ...sent });
+  return { status: response.status, body: await response.text() };
+}
+
+beforeAll(async () => {
+  const { bankId, defaultView: viewId, viewer } = readConfig({});
+  sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
+  bank = (await startRecordingBank()).otherwise(forward);
+  bankql = createTestBankql({ bankUrl: bank.url, defaults: { bankId, viewId, viewer }, explains: true });
+});
+afterAll(async () => {
+  await bankql[Symbol.asyncDispose]();
+  await bank.close();
+  await sandbox.close();
+});
+beforeEach(() => {
+  bank.calls.length = 0;
+});
+
+interface Explained {
+  readonly data?: object | null;
+  readonly extensions?: {
+    readonly explain: {
+      readonly plan?: CallPlan;
+      readonly restCalls?: number;
+      readonly calls?: readonly ExplainedCall[];
+    };
+  };
+}
+const ask = (query: string, explain: string, given: object = {}): Promise<Explained> =>
+  bankql.ask(query, given, { ...alice, 'x-bankql-explain': explain });
+
+describe('an operation that is explained', () => {
+  test.each(operations)(
+    '$name: least ≤ made ≤ most, and each call is told as the bank saw it',
+    async ({ name, query }) => {
+      const planned = await ask(query, 'plan', variables[name]);
+      expect(planned.data).toBeNull();
+      expect(bank.calls).toEqual([]);
+      const plan = planned.extensions?.explain.plan;
+      if (plan === undefined) throw new Error('there is no plan');
+
+      const { extensions } = await ask(query, 'calls', variables[name]);
+      const { restCalls, calls = [] } = extensions?.explain ?? {};
+      const made = bank.calls.length;
+      expect(restCalls).toBe(made);
+      // No list of the sandbox that these ask for has more entries.
+      expect(made).toBeLessThanOrEqual(mostCalls(plan, 30));
+      // What is not there is not followed: the rest was asked for all the same.
+      expect(made).toBeGreaterThanOrEqual(plan.least);
+      const own = calls.filter(({ source }) => source === 'bank');
+      const seen = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+      const unexplained = bank.calls.filter(({ method, path }) => {
+        const at = own.findIndex(
+          (call) => call.method === method && seen(call.url).test(path.split('?')[0] ?? ''),
+        );
+        if (at !== -1) own.splice(at, 1);
+        return at === -1;
+      });
+      expect([unexplained, own]).toEqual([[], []]);
+      // The plan knows each field that asked.
+      const paths = new Set(plan.calls.map(({ path, operation }) => `${path} ${operation}`));
+      for (const { path, operation, source } of calls)
+        if (source === 'bank') expect(paths).toContain(`${path.replaceAll(/\.\d+/g, '')} ${operation}`);
+    },
+  );
+
+  test('names its fields, its shared calls, and what each took', async () => {
+    const query =
+      '{ bank { account(accountId: "alice-current") { label owners { legalName } again: owners { email } } } }';
+    const { extensions, data } = await ask(query, 'calls');
+    expect(data).toMatchObject({ bank: { account: { label: 'Everyday' } } });
+    expect(extensions?.explain.calls).toMatchObject(
+      [
+        { path: 'bank.account', operation: 'getAccountsScope', source: 'bank', status: 200, code: null },
+        { path: 'bank.account.again', operation: 'getCustomer', source: 'loader', milliseconds: null },
+        { path: 'bank.account.owners', operation: 'getCustomer', source: 'bank', bytes: expect.any(Number) },
+      ].sort((a, b) => Number(a.path > b.path)),
+    );
+  });
+
+  test('tells of a call that failed', async () => {
+    const { extensions } = await ask('{ bank { customer(customerId: "nobody") { email } } }', 'calls');
+    expect(extensions?.explain.calls).toMatchObject([
+      { path: 'bank.customer', status: 404, code: 'NOT_FOUND', source: 'bank' },
+    ]);
+  });
+
+  test('of a payment that was made before tells that it came from its record', async () => {
+    const payment = `mutation { makeTransaction(input: { accountId: "alice-current", to: { accountId: "alice-savings" }, value: { amount: "1.00", currency: "EUR" }, idempotencyKey: "explained" }) { trackId } }`;
+    const sources = async () =>
+      (await ask(payment, 'calls')).extensions?.explain.calls?.map(({ source }) => source);
+    expect(await sources()).toEqual(['bank']);
+    expect(await sources()).toEqual(['record']);
+    expect(bank.calls).toHaveLength(1);
+  });
+});
+
+test('the header is refused where it asks for something else, and where it is switched off', async () => {
+  const wrong = await ask('{ __typename }', 'all');
+  expect(wrong).toMatchObject({ errors: [{ message: 'x-bankql-explain is plan or calls.' }] });
+  await using silent = createTestBankql({ bankUrl: bank.url });
+  const refused = await silent.ask('{ __typename }', {}, { ...alice, 'x-bankql-explain': 'plan' });
+  expect(refused.errors?.[0]?.message).toMatch(/switched off here; .*EXPLAIN=on/);
+});
+
+test('without the header an answer says nothing of its calls', async () => {
+  const result: Explained = await bankql.ask('{ bank { branches { totalCount } } }', {}, alice);
+  expect(result.extensions).toBeUndefined();
+});
