@@ -4,36 +4,40 @@ import { type Answer, type Body, id, onlyText, part, resource, text, texts } fro
 import { money } from './shared-parts.ts';
 
 /** An account as putAccountID answers it (model AccountDef). */
-export const account = resource('Account', 'An account.', {
-  balance: part('balance', 'What is on the account.', money, {
-    required: 'bodies',
-    notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
-  }),
-  bankIds: onlyText('bank_id', 'The banks that the account belongs to.', textOrArray, {
-    notes: { answer: ', as a list as for customers and products', input: ': one entry' },
-    formerly: { name: 'bankId' },
-  }),
-  iban: text('IBAN', 'The international account number.'),
-  accountId: id('id', "The account's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-  label: text('label', 'A name for the account, such as "Everyday".'),
-  number: text('number', "The account's number at the bank."),
-  ownerIds: texts('owners', 'The customers who own the account, by their ids.', {
-    answer: references,
-    holdsIds: true,
-    notes: { answer: ', as the bank wrote them' },
-  }),
-  swiftBic: text('swift_bic', "The bank's BIC."),
-  types: texts(
-    'type',
-    'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
-    { answer: textsOrText },
-  ),
-  viewsAvailable: texts(
-    'views_available',
-    'The views through which the account can be seen; the sandbox has `owner` and `public`.',
-    { answer: references },
-  ),
-});
+export const account = resource(
+  'Account',
+  'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
+  {
+    balance: part('balance', 'What is on the account.', money, {
+      required: 'bodies',
+      notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
+    }),
+    bankIds: onlyText('bank_id', 'The banks that the account belongs to.', textOrArray, {
+      notes: { answer: ', as a list as for customers and products', input: ': one entry' },
+      formerly: { name: 'bankId' },
+    }),
+    iban: text('IBAN', 'The international account number.'),
+    accountId: id('id', "The account's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+    label: text('label', 'A name for the account, such as "Everyday".'),
+    number: text('number', "The account's number at the bank."),
+    ownerIds: texts('owners', 'The customers who own the account, by their ids.', {
+      answer: references,
+      holdsIds: true,
+      notes: { answer: ', as the bank wrote them' },
+    }),
+    swiftBic: text('swift_bic', "The bank's BIC."),
+    types: texts(
+      'type',
+      'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
+      { answer: textsOrText },
+    ),
+    viewsAvailable: texts(
+      'views_available',
+      'The views through which the account can be seen; the sandbox has `owner` and `public`.',
+      { answer: references },
+    ),
+  },
+);
 export type Account = Answer<typeof account>;
 export type AccountBody = Body<typeof account>;
 

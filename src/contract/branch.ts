@@ -1,55 +1,81 @@
 import { z } from 'zod';
-import { number, optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, type Body, boolean, id, number, part, resource, text } from './resource.ts';
 
-const address = z.object({
-  city: text,
-  country: optional(text),
-  line_1: optional(text),
-  line_2: optional(text),
-  line_3: optional(text),
-  postcode: optional(text),
-  state: optional(text),
-});
-export type Address = z.infer<typeof address>;
+const inDegrees = ', in degrees';
 
-const addressBody = z.strictObject({
-  city: text,
-  country: text.optional(),
-  line_1: text.optional(),
-  line_2: text.optional(),
-  line_3: text.optional(),
-  postcode: text.optional(),
-  state: text.optional(),
+const address = resource(
+  'Address',
+  'A postal address.',
+  {
+    city: text('city', 'The town.', {
+      required: 'both',
+      notes: { changes: ', which every address has: it cannot be cleared' },
+    }),
+    country: text('country', 'The country.'),
+    postcode: text('postcode', 'The postal code.'),
+    state: text('state', 'The state or province.'),
+    line1: text('line_1', 'The first line, such as street and number.'),
+    line2: text('line_2', 'The second line.'),
+    line3: text('line_3', 'The third line.'),
+  },
+  {
+    changes: {
+      name: 'AddressChanges',
+      description: 'Changes of an address: what is left out keeps its value, null clears it.',
+    },
+  },
+);
+
+const lobby = resource('Lobby', "A branch's lobby.", {
+  is24Hours: boolean('is24Hours', 'Whether the lobby is open day and night.', { required: 'both' }),
 });
 
-/** A branch as the bank answers it (model BranchAtmDef). `latitude` and `longitude` are degrees. */
-export const branch = z.object({
-  acceptsDeposits: z.boolean(),
-  address: optional(address),
-  bank: optional(text),
-  id: optional(text),
-  lobby: optional(z.object({ is24Hours: z.boolean() })),
-  location: optional(z.object({ latitude: number, longitude: optional(number) })),
-  meta: optional(z.object({ license: text })),
-  name: optional(text),
-});
-export type Branch = z.infer<typeof branch>;
+const location = resource(
+  'Location',
+  'A place on the earth, in degrees.',
+  {
+    latitude: number('latitude', 'How far north.', {
+      required: 'both',
+      notes: { answer: inDegrees, input: inDegrees, changes: `${inDegrees}: it cannot be cleared` },
+    }),
+    longitude: number('longitude', 'How far east.', { notes: { answer: inDegrees, input: inDegrees } }),
+  },
+  {
+    changes: {
+      name: 'LocationChanges',
+      description:
+        'Changes of a place on the earth, in degrees: what is left out keeps its value, null clears it.',
+    },
+  },
+);
 
-export const branchBody = z.strictObject({
-  acceptsDeposits: z.boolean(),
-  address: addressBody.optional(),
-  bank: text.optional(),
-  id: text.optional(),
-  lobby: z.strictObject({ is24Hours: z.boolean() }).optional(),
-  location: z.strictObject({ latitude: z.number(), longitude: z.number().optional() }).optional(),
-  meta: z.strictObject({ license: text }).optional(),
-  name: text.optional(),
+const meta = resource('BranchMeta', "A branch's metadata.", {
+  license: text('license', 'The licence of the data about the branch.', { required: 'both' }),
 });
-export type BranchBody = z.infer<typeof branchBody>;
+
+/** A branch (model BranchAtmDef). */
+export const branch = resource('Branch', 'A branch of a bank. REST: getBranches, or postBranches.', {
+  acceptsDeposits: boolean('acceptsDeposits', 'Whether money can be paid in there.', {
+    required: 'both',
+    notes: { changes: ': it cannot be cleared' },
+  }),
+  address: part('address', 'Where the branch is.', address),
+  lobby: part('lobby', 'When the lobby is open.', lobby),
+  location: part('location', 'Where on the earth it is.', location),
+  meta: part('meta', 'What is said about the data.', meta),
+  name: text('name', "The branch's name."),
+  bankName: text('bank', "The name or code of the branch's bank.", {
+    notes: { answer: ', as the bank wrote it' },
+    formerly: { name: 'bank' },
+  }),
+  branchId: id('id', "The branch's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+});
+export type Branch = Answer<typeof branch>;
+export type BranchBody = Body<typeof branch>;
 
 /** The query body of postBranches. */
-export const branchQuery = z.strictObject({ id: text, name: text.optional() });
+export const branchQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type BranchQuery = z.infer<typeof branchQuery>;
 
 export const getBranches = operation({
@@ -63,7 +89,7 @@ export const getBranches = operation({
   body: null,
   resource: 'branch',
   envelope: 'branches',
-  answer: branch,
+  answer: branch.answer,
 });
 
 export const postBranches = operation({
@@ -77,7 +103,7 @@ export const postBranches = operation({
   body: branchQuery,
   resource: 'branch',
   envelope: 'branches',
-  answer: branch,
+  answer: branch.answer,
 });
 
 export const putBranchID = operation({
@@ -88,8 +114,8 @@ export const putBranchID = operation({
   auth: 'required',
   kind: 'write',
   audience: 'public',
-  body: branchBody,
+  body: branch.body,
   resource: 'branch',
   envelope: null,
-  answer: branch,
+  answer: branch.answer,
 });

@@ -1,35 +1,24 @@
-import { z } from 'zod';
-import { optional, text, texts, textsOrText } from './common-schemas.ts';
+import { textsOrText } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, type Body, part, parts, resource, text, texts } from './resource.ts';
 import { keyValue, nameBox } from './shared-parts.ts';
 
-/** A customer as the bank answers it; `metadata` appears in answers only. */
-export const customer = z.object({
-  bank_id: optional(textsOrText),
-  customer_number: optional(text),
-  date_values: optional(z.array(keyValue.answer)),
-  email: optional(text),
-  face_image: optional(nameBox.answer),
-  legal_name: optional(text),
-  mobile_phone_number: optional(text),
-  numeric_values: optional(z.array(keyValue.answer)),
-  string_values: optional(z.array(keyValue.answer)),
-  metadata: optional(texts),
+export const customer = resource('Customer', 'A customer of a bank. REST: getCustomer.', {
+  bankIds: texts('bank_id', 'The banks whose customer it is.', { answer: textsOrText, holdsIds: true }),
+  customerNumber: text('customer_number', "The customer's number at the bank."),
+  legalName: text('legal_name', "The customer's name in law."),
+  email: text('email', 'The e-mail address.'),
+  mobilePhoneNumber: text('mobile_phone_number', 'The mobile telephone number.'),
+  faceImage: part('face_image', "The name of the customer's picture.", nameBox),
+  dateValues: parts('date_values', 'Further dates that the bank keeps, such as the date of birth.', keyValue),
+  numericValues: parts('numeric_values', 'Further numbers that the bank keeps, as texts.', keyValue),
+  stringValues: parts('string_values', 'Further texts that the bank keeps, such as the language.', keyValue),
+  metadata: texts('metadata', 'What else the bank notes, such as `verified`; no write takes it.', {
+    isReadOnly: true,
+  }),
 });
-export type Customer = z.infer<typeof customer>;
-
-export const customerBody = z.strictObject({
-  bank_id: texts.optional(),
-  customer_number: text.optional(),
-  date_values: z.array(keyValue.body).optional(),
-  email: text.optional(),
-  face_image: nameBox.body.optional(),
-  legal_name: text.optional(),
-  mobile_phone_number: text.optional(),
-  numeric_values: z.array(keyValue.body).optional(),
-  string_values: z.array(keyValue.body).optional(),
-});
-export type CustomerBody = z.infer<typeof customerBody>;
+export type Customer = Answer<typeof customer>;
+export type CustomerBody = Body<typeof customer>;
 
 export const getCustomer = operation({
   id: 'getCustomer',
@@ -42,7 +31,7 @@ export const getCustomer = operation({
   body: null,
   resource: 'customer',
   envelope: null,
-  answer: customer,
+  answer: customer.answer,
 });
 
 export const putCustomerID = operation({
@@ -53,8 +42,8 @@ export const putCustomerID = operation({
   auth: 'required',
   kind: 'write',
   audience: 'caller',
-  body: customerBody,
+  body: customer.body,
   resource: 'customer',
   envelope: null,
-  answer: customer,
+  answer: customer.answer,
 });

@@ -1,17 +1,17 @@
-import { z } from 'zod';
-import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, resource, text } from './resource.ts';
 
 /** A message to a customer (models MessageDef and MessagesResponse); `date` appears in answers only. */
-export const message = z.object({
-  message: optional(text),
-  from_department: optional(text),
-  from_person: optional(text),
-  date: optional(text),
+export const message = resource('Message', 'A message to a customer. REST: getMessagesOwner.', {
+  message: text('message', 'The text.', { required: 'bodies' }),
+  fromDepartment: text('from_department', 'The department that wrote it.', { required: 'bodies' }),
+  fromPerson: text('from_person', 'Who wrote it.', { required: 'bodies' }),
+  date: text('date', 'When it was written.', {
+    isReadOnly: true,
+    notes: { answer: ', as the bank wrote it' },
+  }),
 });
-export type Message = z.infer<typeof message>;
-
-export const messageBody = z.strictObject({ message: text, from_department: text, from_person: text });
+export type Message = Answer<typeof message>;
 
 export const getMessagesOwner = operation({
   id: 'getMessagesOwner',
@@ -24,7 +24,7 @@ export const getMessagesOwner = operation({
   body: null,
   resource: 'message',
   envelope: 'messages',
-  answer: message,
+  answer: message.answer,
 });
 
 /** The specification names every operation but this one (row 11): the name is ours. */
@@ -36,8 +36,8 @@ export const putCustomerMessage = operation({
   auth: 'required',
   kind: 'write',
   audience: 'caller',
-  body: messageBody,
+  body: message.body,
   resource: 'message',
   envelope: null,
-  answer: message,
+  answer: message.answer,
 });

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, id, part, resource, text } from './resource.ts';
 import { nameBox } from './shared-parts.ts';
 
 /** A metadata entry (model MetadataDef). */
-export const metadataEntry = z.object({
-  code: text,
-  id: optional(text),
-  postedBy: optional(text),
-  text: optional(nameBox.answer),
+export const metadataEntry = resource('MetadataEntry', 'A metadata entry. REST: postMetadata.', {
+  code: text('code', 'The code, such as `SEPA`.', { required: 'answers' }),
+  metadataId: id('id', 'The set that the entry belongs to.', { isOwnId: true }),
+  postedBy: text('postedBy', 'Who entered it.', { notes: { answer: ', as the bank wrote it' } }),
+  text: part('text', 'What stands for the code.', nameBox),
 });
-export type MetadataEntry = z.infer<typeof metadataEntry>;
+export type MetadataEntry = Answer<typeof metadataEntry>;
 
 /** The query body of postMetadata. */
-export const metadataQuery = z.strictObject({ id: text });
+export const metadataQuery = z.strictObject({ id: z.string() });
 export type MetadataQuery = z.infer<typeof metadataQuery>;
 
 export const postMetadata = operation({
@@ -27,5 +27,5 @@ export const postMetadata = operation({
   body: metadataQuery,
   resource: 'metadata',
   envelope: 'metadata',
-  answer: metadataEntry,
+  answer: metadataEntry.answer,
 });

@@ -1,21 +1,33 @@
 import { z } from 'zod';
-import { optional, text } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, boolean, id, part, resource, text } from './resource.ts';
+
+const holder = resource('AccountHolder', 'Who holds a counterparty account.', {
+  isAlias: boolean('is_alias', 'Whether the name is an alias.', { required: 'answers' }),
+  name: text('name', "The holder's name."),
+});
 
 /** A counterparty of an account, as seen through one of its views (model OtherAccountDef). */
-export const otherAccount = z.object({
-  bank: text,
-  holder: optional(z.object({ is_alias: z.boolean(), name: optional(text) })),
-  IBAN: optional(text),
-  id: optional(text),
-  kind: optional(text),
-  number: optional(text),
-  swift_bic: optional(text),
-});
-export type OtherAccount = z.infer<typeof otherAccount>;
+export const otherAccount = resource(
+  'OtherAccount',
+  'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
+  {
+    bankName: text('bank', "The counterparty's bank, by its name or code.", { required: 'answers' }),
+    holder: part('holder', 'Who holds the account.', holder),
+    iban: text('IBAN', 'The international account number.'),
+    otherAccountId: id('id', "The counterparty's id at the bank.", { isOwnId: true }),
+    kind: text(
+      'kind',
+      'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
+    ),
+    number: text('number', "The account's number at its bank."),
+    swiftBic: text('swift_bic', "The BIC of the counterparty's bank."),
+  },
+);
+export type OtherAccount = Answer<typeof otherAccount>;
 
 /** The query body of postOtherAccounts. */
-export const otherAccountQuery = z.strictObject({ IBAN: text, id: text.optional() });
+export const otherAccountQuery = z.strictObject({ IBAN: z.string(), id: z.string().optional() });
 export type OtherAccountQuery = z.infer<typeof otherAccountQuery>;
 
 export const getOtherAccounts = operation({
@@ -29,7 +41,7 @@ export const getOtherAccounts = operation({
   body: null,
   resource: 'other account',
   envelope: 'otherAccounts',
-  answer: otherAccount,
+  answer: otherAccount.answer,
 });
 
 export const postOtherAccounts = operation({
@@ -43,5 +55,5 @@ export const postOtherAccounts = operation({
   body: otherAccountQuery,
   resource: 'other account',
   envelope: 'otherAccounts',
-  answer: otherAccount,
+  answer: otherAccount.answer,
 });

@@ -1,39 +1,46 @@
 import { z } from 'zod';
-import { optional, text, textOrArray, texts, textsOrText } from './common-schemas.ts';
+import { textOrArray, textsOrText } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, type Body, id, onlyText, resource, text, texts } from './resource.ts';
 
 /** A product as putProduct and getProduct answer it (model ProductDef): `bank_id` is a list there. */
-export const product = z.object({
-  bank_id: optional(textsOrText),
-  category: optional(text),
-  family: optional(text),
-  id: optional(text),
-  meta: optional(textsOrText),
-  more_info_url: optional(text),
-  name: optional(text),
-  super_family: optional(text),
+export const product = resource('Product', 'A product of a bank. REST: getProduct, or postProducts.', {
+  bankIds: onlyText('bank_id', 'The banks that offer the product.', textsOrText, {
+    required: 'default',
+    notes: {
+      answer: ', a string in lists and an array in single answers',
+      input: ": one entry; the path's bank where left out",
+      changes: ': one entry, for the bank takes one; needed where the product has several',
+    },
+    formerly: { name: 'bankId', note: "; the path's bank where left out" },
+  }),
+  category: text(
+    'category',
+    'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
+  ),
+  family: text(
+    'family',
+    'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
+  ),
+  productId: id('id', "The product's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+  meta: texts('meta', 'What there is to say about it, such as `no fee`.', { answer: textsOrText }),
+  moreInfoUrl: text('more_info_url', 'The address of a page about it.'),
+  name: text('name', "The product's name."),
+  superFamily: text(
+    'super_family',
+    'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
+  ),
 });
 
 /** An entry of postProducts' list: `bank_id` is one string there. */
-export const productItem = product.extend({ bank_id: optional(textOrArray) });
+export const productItem = product.answer.extend({ bank_id: textOrArray.nullish() });
 
 /** A product as either of the two shapes. */
-export type Product = z.infer<typeof product> | z.infer<typeof productItem>;
-
-export const productBody = z.strictObject({
-  bank_id: text,
-  category: text.optional(),
-  family: text.optional(),
-  id: text.optional(),
-  meta: texts.optional(),
-  more_info_url: text.optional(),
-  name: text.optional(),
-  super_family: text.optional(),
-});
-export type ProductBody = z.infer<typeof productBody>;
+export type Product = Answer<typeof product> | z.infer<typeof productItem>;
+export type ProductBody = Body<typeof product>;
 
 /** The query body of postProducts. */
-export const productQuery = z.strictObject({ id: text, name: text.optional() });
+export const productQuery = z.strictObject({ id: z.string(), name: z.string().optional() });
 export type ProductQuery = z.infer<typeof productQuery>;
 
 export const getProduct = operation({
@@ -47,7 +54,7 @@ export const getProduct = operation({
   body: null,
   resource: 'product',
   envelope: null,
-  answer: product,
+  answer: product.answer,
 });
 
 export const postProducts = operation({
@@ -72,8 +79,8 @@ export const putProduct = operation({
   auth: 'required',
   kind: 'write',
   audience: 'public',
-  body: productBody,
+  body: product.body,
   resource: 'product',
   envelope: null,
-  answer: product,
+  answer: product.answer,
 });

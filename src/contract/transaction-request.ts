@@ -1,25 +1,48 @@
 import { z } from 'zod';
-import { idList, optional, reference, text } from './common-schemas.ts';
+import { idList, reference } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, part, resource, text } from './resource.ts';
 import { accountRef, money } from './shared-parts.ts';
 
-/** One item of `transaction-requests`. */
-export const transactionRequest = z.object({
-  description: optional(text),
-  resource_url: optional(text),
-  status: optional(text),
-  transaction_ids: optional(idList),
-  start_date: optional(text),
-  end_date: optional(text),
-  challenge: optional(reference),
-  from: optional(accountRef.answer),
-  body: optional(z.object({ to: optional(accountRef.answer), value: optional(money.answer) })),
-});
-export type TransactionRequest = z.infer<typeof transactionRequest>;
+const asWritten = { answer: ', as the bank wrote it' } as const;
+
+/** One item of `transaction-requests`. What it names of others, and its `body`, schema/transaction-request.ts resolves. */
+export const transactionRequest = resource(
+  'TransactionRequest',
+  'A request for a transaction. REST: getTransactionsRequest.',
+  {
+    description: text('description', 'What it is for.'),
+    resourceUrl: text('resource_url', "The request's address at the bank."),
+    status: text(
+      'status',
+      'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, and `COMPLETED`.',
+      { notes: { answer: ', a free text' } },
+    ),
+    transactionIds: text('transaction_ids', 'The transactions that it led to, by their ids.', {
+      answer: idList,
+      notes: asWritten,
+    }),
+    startDate: text('start_date', 'When it was asked for.', { notes: asWritten }),
+    endDate: text('end_date', 'When it came to its end.', { notes: asWritten }),
+    challenge: text('challenge', 'What the customer has to confirm it with, where the bank waits for that.', {
+      answer: reference,
+    }),
+    from: part('from', 'The account that pays.', accountRef),
+    body: part(
+      'body',
+      'What was asked for.',
+      resource('TransactionRequestBody', 'What was asked for.', {
+        to: part('to', 'The account to be paid.', accountRef),
+        value: part('value', 'How much is to be moved.', money),
+      }),
+    ),
+  },
+);
+export type TransactionRequest = Answer<typeof transactionRequest>;
 
 export const transactionRequestBody = z.strictObject({
-  description: text.optional(),
-  challenge_type: text.optional(),
+  description: z.string().optional(),
+  challenge_type: z.string().optional(),
   to: accountRef.body,
   value: money.body.optional(),
 });
@@ -35,7 +58,7 @@ export const getTransactionsRequest = operation({
   body: null,
   resource: 'transaction request',
   envelope: 'transaction-requests',
-  answer: transactionRequest,
+  answer: transactionRequest.answer,
 });
 
 /** `{TYPE}` is the type of transaction request. */
@@ -50,5 +73,5 @@ export const putTransactionsRequestAccount = operation({
   body: transactionRequestBody,
   resource: 'transaction request',
   envelope: 'transaction-requests',
-  answer: transactionRequest,
+  answer: transactionRequest.answer,
 });

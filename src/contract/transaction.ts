@@ -1,83 +1,105 @@
 import { z } from 'zod';
-import { optional, reference, text, textOrArray } from './common-schemas.ts';
+import { reference, textOrArray } from './common-schemas.ts';
 import { operation } from './operation.ts';
+import { type Answer, type Body, id, part, resource, text } from './resource.ts';
 import { accountRef, amount, money } from './shared-parts.ts';
 
-const details = z.object({
-  approved_by_ip_address: optional(text),
-  approved_by_user_id: optional(text),
-  cancelled_by_ip_address: optional(text),
-  cancelled_by_user_id: optional(text),
-  completed: optional(text),
-  description: optional(text),
-  new_balance: optional(amount.answer),
-  paused_by_ip_address: optional(text),
-  paused_by_user_id: optional(text),
-  posted: optional(text),
-  posted_by_ip_address: optional(text),
-  posted_by_user_id: optional(text),
-  status: optional(text),
-  type: optional(textOrArray),
-  value: optional(amount.answer),
-});
-export type TransactionDetails = z.infer<typeof details>;
+const asWritten = { answer: ', as the bank wrote it' } as const;
+const freeText = { answer: ', a free text' } as const;
 
-const metadata = z.object({
-  comments: optional(textOrArray),
-  narrative: optional(text),
-  tags: optional(textOrArray),
-  where: optional(reference),
-});
-export type TransactionMetadata = z.infer<typeof metadata>;
+const details = resource(
+  'TransactionDetails',
+  'What was moved, when, and by whom. REST `details` of a transaction.',
+  {
+    approvedByIpAddress: text('approved_by_ip_address', 'The IP address from which it was approved.', {
+      required: 'bodies',
+    }),
+    approvedByUserId: text('approved_by_user_id', 'Who approved it.'),
+    cancelledByIpAddress: text('cancelled_by_ip_address', 'The IP address from which it was cancelled.'),
+    cancelledByUserId: text('cancelled_by_user_id', 'Who cancelled it.'),
+    completed: text('completed', 'When it was completed.', { notes: asWritten }),
+    description: text('description', 'What it is for.'),
+    newBalance: part('new_balance', 'What was on the account afterwards.', amount),
+    pausedByIpAddress: text('paused_by_ip_address', 'The IP address from which it was paused.'),
+    pausedByUserId: text('paused_by_user_id', 'Who paused it.'),
+    posted: text('posted', 'When it was posted.', { notes: asWritten }),
+    postedByIpAddress: text('posted_by_ip_address', 'The IP address from which it was posted.'),
+    postedByUserId: text('posted_by_user_id', 'Who posted it.'),
+    status: text(
+      'status',
+      'How far it is. The specification lists no values; the sandbox has `COMPLETED`, `INITIATED` and `FAILED`.',
+      { notes: freeText },
+    ),
+    type: text(
+      'type',
+      'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
+      { answer: textOrArray, notes: freeText },
+    ),
+    value: part('value', 'How much was moved; negative where the account paid.', amount),
+  },
+  {
+    input: {
+      description:
+        'What was moved, when, and by whom. REST `details` of a transaction. What is left out is not sent.',
+    },
+  },
+);
+
+export const transactionMetadata = resource(
+  'TransactionMetadata',
+  'What people note about it. REST `metadata` of a transaction.',
+  {
+    comments: text('comments', 'What the customer notes about it.', {
+      required: 'bodies',
+      answer: textOrArray,
+      notes: {
+        changes:
+          '. The bank requires it beside other metadata: where there is none, an empty text is sent with those',
+      },
+    }),
+    narrative: text('narrative', 'A longer text about it.'),
+    tags: text('tags', 'Words to find it by.', { answer: textOrArray }),
+    where: text('where', 'Where it took place.', { answer: reference }),
+  },
+  {
+    input: {
+      description:
+        'What people note about it. REST `metadata` of a transaction. What is left out is not sent.',
+    },
+    changes: {
+      name: 'TransactionMetadataChanges',
+      description: "Changes of a transaction's metadata: what is left out keeps its value, null clears it.",
+    },
+  },
+);
+export type TransactionMetadata = Answer<typeof transactionMetadata>;
 
 /** A transaction (models TransactionDef and TransactionsResponse). */
-export const transaction = z.object({
-  details: optional(details),
-  id: optional(text),
-  metadata: optional(metadata),
-  other_account: optional(reference),
-  this_account: optional(reference),
-  uuid: optional(text),
-});
-export type Transaction = z.infer<typeof transaction>;
-
-export const transactionBody = z.strictObject({
-  details: z.strictObject({
-    approved_by_ip_address: text,
-    approved_by_user_id: text.optional(),
-    cancelled_by_ip_address: text.optional(),
-    cancelled_by_user_id: text.optional(),
-    completed: text.optional(),
-    description: text.optional(),
-    new_balance: amount.body.optional(),
-    paused_by_ip_address: text.optional(),
-    paused_by_user_id: text.optional(),
-    posted: text.optional(),
-    posted_by_ip_address: text.optional(),
-    posted_by_user_id: text.optional(),
-    status: text.optional(),
-    type: text.optional(),
-    value: amount.body.optional(),
-  }),
-  id: text.optional(),
-  metadata: z
-    .strictObject({
-      comments: text,
-      narrative: text.optional(),
-      tags: text.optional(),
-      where: text.optional(),
-    })
-    .optional(),
-  other_account: text.optional(),
-  this_account: text.optional(),
-  uuid: text.optional(),
-});
-export type TransactionBody = z.infer<typeof transactionBody>;
+export const transaction = resource(
+  'Transaction',
+  'A transaction of an account, as seen through one of its views. REST: getTransaction.',
+  {
+    details: part('details', 'What was moved, when, and by whom.', details, { required: 'bodies' }),
+    transactionId: id('id', "The transaction's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
+    metadata: part('metadata', 'What people note about it.', transactionMetadata),
+    otherAccountId: text('other_account', "The counterparty's id among those of the account.", {
+      answer: reference,
+      holdsIds: true,
+    }),
+    thisAccountId: text('this_account', 'The id of the account whose transaction it is.', {
+      answer: reference,
+      holdsIds: true,
+    }),
+    uuid: text('uuid', 'The UUID of the transaction.'),
+  },
+);
+export type Transaction = Answer<typeof transaction>;
+export type TransactionBody = Body<typeof transaction>;
 
 /** The body of make-transaction. The specification does not mark the amount as required here. */
 export const makeTransactionBody = z.strictObject({
-  description: text.optional(),
-  challenge_type: text.optional(),
+  description: z.string().optional(),
+  challenge_type: z.string().optional(),
   from: accountRef.body,
   to: accountRef.body,
   value: money.body.optional(),
@@ -94,7 +116,7 @@ export const getTransaction = operation({
   body: null,
   resource: 'transaction',
   envelope: null,
-  answer: transaction,
+  answer: transaction.answer,
 });
 
 /** `{TYPE}` is the type of metadata. */
@@ -106,10 +128,10 @@ export const putTransactions = operation({
   auth: 'required',
   kind: 'write',
   audience: 'caller',
-  body: transactionBody,
+  body: transaction.body,
   resource: 'transaction',
   envelope: null,
-  answer: transaction,
+  answer: transaction.answer,
 });
 
 /** The specification does not define the body of the answer. */

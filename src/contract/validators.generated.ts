@@ -49,23 +49,23 @@ const putBranchID = (v: unknown): boolean =>
 
 const putTransactionsRequestAccount = (v: unknown): boolean =>
   (isObject(v)
-  && (v.description == null || typeof v.description === 'string')
-  && (v.resource_url == null || typeof v.resource_url === 'string')
-  && (v.status == null || typeof v.status === 'string')
-  && (v.transaction_ids == null || isIdList(v.transaction_ids))
-  && (v.start_date == null || typeof v.start_date === 'string')
-  && (v.end_date == null || typeof v.end_date === 'string')
-  && (v.challenge == null || typeof v.challenge === 'string')
-  && (v.from == null || (isObject(v.from)
-    && (v.from.account_id == null || typeof v.from.account_id === 'string')
-    && (v.from.bank_id == null || typeof v.from.bank_id === 'string')))
   && (v.body == null || (isObject(v.body)
     && (v.body.to == null || (isObject(v.body.to)
       && (v.body.to.account_id == null || typeof v.body.to.account_id === 'string')
       && (v.body.to.bank_id == null || typeof v.body.to.bank_id === 'string')))
     && (v.body.value == null || (isObject(v.body.value)
       && (v.body.value.currency == null || typeof v.body.value.currency === 'string')
-      && (v.body.value.amount == null || isDecimal(v.body.value.amount)))))));
+      && (v.body.value.amount == null || isDecimal(v.body.value.amount))))))
+  && (v.challenge == null || typeof v.challenge === 'string')
+  && (v.description == null || typeof v.description === 'string')
+  && (v.end_date == null || typeof v.end_date === 'string')
+  && (v.from == null || (isObject(v.from)
+    && (v.from.account_id == null || typeof v.from.account_id === 'string')
+    && (v.from.bank_id == null || typeof v.from.bank_id === 'string')))
+  && (v.resource_url == null || typeof v.resource_url === 'string')
+  && (v.start_date == null || typeof v.start_date === 'string')
+  && (v.status == null || typeof v.status === 'string')
+  && (v.transaction_ids == null || isIdList(v.transaction_ids)));
 
 const putAccountID = (v: unknown): boolean =>
   (isObject(v)
@@ -129,9 +129,9 @@ const postProducts = (v: unknown): boolean =>
 
 const putCustomerMessage = (v: unknown): boolean =>
   (isObject(v)
-  && (v.message == null || typeof v.message === 'string')
   && (v.from_department == null || typeof v.from_department === 'string')
   && (v.from_person == null || typeof v.from_person === 'string')
+  && (v.message == null || typeof v.message === 'string')
   && (v.date == null || typeof v.date === 'string'));
 
 const putTransactions = (v: unknown): boolean =>

@@ -5,7 +5,7 @@ import { type Customer, customer } from '../contract/customer.ts';
 import { type Message, message } from '../contract/message.ts';
 import { type MetadataEntry, metadataEntry } from '../contract/metadata.ts';
 import { type OtherAccount, otherAccount } from '../contract/other-account.ts';
-import { type ProductBody, productBody } from '../contract/product.ts';
+import { type ProductBody, product } from '../contract/product.ts';
 import { type Transaction, transaction } from '../contract/transaction.ts';
 import { type TransactionRequest, transactionRequest } from '../contract/transaction-request.ts';
 import { type ChildRecords, childRecords, type Records, records } from './records.ts';
@@ -80,15 +80,15 @@ function tables(db: DatabaseSync): Database {
      ON CONFLICT (prefix) DO UPDATE SET value = value + 1 RETURNING value`,
   );
   const database: Database = {
-    customers: records(db, 'customers', customer),
+    customers: records(db, 'customers', customer.answer),
     accounts: records(db, 'accounts', account.answer),
-    branches: records(db, 'branches', branch),
-    products: records(db, 'products', productBody),
-    otherAccounts: childRecords(db, 'other_accounts', otherAccount),
-    transactions: childRecords(db, 'transactions', transaction),
-    transactionRequests: childRecords(db, 'transaction_requests', transactionRequest),
-    messages: childRecords(db, 'messages', message),
-    metadata: childRecords(db, 'metadata', metadataEntry),
+    branches: records(db, 'branches', branch.answer),
+    products: records(db, 'products', product.body),
+    otherAccounts: childRecords(db, 'other_accounts', otherAccount.answer),
+    transactions: childRecords(db, 'transactions', transaction.answer),
+    transactionRequests: childRecords(db, 'transaction_requests', transactionRequest.answer),
+    messages: childRecords(db, 'messages', message.answer),
+    metadata: childRecords(db, 'metadata', metadataEntry.answer),
     nextId: (prefix) => `${prefix}-${String(next.get(prefix)?.value).padStart(4, '0')}`,
     atomically: (work) => atomically(db, work),
     reset: (seed) =>

@@ -7,7 +7,7 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import { message } from '../contract/message.ts';
 import { metadataEntry } from '../contract/metadata.ts';
 import { otherAccount } from '../contract/other-account.ts';
-import { productBody } from '../contract/product.ts';
+import { product } from '../contract/product.ts';
 import { transaction } from '../contract/transaction.ts';
 import { transactionRequest } from '../contract/transaction-request.ts';
 
@@ -20,19 +20,19 @@ const scenario = z.strictObject({
   base: z.enum(['standard', 'empty']).default('standard'),
   /** See faults/text.ts. */
   faults: z.string().optional(),
-  customers: byId(customer.strict()),
+  customers: byId(customer.answer.strict()),
   accounts: byId(account.answer.strict()),
-  branches: byId(branch.strict()),
-  products: byId(productBody.partial()),
+  branches: byId(branch.answer.strict()),
+  products: byId(product.body.partial()),
   /** By account id. */
-  otherAccounts: listById(otherAccount.strict()),
+  otherAccounts: listById(otherAccount.answer.strict()),
   /** By account id. */
-  transactions: listById(transaction.strict()),
+  transactions: listById(transaction.answer.strict()),
   /** By account id. */
-  transactionRequests: listById(transactionRequest.strict()),
+  transactionRequests: listById(transactionRequest.answer.strict()),
   /** By customer id. */
-  messages: listById(message.strict()),
-  metadata: listById(metadataEntry.strict()),
+  messages: listById(message.answer.strict()),
+  metadata: listById(metadataEntry.answer.strict()),
 });
 export type Scenario = z.infer<typeof scenario>;
 

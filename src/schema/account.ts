@@ -45,8 +45,7 @@ import { writeField } from './write-field.ts';
 export const accountVersion = (record: Account): string => recordVersion(account.answer, record);
 
 AccountObject.implement({
-  description:
-    'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
+  description: account.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     ...recordFields(t, account),

@@ -9,9 +9,9 @@ import {
   positionOf,
 } from './branch-search.ts';
 import { builder } from './builder.ts';
-import { omitNullish } from './common-types.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
+import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';

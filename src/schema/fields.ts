@@ -1,4 +1,11 @@
-import type { FieldMap, InputFieldMap, InputObjectRef, ObjectRef, OutputType } from '@pothos/core';
+import type {
+  FieldMap,
+  InputFieldMap,
+  InputFieldsFromShape,
+  InputObjectRef,
+  ObjectRef,
+  OutputType,
+} from '@pothos/core';
 import { unwrap } from '../bank/response.ts';
 import type {
   Answer,
@@ -11,6 +18,7 @@ import type {
   Input,
   Resource,
 } from '../contract/resource.ts';
+import { money } from '../contract/shared-parts.ts';
 import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
@@ -31,23 +39,25 @@ function descriptionOf({ what, rest, options: { notes = {} } }: Field, place: Pl
 }
 
 /**
- * The fields of a node's record. A field whose name the type defines otherwise is left out with `except`.
+ * The fields of a node's record, without those that the type has resolvers of its own for.
  * Errors of a field: BANK_BAD_RESPONSE if the bank broke the contract there.
  */
 export const recordFields = <T extends Fields, Parent extends { readonly record?: object | undefined }>(
   t: ObjectFields<Parent>,
   { fields }: Resource<T>,
-): FieldMap => fieldsOf(t, fields, recordOf);
+  except: readonly (keyof T)[] = [],
+): FieldMap => fieldsOf(t, fields, recordOf, except);
 
 /** The same for an object whose record is found otherwise. */
 export function fieldsOf<Parent>(
   t: ObjectFields<Parent>,
   fields: Fields,
   toRecord: (parent: Parent) => object,
+  except: readonly PropertyKey[] = [],
 ): FieldMap {
   const map: FieldMap = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (field.options.isOwnId) continue;
+    if (field.options.isOwnId || except.includes(name)) continue;
     const { of, isList } = field.type;
     const type: OutputType<Types> = typeof of === 'string' ? of : objectType(of);
     const description = descriptionOf(field, 'answer');
@@ -108,17 +118,25 @@ export const inputType = <T extends Fields>(
   described = input?.description ?? description,
 ): InputObjectRef<Types, Input<T>> =>
   // The fields have the types that Input derives from the table.
-  makeInput(input?.name ?? `${name}Input`, described, (t) => inputFields(t, fields, 'input')) as never;
+  makeInput(input?.name ?? `${name}Input`, described, (t) => inputFieldMap(t, fields, 'input')) as never;
 
 /** The GraphQL input that changes a record: what it leaves out keeps its value. */
 export const changesType = <T extends Fields>(
   { name, options: { changes }, fields }: Resource<T> | AnyResource,
   described = changes?.description ?? '',
 ): InputObjectRef<Types, ChangesInput<T>> =>
-  makeInput(changes?.name ?? `${name}Changes`, described, (t) => inputFields(t, fields, 'changes')) as never;
+  makeInput(changes?.name ?? `${name}Changes`, described, (t) =>
+    inputFieldMap(t, fields, 'changes'),
+  ) as never;
+
+/** The fields of the input of a whole record, for an input that has others besides. */
+export const inputFields = <T extends Fields>(
+  t: InputFields,
+  { fields }: Resource<T>,
+): InputFieldsFromShape<Types, Input<T>, 'InputObject'> => inputFieldMap(t, fields, 'input') as never;
 
 /** The input fields of a table, with those that were called otherwise in earlier versions. */
-export function inputFields(t: InputFields, fields: Fields, place: 'input' | 'changes'): InputFieldMap {
+function inputFieldMap(t: InputFields, fields: Fields, place: 'input' | 'changes'): InputFieldMap {
   const map: InputFieldMap = {};
   for (const [name, field] of Object.entries(fields)) {
     const { required, isReadOnly, isOwnId, formerly } = field.options;
@@ -224,3 +242,5 @@ export const mapOptional = <Input, Result>(
   input: Input | null | undefined,
   toBody: (input: Input) => Result,
 ): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
+
+export const MoneyObject = objectType(money);

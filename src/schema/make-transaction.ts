@@ -1,3 +1,4 @@
+import { amount } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import {
@@ -7,9 +8,9 @@ import {
   validatedAccountRefBody,
 } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { AmountInput, amountBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults } from './context.ts';
 import { knownObject } from './field-extensions.ts';
+import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
@@ -40,7 +41,7 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
         'The account that is paid. REST `to`, sent as given; its ids have to be ones that can be asked for.',
     }),
     value: t.field({
-      type: AmountInput,
+      type: inputType(amount),
       required: true,
       description:
         'How much is moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
@@ -68,7 +69,7 @@ function transferOf(input: TransferInput, defaults: Defaults) {
     challenge_type: input.challengeType,
     from: { bank_id: bankId, account_id: accountId, ...validatedAccountRefBody('from', input.from ?? {}) },
     to: validatedAccountRefBody('to', input.to),
-    value: amountBody(input.value),
+    value: toBody(amount, input.value),
   });
   const links = {
     account: { bankId, accountId, viewId },

@@ -1,30 +1,13 @@
-import { type Message, putCustomerMessage } from '../contract/message.ts';
+import { type Message, message, putCustomerMessage } from '../contract/message.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
+import { inputFields, objectType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { writeField } from './write-field.ts';
 
-export const MessageObject = builder.objectRef<Message>('Message');
-MessageObject.implement({
-  description: 'A message to a customer. REST: getMessagesOwner.',
-  fields: (t) => ({
-    message: t.exposeString('message', { nullable: true, description: 'The text. REST `message`.' }),
-    fromDepartment: t.exposeString('from_department', {
-      nullable: true,
-      description: 'The department that wrote it. REST `from_department`.',
-    }),
-    fromPerson: t.exposeString('from_person', {
-      nullable: true,
-      description: 'Who wrote it. REST `from_person`.',
-    }),
-    date: t.exposeString('date', {
-      nullable: true,
-      description: 'When it was written. REST `date`, as the bank wrote it.',
-    }),
-  }),
-});
+export const MessageObject = objectType(message);
 
 export const MessageConnection = connectionTo(MessageObject, {
   list: 'A list of messages.',
@@ -36,12 +19,7 @@ const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   fields: (t) => ({
     bankId: t.id({ description: 'The bank; the configured one where left out.' }),
     customerId: t.id({ required: true, description: 'The customer.' }),
-    message: t.string({ required: true, description: 'The text. REST `message`.' }),
-    fromDepartment: t.string({
-      required: true,
-      description: 'The department that wrote it. REST `from_department`.',
-    }),
-    fromPerson: t.string({ required: true, description: 'Who wrote it. REST `from_person`.' }),
+    ...inputFields(t, message),
   }),
 });
 
@@ -79,13 +57,9 @@ builder.mutationField('putCustomerMessage', (t) =>
           bankId: bankIdOr(defaults, input.bankId),
           customerId: restId('customerId', input.customerId),
         }),
-        body: {
-          message: input.message,
-          from_department: input.fromDepartment,
-          from_person: input.fromPerson,
-        },
+        body: toBody(message, input),
       }),
-      (_call, message) => ({ message }),
+      (_call, record) => ({ message: record }),
     ),
   }),
 );

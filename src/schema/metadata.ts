@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import { type MetadataEntry, type MetadataQuery, metadataQuery, postMetadata } from '../contract/metadata.ts';
+import {
+  type MetadataEntry,
+  type MetadataQuery,
+  metadataEntry,
+  metadataQuery,
+  postMetadata,
+} from '../contract/metadata.ts';
 import { builder } from './builder.ts';
-import { NameBoxObject } from './common-types.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
+import { recordFields } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, type NodeRef, recordOf } from './node-type.ts';
+import { answeredByIds, defineNodeType, type NodeRef } from './node-type.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
@@ -31,9 +37,10 @@ export const metadataNode = defineNodeType({
 
 export const MetadataObject = builder.objectRef<MetadataNode>('MetadataEntry');
 MetadataObject.implement({
-  description: 'A metadata entry. REST: postMetadata.',
+  description: metadataEntry.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, metadataEntry),
     id: t.id(metadataNode.idField),
     metadataId: t.id({
       nullable: true,
@@ -42,22 +49,6 @@ MetadataObject.implement({
       extensions: answeredByIds,
       // If the bank sent something other than text, the record holds an error here.
       resolve: ({ metadataId, record }) => metadataId ?? record?.id,
-    }),
-    code: t.string({
-      nullable: true,
-      description: 'The code, such as `SEPA`. REST `code`.',
-      resolve: (entry) => recordOf(entry).code,
-    }),
-    postedBy: t.string({
-      nullable: true,
-      description: 'Who entered it. REST `postedBy`, as the bank wrote it.',
-      resolve: (entry) => recordOf(entry).postedBy,
-    }),
-    text: t.field({
-      type: NameBoxObject,
-      nullable: true,
-      description: 'What stands for the code. REST `text`.',
-      resolve: (entry) => recordOf(entry).text,
     }),
   }),
 });

@@ -1,30 +1,19 @@
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import type { OtherAccount } from '../contract/other-account.ts';
+import { otherAccount } from '../contract/other-account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import { recordFields } from './fields.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { BankObject, bankNode } from './node-lookups/bank.ts';
 import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 
-const AccountHolderObject = builder
-  .objectRef<NonNullable<OtherAccount['holder']>>('AccountHolder')
-  .implement({
-    description: 'Who holds a counterparty account.',
-    fields: (t) => ({
-      name: t.exposeString('name', { nullable: true, description: "The holder's name. REST `name`." }),
-      isAlias: t.exposeBoolean('is_alias', {
-        nullable: true,
-        description: 'Whether the name is an alias. REST `is_alias`.',
-      }),
-    }),
-  });
 OtherAccountObject.implement({
-  description:
-    'A counterparty of an account, as seen through one of its views. REST: getOtherAccounts, or postOtherAccounts.',
+  description: otherAccount.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, otherAccount),
     id: t.id(otherAccountNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     accountId: t.exposeID(
@@ -72,38 +61,6 @@ OtherAccountObject.implement({
         const ids = linkedAccountOf(other, viewId);
         return ids === null ? null : accountNode.load(ids, context, info);
       },
-    }),
-    bankName: t.string({
-      nullable: true,
-      description: "The counterparty's bank, by its name or code. REST `bank`.",
-      resolve: (other) => recordOf(other).bank,
-    }),
-    holder: t.field({
-      type: AccountHolderObject,
-      nullable: true,
-      description: 'Who holds the account. REST `holder`.',
-      resolve: (other) => recordOf(other).holder,
-    }),
-    kind: t.string({
-      nullable: true,
-      description:
-        'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`. REST `kind`.',
-      resolve: (other) => recordOf(other).kind,
-    }),
-    number: t.string({
-      nullable: true,
-      description: "The account's number at its bank. REST `number`.",
-      resolve: (other) => recordOf(other).number,
-    }),
-    iban: t.string({
-      nullable: true,
-      description: 'The international account number. REST `IBAN`.',
-      resolve: (other) => recordOf(other).IBAN,
-    }),
-    swiftBic: t.string({
-      nullable: true,
-      description: "The BIC of the counterparty's bank. REST `swift_bic`.",
-      resolve: (other) => recordOf(other).swift_bic,
     }),
   }),
 });

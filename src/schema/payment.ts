@@ -4,7 +4,6 @@ import { parseExactJson } from '../contract/exact-json.ts';
 import { badUserInput } from '../errors.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { MoneyObject } from './common-types.ts';
 import { type Context, type ReadContext, viewIdOr } from './context.ts';
 import { isPositive } from './decimal.ts';
 import {
@@ -13,6 +12,7 @@ import {
   fieldExtensionsOf,
   type KnownObject,
 } from './field-extensions.ts';
+import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';

@@ -1,35 +1,31 @@
-import { unwrap } from '../bank/response.ts';
-import { type Product, type ProductBody, product as productShape, putProduct } from '../contract/product.ts';
+import { type Product, product, putProduct } from '../contract/product.ts';
+import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
-import { omitNullish } from './common-types.ts';
 import { bankIdOr } from './context.ts';
-import { idUnderEitherName, onlyBankId, renamedTo, underEitherName } from './input-names.ts';
+import { changesType, inputType, listOf, recordFields, toBody, toChanges } from './fields.ts';
+import { restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { BankObject, bankNode } from './node-lookups/bank.ts';
 import { type ProductNode, ProductObject, productNode } from './node-lookups/product.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
+import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
-
-/** REST `bank_id` as a list, from either of its two forms. Errors: BANK_BAD_RESPONSE if it is broken. */
-export function bankIdsOf(record: Product): readonly string[] | null | undefined {
-  const bankId = unwrap(record.bank_id);
-  return typeof bankId === 'string' ? [bankId] : bankId;
-}
 
 /**
  * The version of a product as it was read, from a list or alone. Errors:
  * BANK_BAD_RESPONSE if any part of it is broken.
  */
 export const productVersion = (record: Product): string =>
-  recordVersion(productShape, { ...record, bank_id: bankIdsOf(record) });
+  recordVersion(product.answer, { ...record, bank_id: listOf(record.bank_id) });
 
 ProductObject.implement({
-  description: 'A product of a bank. REST: getProduct, or postProducts.',
+  description: product.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, product),
     id: t.id(productNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     productId: t.id({
@@ -52,102 +48,23 @@ ProductObject.implement({
     version: t.string({
       nullable: true,
       description: versionDescription,
-      resolve: (product) => productVersion(recordOf(product)),
-    }),
-    bankIds: t.stringList({
-      nullable: { list: true, items: true },
-      description:
-        'The banks that offer the product. REST `bank_id`, a string in lists and an array in single answers.',
-      resolve: (product) => bankIdsOf(recordOf(product)),
-    }),
-    name: t.string({
-      nullable: true,
-      description: "The product's name. REST `name`.",
-      resolve: (product) => recordOf(product).name,
-    }),
-    category: t.string({
-      nullable: true,
-      description:
-        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
-      resolve: (product) => recordOf(product).category,
-    }),
-    family: t.string({
-      nullable: true,
-      description:
-        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
-      resolve: (product) => recordOf(product).family,
-    }),
-    superFamily: t.string({
-      nullable: true,
-      description:
-        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
-      resolve: (product) => recordOf(product).super_family,
-    }),
-    moreInfoUrl: t.string({
-      nullable: true,
-      description: 'The address of a page about it. REST `more_info_url`.',
-      resolve: (product) => recordOf(product).more_info_url,
-    }),
-    meta: t.stringList({
-      nullable: { list: true, items: true },
-      description: 'What there is to say about it, such as `no fee`. REST `meta`.',
-      resolve: (product) => recordOf(product).meta,
+      resolve: (node) => productVersion(recordOf(node)),
     }),
   }),
 });
-
-const ProductInput = builder.inputType('ProductInput', {
-  description:
-    'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
-  fields: (t) => ({
-    bankIds: t.stringList({
-      description:
-        "The banks that offer the product. REST `bank_id`: one entry; the path's bank where left out.",
-    }),
-    bankId: t.string({
-      description: "The banks that offer the product. REST `bank_id`; the path's bank where left out.",
-      deprecationReason: renamedTo('bankIds'),
-    }),
-    category: t.string({
-      description:
-        'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`. REST `category`.',
-    }),
-    family: t.string({
-      description:
-        'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`. REST `family`.',
-    }),
-    productId: t.id({ description: "The product's id at the bank. REST `id`." }),
-    id: t.id({
-      description: "The product's id at the bank. REST `id`.",
-      deprecationReason: renamedTo('productId'),
-    }),
-    meta: t.stringList({ description: 'What there is to say about it, such as `no fee`. REST `meta`.' }),
-    moreInfoUrl: t.string({ description: 'The address of a page about it. REST `more_info_url`.' }),
-    name: t.string({ description: "The product's name. REST `name`." }),
-    superFamily: t.string({
-      description:
-        'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`. REST `super_family`.',
-    }),
-  }),
-});
-
-const productBody = (input: typeof ProductInput.$inferInput, bankId: string): ProductBody =>
-  omitNullish({
-    bank_id: underEitherName(['bankIds', onlyBankId(input.bankIds)], ['bankId', input.bankId]) ?? bankId,
-    category: input.category,
-    family: input.family,
-    id: idUnderEitherName('productId', input.productId, 'id', input.id),
-    meta: input.meta,
-    more_info_url: input.moreInfoUrl,
-    name: input.name,
-    super_family: input.superFamily,
-  });
 
 const PutProductInput = builder.inputType('PutProductInput', {
   description: 'The product to put, and where.',
   fields: (t) => ({
     bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    product: t.field({ type: ProductInput, required: true, description: 'The request body.' }),
+    product: t.field({
+      type: inputType(
+        product,
+        'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
+      ),
+      required: true,
+      description: 'The request body.',
+    }),
   }),
 });
 
@@ -182,7 +99,7 @@ builder.mutationField('putProduct', (t) =>
       putProduct,
       ({ input }: { input: typeof PutProductInput.$inferInput }, defaults) => {
         const bankId = bankIdOr(defaults, input.bankId);
-        return { bankId, ids: inBank({ bankId }), body: productBody(input.product, bankId) };
+        return { bankId, ids: inBank({ bankId }), body: toBody(product, input.product, { bank_id: bankId }) };
       },
       ({ bankId, body }, record) => ({
         product: {
@@ -193,6 +110,77 @@ builder.mutationField('putProduct', (t) =>
           record,
         },
       }),
+    ),
+  }),
+);
+
+/**
+ * The one bank id that the PUT accepts, of those that were read; that of the path if there is none.
+ * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
+ */
+function bankOf(record: Product, bankId: string): string {
+  const [first = bankId, ...others] = listOf(record.bank_id) ?? [];
+  if (others.length === 0) return first;
+  throw badUserInput(
+    "The product belongs to several banks, and the bank's putProduct takes one: name it in `changes.bankIds`. Nothing was written.",
+  );
+}
+
+const UpdateProductInput = builder.inputType('UpdateProductInput', {
+  description: 'The product to update, and how.',
+  fields: (t) => ({
+    bankId: t.id({ description: updateDescriptions.bankId }),
+    productId: t.id({ required: true, description: 'The product.' }),
+    changes: t.field({
+      type: changesType(
+        product,
+        'Changes of a product: what is left out keeps its value, null clears it. Lists are replaced whole.',
+      ),
+      required: true,
+      description: updateDescriptions.changes,
+    }),
+    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
+  }),
+});
+
+const UpdateProductPayload = updatePayload('UpdateProductPayload', {
+  field: 'product',
+  nodeType: () => productNode,
+  type: ProductObject,
+});
+
+builder.mutationField('updateProduct', (t) =>
+  t.field({
+    type: UpdateProductPayload,
+    nullable: true,
+    description: 'Changes a product and keeps what is not named. REST: getProduct, then putProduct.',
+    args: {
+      input: t.arg({ type: UpdateProductInput, required: true, description: 'What to change, and how.' }),
+    },
+    ...updateField(
+      {
+        operation: putProduct,
+        payload: 'UpdateProductPayload',
+        nodeType: () => productNode,
+        versionOf: productVersion,
+      },
+      ({ input }: { input: typeof UpdateProductInput.$inferInput }, defaults) => {
+        const bankId = bankIdOr(defaults, input.bankId);
+        const productId = restId('productId', input.productId);
+        const changes = toChanges(product, input.changes);
+        return {
+          node: { bankId, productId, index: 0, query: null },
+          ids: inBank({ bankId }),
+          record: [bankId, productId],
+          ifVersion: input.ifVersion,
+          changes: (record) => ({
+            ...changes,
+            // The path names only the bank: the body has to identify the product.
+            id: record.id ? undefined : productId,
+            bank_id: changes.bank_id === undefined ? bankOf(record, bankId) : changes.bank_id,
+          }),
+        };
+      },
     ),
   }),
 );

@@ -1,7 +1,6 @@
 import './decimal.ts';
 import './account.ts';
 import './account-ref.ts';
-import './annotate-transaction.ts';
 import './bank.ts';
 import './branch.ts';
 import './customer.ts';
@@ -15,11 +14,7 @@ import './payment-list.ts';
 import './product.ts';
 import './transaction.ts';
 import './transaction-request.ts';
-import './update-branch.ts';
-import './update-customer.ts';
-import './update-product.ts';
 import './viewer.ts';
-import './common-types.ts';
 import { GraphQLDeferDirective, GraphQLStreamDirective, specifiedDirectives } from 'graphql';
 import { builder } from './builder.ts';
 

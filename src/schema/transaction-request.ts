@@ -1,12 +1,16 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
-import { putTransactionsRequestAccount, type TransactionRequest } from '../contract/transaction-request.ts';
+import { type AccountRef as AccountName, money } from '../contract/shared-parts.ts';
+import {
+  putTransactionsRequestAccount,
+  type TransactionRequest,
+  transactionRequest,
+} from '../contract/transaction-request.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { MoneyInput, MoneyObject, mapOptional, moneyBody, omitNullish } from './common-types.ts';
 import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
+import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
@@ -27,9 +31,10 @@ const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefi
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
 TransactionRequestObject.implement({
-  description: 'A request for a transaction. REST: getTransactionsRequest.',
+  description: transactionRequest.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, transactionRequest, ['from', 'body']),
     id: t.id(transactionRequestNode.idField),
     account: t.field({
       type: AccountObject,
@@ -39,38 +44,6 @@ TransactionRequestObject.implement({
         () => accountNode,
         ({ bankId, accountId, viewId }: TransactionRequestNode) => ({ bankId, accountId, viewId }),
       ),
-    }),
-    description: t.string({
-      nullable: true,
-      description: 'What it is for. REST `description`.',
-      resolve: (entry) => recordOf(entry).description,
-    }),
-    resourceUrl: t.string({
-      nullable: true,
-      description: "The request's address at the bank. REST `resource_url`.",
-      resolve: (entry) => recordOf(entry).resource_url,
-    }),
-    status: t.string({
-      nullable: true,
-      description:
-        'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, and `COMPLETED`. REST `status`, a free text.',
-      resolve: (entry) => recordOf(entry).status,
-    }),
-    startDate: t.string({
-      nullable: true,
-      description: 'When it was asked for. REST `start_date`, as the bank wrote it.',
-      resolve: (entry) => recordOf(entry).start_date,
-    }),
-    endDate: t.string({
-      nullable: true,
-      description: 'When it came to its end. REST `end_date`, as the bank wrote it.',
-      resolve: (entry) => recordOf(entry).end_date,
-    }),
-    challenge: t.string({
-      nullable: true,
-      description:
-        'What the customer has to confirm it with, where the bank waits for that. REST `challenge`.',
-      resolve: (entry) => recordOf(entry).challenge,
     }),
     from: t.field({
       type: AccountRefObject,
@@ -89,12 +62,6 @@ TransactionRequestObject.implement({
       nullable: true,
       description: 'How much is to be moved. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
-    }),
-    transactionIds: t.string({
-      nullable: true,
-      description:
-        'The transactions that it led to, by their ids. REST `transaction_ids`, as the bank wrote it.',
-      resolve: (entry) => recordOf(entry).transaction_ids,
     }),
     transactions: t.field({
       type: [TransactionObject],
@@ -128,7 +95,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
       description: 'The account to be paid. REST `to`, sent as given; its ids have up to 128 characters.',
     }),
     value: t.field({
-      type: MoneyInput,
+      type: inputType(money),
       description:
         'How much is to be moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
@@ -149,7 +116,7 @@ function requestOf(input: RequestInput, defaults: Defaults) {
     accountId: restId('accountId', input.accountId),
     viewId: viewIdOr(defaults, input.viewId),
   };
-  const value = mapOptional(input.value, moneyBody);
+  const value = mapOptional(input.value, (value) => toBody(money, value));
   validatePaymentAmount(value?.amount);
   const call = {
     ids: {

@@ -1,19 +1,21 @@
 import { validateBankId } from '../bank/ids.ts';
 import { namedObject } from '../bank/interpret-record.ts';
 import { unwrap } from '../bank/response.ts';
+import type { ChangesInput } from '../contract/resource.ts';
 import {
   putTransactions,
   type Transaction,
-  type TransactionBody,
-  transaction as transactionShape,
+  type TransactionMetadata,
+  transaction,
+  transactionMetadata,
 } from '../contract/transaction.ts';
+import { badUserInput } from '../errors.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
-import { mapOptional, omitNullish } from './common-types.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { startPrefetch } from './field-extensions.ts';
-import { notGlobalId, restId } from './global-id.ts';
-import { idUnderEitherName, renamedTo } from './input-names.ts';
+import { changesType, inputType, recordFields, toBody } from './fields.ts';
+import { restId } from './global-id.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { BankObject, bankNode } from './node-lookups/bank.ts';
 import { OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
@@ -21,23 +23,17 @@ import { type TransactionNode, TransactionObject, transactionNode } from './node
 import { loadRequests, requestOf, TransactionRequestObject } from './node-lookups/transaction-request.ts';
 import { answeredByIdsWithPrefetch, idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
-import {
-  detailsBody,
-  metadataBody,
-  TransactionDetailsInput,
-  TransactionDetailsObject,
-  TransactionMetadataInput,
-  TransactionMetadataObject,
-} from './transaction-details.ts';
+import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
 
 /** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const transactionVersion = (record: Transaction): string => recordVersion(transactionShape, record);
+export const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);
 
 TransactionObject.implement({
-  description: 'A transaction of an account, as seen through one of its views. REST: getTransaction.',
+  description: transaction.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
+    ...recordFields(t, transaction),
     id: t.id(transactionNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
@@ -55,7 +51,7 @@ TransactionObject.implement({
     version: t.string({
       nullable: true,
       description: versionDescription,
-      resolve: (transaction) => transactionVersion(recordOf(transaction)),
+      resolve: (node) => transactionVersion(recordOf(node)),
     }),
     bank: t.field({
       type: BankObject,
@@ -72,35 +68,13 @@ TransactionObject.implement({
       description:
         'The request that led to it: the first of the account whose `transactionIds` names it; null where none does. REST: getTransactionsRequest.',
       extensions: answeredByIdsWithPrefetch(
-        (transaction: TransactionNode, _args: object, context) => loadRequests(transaction, context),
-        (transaction: TransactionNode, _args: object, context) => {
-          startPrefetch(() => loadRequests(transaction, context));
+        (node: TransactionNode, _args: object, context) => loadRequests(node, context),
+        (node: TransactionNode, _args: object, context) => {
+          startPrefetch(() => loadRequests(node, context));
           return null;
         },
       ),
-      resolve: (transaction, _args, context) => requestOf(transaction, context),
-    }),
-    uuid: t.string({
-      nullable: true,
-      description: 'The UUID of the transaction. REST `uuid`.',
-      resolve: (transaction) => recordOf(transaction).uuid,
-    }),
-    details: t.field({
-      type: TransactionDetailsObject,
-      nullable: true,
-      description: 'What was moved, when, and by whom. REST `details`.',
-      resolve: (transaction) => recordOf(transaction).details,
-    }),
-    metadata: t.field({
-      type: TransactionMetadataObject,
-      nullable: true,
-      description: 'What people note about it. REST `metadata`.',
-      resolve: (transaction) => recordOf(transaction).metadata,
-    }),
-    thisAccountId: t.string({
-      nullable: true,
-      description: 'The id of the account whose transaction it is. REST `this_account`.',
-      resolve: (transaction) => recordOf(transaction).this_account,
+      resolve: (node, _args, context) => requestOf(node, context),
     }),
     thisAccount: t.field({
       type: AccountObject,
@@ -109,23 +83,18 @@ TransactionObject.implement({
         'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. REST: getAccountsScope.',
       ...nodeFromRecord(
         () => accountNode,
-        (transaction: TransactionNode) => {
-          const record = recordOf(transaction);
+        (node: TransactionNode) => {
+          const record = recordOf(node);
           const accountId = unwrap(record.this_account);
           if (!accountId) return null;
           const bankId = namedObject(record, 'this_account')?.bank_id;
           return {
-            bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : transaction.bankId,
+            bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
             accountId: validateBankId('an account', accountId),
-            viewId: transaction.viewId,
+            viewId: node.viewId,
           };
         },
       ),
-    }),
-    otherAccountId: t.string({
-      nullable: true,
-      description: "The counterparty's id among those of the account. REST `other_account`.",
-      resolve: (transaction) => recordOf(transaction).other_account,
     }),
     otherAccount: t.field({
       type: OtherAccountObject,
@@ -134,53 +103,16 @@ TransactionObject.implement({
         'The counterparty that `otherAccountId` names, found among those of the account. REST: getOtherAccounts.',
       ...nodeFromRecord(
         () => otherAccountNode,
-        (transaction: TransactionNode) => {
-          const otherAccountId = unwrap(recordOf(transaction).other_account);
+        (node: TransactionNode) => {
+          const otherAccountId = unwrap(recordOf(node).other_account);
           if (!otherAccountId) return null;
-          const { bankId, accountId, viewId } = transaction;
+          const { bankId, accountId, viewId } = node;
           return { bankId, accountId, viewId, otherAccountId, index: 0, query: null };
         },
       ),
     }),
   }),
 });
-
-const TransactionInput = builder.inputType('TransactionInput', {
-  description: 'A whole transaction, as putTransactions sends it. What is left out is not sent, and lost.',
-  fields: (t) => ({
-    details: t.field({
-      type: TransactionDetailsInput,
-      required: true,
-      description: 'What was moved, when, and by whom. REST `details`.',
-    }),
-    transactionId: t.id({ description: "The transaction's id at the bank. REST `id`." }),
-    id: t.id({
-      description: "The transaction's id at the bank. REST `id`.",
-      deprecationReason: renamedTo('transactionId'),
-    }),
-    metadata: t.field({
-      type: TransactionMetadataInput,
-      description: 'What people note about it. REST `metadata`.',
-    }),
-    otherAccountId: t.string({
-      description: "The counterparty's id among those of the account. REST `other_account`.",
-    }),
-    thisAccountId: t.string({
-      description: 'The id of the account whose transaction it is. REST `this_account`.',
-    }),
-    uuid: t.string({ description: 'The UUID of the transaction. REST `uuid`.' }),
-  }),
-});
-
-const transactionBody = (input: typeof TransactionInput.$inferInput): TransactionBody =>
-  omitNullish({
-    details: detailsBody(input.details),
-    id: idUnderEitherName('transactionId', input.transactionId, 'id', input.id),
-    metadata: mapOptional(input.metadata, metadataBody),
-    other_account: mapOptional(input.otherAccountId, (id) => notGlobalId('otherAccountId', id)),
-    this_account: mapOptional(input.thisAccountId, (id) => notGlobalId('thisAccountId', id)),
-    uuid: input.uuid,
-  });
 
 const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
   description: "The transaction to put, and where. `metadataType` is the path's {TYPE}.",
@@ -190,7 +122,14 @@ const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInp
     viewId: t.id({ description: 'The view; the configured default view where left out.' }),
     transactionId: t.id({ required: true, description: 'The transaction.' }),
     metadataType: t.string({ required: true, description: "The path's {TYPE}." }),
-    transaction: t.field({ type: TransactionInput, required: true, description: 'The request body.' }),
+    transaction: t.field({
+      type: inputType(
+        transaction,
+        'A whole transaction, as putTransactions sends it. What is left out is not sent, and lost.',
+      ),
+      required: true,
+      description: 'The request body.',
+    }),
   }),
 });
 
@@ -229,19 +168,124 @@ builder.mutationField('putTransactionMetadata', (t) =>
     ...writeField(
       putTransactions,
       ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
-        const transaction = {
+        const ids = {
           bankId: bankIdOr(defaults, input.bankId),
           accountId: restId('accountId', input.accountId),
           viewId: viewIdOr(defaults, input.viewId),
           transactionId: restId('transactionId', input.transactionId),
         };
         return {
-          transaction,
-          ids: { ...inTransaction(transaction), TYPE: restId('metadataType', input.metadataType) },
-          body: transactionBody(input.transaction),
+          node: ids,
+          ids: { ...inTransaction(ids), TYPE: restId('metadataType', input.metadataType) },
+          body: toBody(transaction, input.transaction),
         };
       },
-      ({ transaction }, record) => ({ transaction: { ...transaction, record } }),
+      ({ node }, record) => ({ transaction: { ...node, record } }),
+    ),
+  }),
+);
+
+/** Its members have the same names in REST. */
+type MetadataChanges = ChangesInput<typeof transactionMetadata.fields>;
+const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
+
+/** The changes of the metadata; null if no metadata would be left. `comments` is required beside any other member. */
+function metadataChanges(current: Partial<TransactionMetadata>, changes: MetadataChanges) {
+  const left = members.filter(
+    (name) => (changes[name] === undefined ? current[name] : changes[name]) != null,
+  );
+  if (left.length === 0) return null;
+  return left.includes('comments') ? changes : { ...changes, comments: '' };
+}
+
+/**
+ * The path's {TYPE}: the given one, or the name of the one changed member.
+ * Errors: BAD_USER_INPUT if several members are changed.
+ */
+function metadataTypeOf(given: string | null | undefined, changes: MetadataChanges): string {
+  if (given != null) return restId('metadataType', given);
+  const [only, ...others] = members.filter((name) => changes[name] !== undefined);
+  if (only !== undefined && others.length === 0) return only;
+  throw badUserInput('metadataType is needed where `changes` does not name exactly one member.');
+}
+
+const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
+  description: 'The transaction to annotate, and how.',
+  fields: (t) => ({
+    bankId: t.id({ description: updateDescriptions.bankId }),
+    accountId: t.id({ required: true, description: 'The account through which the transaction is read.' }),
+    viewId: t.id({ description: updateDescriptions.viewId }),
+    transactionId: t.id({ required: true, description: 'The transaction.' }),
+    metadataType: t.string({
+      description:
+        "The bank's name for the kind of metadata, which the specification does not list: the path's {TYPE}. Where left out, the one member that `changes` names: `comments`, `narrative`, `tags` or `where`.",
+    }),
+    approvedByIpAddress: t.string({
+      description:
+        'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
+    }),
+    changes: t.field({
+      type: changesType(transactionMetadata),
+      required: true,
+      description: updateDescriptions.changes,
+    }),
+    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
+  }),
+});
+
+/** The changes that apply to a transaction as it was read. */
+const transactionChanges = (
+  { details, metadata }: Transaction,
+  { changes, approvedByIpAddress }: typeof AnnotateTransactionInput.$inferInput,
+) => ({
+  details:
+    details?.approved_by_ip_address == null && approvedByIpAddress != null
+      ? { approved_by_ip_address: approvedByIpAddress }
+      : undefined,
+  metadata: metadataChanges(metadata ?? {}, changes),
+});
+
+const AnnotateTransactionPayload = updatePayload('AnnotateTransactionPayload', {
+  field: 'transaction',
+  nodeType: () => transactionNode,
+  type: TransactionObject,
+});
+
+builder.mutationField('annotateTransaction', (t) =>
+  t.field({
+    type: AnnotateTransactionPayload,
+    nullable: true,
+    description:
+      "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else. REST: getTransaction, then putTransactions.",
+    args: {
+      input: t.arg({
+        type: AnnotateTransactionInput,
+        required: true,
+        description: 'What to change, and how.',
+      }),
+    },
+    ...updateField(
+      {
+        operation: putTransactions,
+        payload: 'AnnotateTransactionPayload',
+        nodeType: () => transactionNode,
+        versionOf: transactionVersion,
+      },
+      ({ input }: { input: typeof AnnotateTransactionInput.$inferInput }, defaults) => {
+        const node = {
+          bankId: bankIdOr(defaults, input.bankId),
+          accountId: restId('accountId', input.accountId),
+          viewId: viewIdOr(defaults, input.viewId),
+          transactionId: restId('transactionId', input.transactionId),
+        };
+        return {
+          node,
+          ids: { ...inTransaction(node), TYPE: metadataTypeOf(input.metadataType, input.changes) },
+          record: [node.bankId, node.accountId, node.transactionId],
+          ifVersion: input.ifVersion,
+          changes: (record) => transactionChanges(record, input),
+        };
+      },
     ),
   }),
 );

@@ -8,9 +8,9 @@ import {
 import { findById } from '../../loaders/find-by-id.ts';
 import type { ViewIds } from '../../loaders/loaders.ts';
 import { builder } from '../builder.ts';
-import { mapOptional, omitNullish } from '../common-types.ts';
 import { connectionTo } from '../connection.ts';
 import type { ReadContext } from '../context.ts';
+import { mapOptional, omitNullish } from '../fields.ts';
 import { notGlobalId } from '../global-id.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from '../list-item.ts';
 import { filterInSteps } from '../list-work.ts';
