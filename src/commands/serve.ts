@@ -140,6 +140,7 @@ export async function serveBankql(
     requestId: () => currentRequestId() ?? null,
     replica,
     rejectedStatuses: config.paymentRejectedStatuses,
+    bankWords: config.paymentWords,
   });
   const payments = observeFailures(limitPayments(unlimited, rateLimiter), store, telemetry.onPaymentFailure);
   telemetry.watchStore(store, payments.unwrittenEnds);

@@ -1,6 +1,7 @@
 import type { BankOptions } from '../bank/client.ts';
 import type { AnswerLimits } from '../engine/engine.ts';
 import type { DocumentLimits } from '../engine/validation.ts';
+import { type BankWords, bankWordsOf } from '../payments/outcome-words.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
@@ -96,6 +97,8 @@ export interface Config {
   };
   /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
   readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
+  /** The bank's own words for how a payment ended; see payments/outcome-words.ts. */
+  readonly paymentWords: BankWords;
   /** Where payments are kept; see OpenStoreOptions in payments/stores/open-store.ts. */
   readonly state: {
     readonly url: string;
@@ -206,6 +209,7 @@ function configOf(values: Values): Config {
     readyNeedsState: values.READY_NEEDS_STATE,
     readyNeedsRoom: values.READY_NEEDS_ROOM,
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
+    paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),
     state: {
       // Where it could not be said, contradictions() has.
       url: stateUrlOf(values) ?? 'memory:',

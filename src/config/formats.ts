@@ -205,6 +205,20 @@ export const refusalStatuses: Pick<Format<ReadonlySet<number>>, 'schema'> = {
   }),
 };
 
+/** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
+export const outcomeWords: Format<readonly string[]> = {
+  fallback: [],
+  shownFallback: 'none',
+  schema: z.string().transform((list, context) => {
+    const given = list.split(',').map((word) => word.trim());
+    if (given.every((word) => /[^\s_-]/.test(word) && word.length <= 64)) return given;
+    context.addIssue(
+      'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
+    );
+    return z.NEVER;
+  }),
+};
+
 const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
 
 /** Origins as browsers send them, separated by commas or white space. */

@@ -1,3 +1,4 @@
+import { normalized } from '../payments/outcome-words.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './start-error.ts';
@@ -21,6 +22,15 @@ const problem = (
 
 /** What variables demand of each other: each rule names the one to change, and how. */
 const rules: readonly Rule[] = [
+  ({ BANK_PAYMENT_DONE: done, BANK_PAYMENT_REJECTED_WORDS: rejected }) => {
+    const both = done.find((word) => rejected.some((other) => normalized(other) === normalized(word)));
+    return both === undefined
+      ? null
+      : problem('BANK_PAYMENT_DONE', both, 'BANK_PAYMENT_REJECTED_WORDS has this word too.', [
+          'BANK_PAYMENT_REJECTED_WORDS',
+        ]);
+  },
+
   ({ BANK_BASE_URL, NODE_ENV, SANDBOX }) =>
     BANK_BASE_URL === undefined && NODE_ENV === 'production' && !SANDBOX
       ? problem(

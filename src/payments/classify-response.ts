@@ -3,75 +3,97 @@ import type { HttpResponse } from '../bank/http/http-message.ts';
 import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
-import { hintsAtFailure, isFailure } from './failure-words.ts';
+import { type BankWords, meaningOf, type Outcome, readOutcome, type Vocabulary } from './outcome-words.ts';
 import { isObject, recordsOf, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.
- * - `DONE`: it accepted the payment. `answer`: the parts that bankql reads, see stored-response.ts.
- * - `REJECTED`: it says that it did not execute the payment.
- * - `RELEASED`: it did not accept the caller's credentials; nothing is kept, and the key is free again.
- * - `UNKNOWN`: anything else. `answer` as above if it accepted the payment for later execution.
+ * - `DONE`: the bank confirmed the payment. `answer`: the parts that bankql reads, see stored-response.ts.
+ * - `REJECTED`: the bank says that it did not execute it.
+ * - `RELEASED`: the bank did not accept the caller's credentials; nothing is kept, and the key is free again.
+ * - `UNKNOWN`: anything else. `isAccepted`: the bank has the payment, and has not said that it executed it; `answer` then
+ *   as above.
  */
 export interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
+  readonly isAccepted: boolean;
 }
 
 export interface ClassifyOptions {
   readonly operation: Operation;
   /** The statuses of a refusal: BANK_PAYMENT_REJECTED_STATUSES. */
   readonly rejectedStatuses: ReadonlySet<number>;
+  /** The bank's own words: BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
+  readonly bankWords: BankWords;
   /** Values that no stored answer may contain; the bank may echo what it was sent. */
   readonly secrets: readonly string[];
 }
 
-/** Refusals whatever their body: the request was not processed, or was rejected as invalid. */
-const refusedWhateverTheBody: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
+/** The default statuses of a refusal. All but 401 count only with the bank's JSON as the body. */
+export const defaultRejectedStatuses: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 413, 415, 422, 429,
+]);
+
+const verdict = (state: PaymentVerdict['state'], answer: string | null = null): PaymentVerdict => ({
+  state,
+  answer,
+  isAccepted: false,
+});
 
 /**
- * The default statuses of a refusal. 402 and 429 (and those that an operator adds) count only with a JSON object as the
- * body: otherwise an intermediary may have answered instead of the bank.
+ * Classifies the bank's answer to a payment by the table in docs/payments.md. DONE needs evidence, and so does REJECTED,
+ * because a firewall or a proxy may have answered instead of the bank; everything else is UNKNOWN.
  */
-export const defaultRejectedStatuses: ReadonlySet<number> = new Set([...refusedWhateverTheBody, 402, 429]);
-
-/** Classifies the bank's answer to a payment by the table in docs/payments.md. In doubt it is UNKNOWN. */
 export function classifyPaymentResponse(
   { status, body }: Pick<HttpResponse, 'status' | 'body'>,
   options: ClassifyOptions,
 ): PaymentVerdict {
-  const said = readBody(body);
-  if (status >= 200 && status < 300) return classifySuccess(status, said, options);
-  if (!options.rejectedStatuses.has(status)) return unknown;
-  if (status === 401) return { state: 'RELEASED', answer: null };
-  const isRefusal = refusedWhateverTheBody.has(status) || (said.kind === 'json' && isObject(said.value));
-  return isRefusal ? { state: 'REJECTED', answer: null } : unknown;
+  if (status >= 200 && status < 300) return classifySuccess(status, readBody(body), options);
+  if (!options.rejectedStatuses.has(status)) return verdict('UNKNOWN');
+  if (status === 401) return verdict('RELEASED');
+  const { kind, value } = readBody(body);
+  if (kind !== 'json' || !isObject(value)) return verdict('UNKNOWN');
+  const outcome = readOutcome(value, options);
+  return verdict(outcome === 'done' || outcome === 'accepted' ? 'UNKNOWN' : 'REJECTED');
 }
 
-function classifySuccess(
-  status: number,
-  said: Body,
-  { operation, secrets }: ClassifyOptions,
-): PaymentVerdict {
-  if (said.kind === 'unreadable') return unknown;
-  const { value } = said;
-  const { envelope } = operation;
-  const records = recordsOf(operation, value);
-  // In a list, one success is enough not to reject: it may contain earlier requests too.
-  if (records.length > 0 && records.every(isFailure)) return { state: 'REJECTED', answer: null };
-  if (records.length > 0 && records.every((record) => hintsAtFailure(record, envelope))) return unknown;
-  if (envelope !== null && hintsAtFailure(besideList(value, envelope), envelope)) return unknown;
+function classifySuccess(status: number, said: Body, options: ClassifyOptions): PaymentVerdict {
+  const outcome = outcomeOf(said, options);
+  if (outcome === 'rejected') return verdict('REJECTED');
+  const isAccepted = outcome === 'accepted' || (status === 202 && outcome !== 'doubtful');
+  if (outcome !== 'done' && !isAccepted) return verdict('UNKNOWN');
   return {
-    state: status === 202 ? 'UNKNOWN' : 'DONE',
-    answer: toStoredResponse(operation, value, secrets),
+    state: isAccepted ? 'UNKNOWN' : 'DONE',
+    answer: toStoredResponse(options.operation, said.value, options.secrets),
+    isAccepted,
   };
 }
 
-/** The members of an envelope besides the list that it contains. */
-const besideList = (value: unknown, envelope: string): unknown =>
-  isObject(value) && Array.isArray(value[envelope]) ? { ...value, [envelope]: null } : null;
-
-const unknown: PaymentVerdict = { state: 'UNKNOWN', answer: null };
+/** What the body of a successful response says of the payment. */
+function outcomeOf({ kind, value }: Body, vocabulary: Vocabulary): Outcome {
+  if (kind === 'unreadable') return 'doubtful';
+  if (kind === 'empty' || (isObject(value) && Object.keys(value).length === 0)) return 'done';
+  if (typeof value === 'string') return meaningOf(value, vocabulary);
+  const { operation } = vocabulary;
+  const { envelope } = operation;
+  const isEnvelope = envelope !== null && isObject(value) && Array.isArray(value[envelope]);
+  const isContractsList = isEnvelope || (envelope !== null && Array.isArray(value));
+  const outcomes = recordsOf(operation, value).map((record) => {
+    const outcome = readOutcome(record, vocabulary);
+    // The list is the evidence, if nothing in the entry says otherwise.
+    return isContractsList && outcome === 'silent' ? 'done' : outcome;
+  });
+  if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'rejected')) return 'rejected';
+  // What stands beside the list is about the whole answer.
+  const around = isEnvelope ? readOutcome({ ...value, [envelope]: null }, vocabulary) : 'silent';
+  if (around !== 'done' && around !== 'silent') return around === 'rejected' ? 'doubtful' : around;
+  if (outcomes.length === 0) return isContractsList ? 'done' : value === false ? 'doubtful' : 'silent';
+  if (!isContractsList && new Set(outcomes).size > 1) return 'doubtful';
+  // One good entry of the contract's list is enough, because the list may contain earlier requests too.
+  const order = ['done', 'accepted', 'unclear', 'silent'] as const;
+  return order.find((outcome) => outcomes.includes(outcome)) ?? 'doubtful';
+}
 
 interface Body {
   readonly kind: 'empty' | 'json' | 'text' | 'unreadable';

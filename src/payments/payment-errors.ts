@@ -4,15 +4,21 @@ import { type PaymentRecord, StoreUnavailable } from './store.ts';
 /** The Retry-After, in seconds, when the store could not be reached. */
 const storeRetryAfter = 2;
 
-/** The payment was sent, and nobody knows whether the bank executed it. */
+/** The message for a payment that the bank has, such as after a 202. */
+export const acceptedOnly =
+  'The bank accepted the payment, and has not said that it was executed. Ask the bank, or its operator, with the Track-ID.';
+
+/** The payment was sent, and nobody knows whether the bank executed it. `message`: if more is known. */
 export const outcomeUnknown = (
   { operation, trackId }: PaymentRecord,
   idempotencyKey: string,
   status: number | null,
+  message?: string | null,
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    `${operation} was sent and may have been executed, but the bank's answer does not say so. It is never sent again: ask the bank, or its operator, with the Track-ID.`,
+    message ??
+      `${operation} was sent and may have been executed, but the bank's answer does not say so. It is never sent again: ask the bank, or its operator, with the Track-ID.`,
     { operation, trackId, idempotencyKey, ...(status === null ? {} : { status }) },
   );
 

@@ -39,6 +39,6 @@ export function replay<T extends PaymentOperation>(
         earlier.status === null ? details : { ...details, status: earlier.status },
       );
     case 'UNKNOWN':
-      throw outcomeUnknown(earlier, idempotencyKey, earlier.status);
+      throw outcomeUnknown(earlier, idempotencyKey, earlier.status, earlier.message);
   }
 }

@@ -6,10 +6,12 @@ import { type HttpResponse, TransportFailure } from '../bank/http/http-message.t
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
+import { type BankWords, noBankWords } from './outcome-words.ts';
 import { createOutcomeWriter } from './outcome-writer.ts';
 import type { PaymentIntent, PaymentOperation, PaymentResult } from './payment.ts';
 import { paymentDetails } from './payment-details.ts';
 import {
+  acceptedOnly,
   neverSent,
   notLogged,
   outcomeUnknown,
@@ -48,6 +50,8 @@ export interface PaymentServiceOptions {
   readonly replica?: string | null;
   /** The statuses with which the bank refuses a payment; see classify-response.ts. */
   readonly rejectedStatuses?: ReadonlySet<number> | undefined;
+  /** The bank's own words for how a payment ended; see outcome-words.ts. */
+  readonly bankWords?: BankWords | undefined;
 }
 
 export interface PaymentService {
@@ -101,7 +105,7 @@ const drainMs = 2000;
 
 export function createPaymentService(options: PaymentServiceOptions): PaymentService {
   const { bank, store, leaseMs, now = Date.now, audit, requestId = () => null, replica = null } = options;
-  const { rejectedStatuses = defaultRejectedStatuses, sendTimeoutMs = 0 } = options;
+  const { rejectedStatuses = defaultRejectedStatuses, bankWords = noBankWords, sendTimeoutMs = 0 } = options;
   const underWay = new Set<Promise<unknown>>();
   const ends = createOutcomeWriter(store, now);
 
@@ -238,7 +242,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const { status } = response;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
-    const { state, answer } = classifyPaymentResponse(response, { operation, rejectedStatuses, secrets });
+    const { state, answer, isAccepted } = classifyPaymentResponse(response, {
+      operation,
+      rejectedStatuses,
+      bankWords,
+      secrets,
+    });
     if (state === 'DONE') {
       await finish(record, { state, answer, code: null, status, message: null, bankText: null });
       return { trackId, replayed: false, answer: readStoredResponse(operation, answer) };
@@ -253,7 +262,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     }
     const error =
       state === 'UNKNOWN'
-        ? outcomeUnknown(record, idempotencyKey, status)
+        ? outcomeUnknown(record, idempotencyKey, status, isAccepted ? acceptedOnly : undefined)
         : status < 300
           ? statedFailure(record, idempotencyKey, status, said)
           : mapErrorResponse(call, response);

@@ -127,6 +127,12 @@ test.each<[string, Record<string, string>, string]>([
     { BANK_PAYMENT_REJECTED_STATUSES: text },
     'from 400 to 499',
   ]),
+  ['BANK_PAYMENT_DONE', { BANK_PAYMENT_DONE: 'POSTED,,SENT' }, 'words of up to 64 characters'],
+  [
+    'BANK_PAYMENT_DONE',
+    { BANK_PAYMENT_DONE: 'POSTED, in_doubt', BANK_PAYMENT_REJECTED_WORDS: 'In doubt' },
+    'BANK_PAYMENT_REJECTED_WORDS has this word too',
+  ],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
   ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is none'],
   ['COMPRESSION', { COMPRESSION: 'br' }, 'COMPRESSION=br '],
@@ -170,6 +176,16 @@ test('the statuses with which a bank refuses payments are those that are named, 
   expect(readConfig({ BANK_PAYMENT_REJECTED_STATUSES: '400, 409 422' }).paymentRejectedStatuses).toEqual(
     new Set([400, 409, 422]),
   );
+});
+
+test('the words with which a bank says how a payment ended are its own', () => {
+  expect(readConfig({}).paymentWords.size).toBe(0);
+  const words = { BANK_PAYMENT_DONE: 'Posted, AWAITING CLEARING', BANK_PAYMENT_REJECTED_WORDS: 'AM04' };
+  expect([...readConfig(words).paymentWords]).toEqual([
+    ['posted', 'done'],
+    ['awaitingclearing', 'done'],
+    ['am04', 'rejected'],
+  ]);
 });
 
 test.each([

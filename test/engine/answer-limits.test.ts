@@ -203,7 +203,7 @@ describe('what a mutation did is told where its answer is too large', () => {
   test('where only its JSON is too long', async () => {
     await using branches = await startBranches({ answerLimits: { values: 100_000, bytes: 5000 } });
     branches.bank.on('POST /v1/api/banks/BANK/accounts/key-1/make-transaction', {
-      body: { id: '\u0001'.repeat(1000), status: 'S' },
+      body: { id: '\u0001'.repeat(1000), status: 'BOOKED' },
     });
     const { result } = await ask(branches, payment('transactionId trackId'));
     const [{ trackId } = { trackId: '' }] = branches.bankql.audit;

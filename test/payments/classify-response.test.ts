@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from '../../src/payments/classify-response.ts';
+import { bankWordsOf, noBankWords } from '../../src/payments/outcome-words.ts';
 import { readStoredResponse } from '../../src/payments/stored-response.ts';
 
 const transfer = operations.postMakeTransaction;
@@ -15,172 +16,219 @@ function classify(
   body: string | Buffer,
   operation: typeof transfer | typeof request = transfer,
   rejectedStatuses: ReadonlySet<number> = defaultRejectedStatuses,
+  bankWords = noBankWords,
 ) {
   return classifyPaymentResponse(
     { status, body: Buffer.from(body) },
-    { operation, rejectedStatuses, secrets: [secret] },
+    { operation, rejectedStatuses, bankWords, secrets: [secret] },
   );
 }
 
-const words = fc.constantFrom('FAILED', 'REJECTED', 'DECLINED', 'CANCELLED', 'CANCELED');
-const cases = fc.constantFrom(
+const page = readFileSync(join(import.meta.dirname, '../../docs/payments.md'), 'utf8');
+const [, section = ''] = page.split("### What the bank's answer means");
+/** The words of the page, by their meaning. */
+const wordsByMeaning = new Map(
+  [...section.matchAll(/^\| (success|pending|failure) \| ([^|]+) \|/gm)].map(
+    ([, meaning = '', words = '']) => [meaning, words.split(', ')],
+  ),
+);
+
+const json = fc.jsonValue().map((value) => JSON.stringify(value));
+const caseOf = fc.constantFrom(
   (text: string) => text,
   (text: string) => text.toLowerCase(),
-  (text: string) => `${text.slice(0, 1)}${text.slice(1).toLowerCase()}`,
+  (text: string) => text.toUpperCase(),
 );
-const failure = fc.tuple(words, cases).map(([word, change]) => change(word));
-const stems = fc.constantFrom(
-  ...'fail, reject, declin, cancel, error, denied, refus, insufficient, unavailable'.split(', '),
-);
-const mention = fc.oneof(
+/** A documented word with this meaning, in any case. */
+const wordFor = (meaning: string) =>
   fc
-    .tuple(failure, fc.constantFrom('PAYMENT_', 'Payment', 'not ', '0 '), fc.boolean())
-    .map(([word, other, isFirst]) => (isFirst ? `${word} ${other}`.trim() : `${other}${word}`))
-    .filter((text) => !/^(failed|rejected|declined|cancell?ed)$/i.test(text)),
-  fc.tuple(stems, cases).map(([word, change]) => `No ${change(word)}x`),
+    .tuple(fc.constantFrom(...(wordsByMeaning.get(meaning) ?? [])), caseOf)
+    .map(([word, change]) => change(word));
+/** Words that no table has. */
+const otherWords = fc.constantFrom('KO', 'Please log in', 'BLCK', 'Try again later', 'on its way', 'S');
+const statusNames = fc.constantFrom(
+  'status',
+  'State',
+  'RESULT',
+  'outcome',
+  'transactionStatus',
+  'payment_status',
 );
-const holdsFailure = (text: string) =>
-  /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable|"(ok|success|successful|succeeded)"/i.test(
-    text,
-  );
-const holdsError = (text: string) => /error|fault/i.test(text);
-const json = fc
-  .jsonValue()
-  .map((value) => JSON.stringify(value))
-  .filter((text) => !holdsFailure(text) && !holdsError(text));
-const object = fc
-  .dictionary(fc.string(), fc.jsonValue())
-  .map((value) => JSON.stringify(value))
-  .filter((text) => !holdsFailure(text) && !holdsError(text));
-const isJson = (text: string) => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
-/** Text of letters, digits and spaces that is no JSON and names no failure. */
+/** A word as a status: bare, as a JSON string, or in a member. `more`: other members. */
+const statusIs = (word: fc.Arbitrary<string>, more: fc.Arbitrary<object> = fc.constant({})) =>
+  fc
+    .tuple(word, statusNames, more)
+    .chain(([word, name, more]) =>
+      fc.constantFrom(word, JSON.stringify(word), JSON.stringify({ ...more, [name]: ` ${word} ` })),
+    );
+const members = (...objects: readonly object[]) =>
+  fc.constantFrom(...objects.map((one) => JSON.stringify(one)));
 const plain = (minLength: number, maxLength: number) =>
-  fc
-    .stringMatching(new RegExp(`^[A-Za-zé][A-Za-z0-9é ]{${minLength},${maxLength}}$`))
-    .filter((text) => !isJson(text.trim()) && !holdsFailure(text));
+  fc.stringMatching(new RegExp(`^[A-Za-zé][A-Za-z0-9é ]{${minLength},${maxLength}}$`));
 const anything = fc.oneof(json, plain(0, 200), fc.constant(''), fc.constant('<html>No</html>'));
 const success = fc.integer({ min: 200, max: 299 });
 const done = success.filter((status) => status !== 202);
-const named = (text: string) => fc.constantFrom(...text.split(', ').map(Number));
+const named = fc.constantFrom(400, 402, 403, 404, 405, 413, 415, 422, 429);
+const signsOfFailure = members(
+  { id: 'TX', transactions: [{ status: 'RJCT' }] },
+  { cardStatus: 'CANCELLED' },
+  { status: 'PaymentFailed' },
+  { status: 'BOOKED', state: 'NOT REJECTED' },
+  { status: 'COMPLETED', transactionStatus: 'RJCT' },
+  { id: 'TX', error: 'no' },
+  { status: 'OK', error: { code: 7 } },
+  { status: 'OK', errors: ['no'] },
+  { id: 'TX', errorCode: 'E17' },
+  { id: 'TX', error_description: 'no' },
+  { id: 'TX', code: 'LIMIT' },
+  { id: 'TX', code: 400 },
+  { status: 'success', code: '51' },
+  { id: 'TX', details: { code: 403 } },
+  { id: 'TX', status: 500 },
+  { success: false },
+  { id: 'TX', accepted: false },
+  { status: 'OK', data: { approved: 'no' } },
+  { id: 'TX', rejected: true },
+  { status: 'success', message: 'Insufficient funds' },
+);
 
 interface Row {
   readonly status: fc.Arbitrary<number>;
   readonly body: fc.Arbitrary<string | Buffer>;
+  /** The operation that the line is about; undefined for both. */
+  readonly operation?: typeof request;
 }
 
 /** What each line of the table in docs/payments.md stands for, by its first two cells. */
 const rows: Readonly<Record<string, Row>> = {
-  '2xx | HTML, or anything that is not UTF-8': {
+  '2xx | not UTF-8, HTML, a truncated document, or a text of more than 64 bytes': {
     status: success,
     body: fc.oneof(
       anything.map((text) => `<!doctype html><p>${text}`),
       fc.constantFrom('<html></html>', '  <p>OK'),
       fc.constant(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])),
+      plain(64, 300),
+      fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }).chain((value) => {
+        const text = JSON.stringify(value);
+        return fc.integer({ min: 1, max: text.length - 1 }).map((end) => text.slice(0, end));
+      }),
     ),
-  },
-  '2xx | text that is no JSON, and longer than 64 bytes': { status: success, body: plain(64, 300) },
-  '2xx | text that begins like JSON and is none': {
-    status: success,
-    body: fc.tuple(object, fc.nat()).map(([text, at]) => text.slice(0, 1 + (at % (text.length - 1)))),
   },
   '2xx | a status that is a word of failure': {
     status: success,
-    body: fc
-      .tuple(failure, object)
-      .chain(([word, others]) =>
-        fc.constantFrom(
-          word,
-          JSON.stringify(word),
-          JSON.stringify({ ...JSON.parse(others), status: word }),
-          JSON.stringify({ id: 'TX', status: ` ${word} ` }),
-          JSON.stringify({ Status: word }),
-          JSON.stringify({ state: word, error: 'no' }),
-          JSON.stringify({ RESULT: word, state: null }),
-          JSON.stringify([{ status: word }, { status: word }]),
-        ),
-      ),
-  },
-  '2xx | a status that mentions a failure, wherever it stands': {
-    status: success,
     body: fc.oneof(
-      mention.chain((text) =>
-        fc.constantFrom(
-          text,
-          JSON.stringify({ status: text }),
-          JSON.stringify({ id: 'TX', State: text }),
-          JSON.stringify({ status: 'OK', result: text }),
-        ),
+      statusIs(
+        wordFor('failure'),
+        fc.constantFrom({}, { id: 'TX' }, { error: 'no', code: 51 }, { success: false }),
       ),
-      fc
-        .oneof(mention, failure)
-        .chain((text) =>
-          fc.constantFrom(
-            JSON.stringify({ status: 'BOOKED', state: text }),
-            JSON.stringify([text]),
-            JSON.stringify({ id: 'TX', statuses: { status: [text] } }),
-            JSON.stringify({ transaction: { status: text } }),
-            JSON.stringify({ transactionStatus: text }),
-          ),
-        ),
+      wordFor('failure').map((status) => JSON.stringify([{ status }, { id: 'TX', status }])),
     ),
   },
-  '2xx | an error without a status of success, or `"success": false`': {
-    status: success,
-    body: fc
-      .oneof(
-        fc
-          .tuple(
-            fc.constantFrom('error', 'errors', 'fault', 'Error'),
-            fc.constantFrom<unknown>('no', ['no'], { code: 7 }, true, 500),
-            fc.constantFrom<object>(
-              {},
-              { status: 500 },
-              { id: null },
-              { id: 'TX' },
-              { value: null },
-              { message: 'no' },
-              { status: 'PENDING' },
-              { status: 'OK', state: 'PENDING' },
-            ),
-          )
-          .map(([name, value, more]) => ({ ...more, [name]: value })),
-        fc
-          .tuple(fc.constantFrom('success', 'Success', 'ok'), fc.constantFrom<unknown>(false, 'false', 0))
-          .map(([name, value]) => ({ id: 'TX', [name]: value })),
-      )
-      .chain((object) =>
-        fc.constantFrom<unknown>(object, [object], { data: object }).map((value) => JSON.stringify(value)),
+  '2xx | a sign of a failure': { status: success, body: signsOfFailure },
+  '202 | anything else': {
+    status: fc.constant(202),
+    body: fc.oneof(
+      statusIs(fc.oneof(wordFor('success'), wordFor('pending'), otherWords)),
+      fc.constantFrom('', '{}', 'null', '[]', '7', '{"id":"TX"}', '{"foo":1}'),
+    ),
+  },
+  '2xx | a status that is a word for a pending payment': {
+    status: done,
+    body: statusIs(
+      wordFor('pending').filter((word) => !/^initiated$/i.test(word)),
+      fc.constantFrom({}, { id: 'TX' }, { success: true }),
+    ),
+  },
+  '2xx | a status, code, message or text in other words': {
+    status: done,
+    body: fc.oneof(
+      statusIs(otherWords, fc.constantFrom({}, { id: 'TX' }, { success: true })),
+      fc
+        .tuple(fc.constantFrom('message', 'reason', 'title', 'code'), otherWords)
+        .map(([name, word]) => JSON.stringify({ id: 'TX', [name]: word })),
+      otherWords.map((status) => JSON.stringify({ id: 'TX', payment: { status } })),
+    ),
+  },
+  '2xx | nothing, white space or `{}`': {
+    status: done,
+    body: fc.constantFrom('', ' ', '\r\n', '\uFEFF', '\uFEFF ', '{}', ' { } '),
+  },
+  '2xx | a status that is a word of success, or `"success": true`': {
+    status: done,
+    body: fc.oneof(
+      statusIs(
+        wordFor('success'),
+        fc.constantFrom({}, { id: 'TX', code: 200 }, { code: '00', error: null }, { message: 'Thank you' }),
       ),
+      members(
+        { success: true },
+        { code: '00', message: 'Success' },
+        { data: { status: 'ACSC' } },
+        { id: 'TX', description: 'Refused, cancelled: FAILED', success: true },
+      ),
+    ),
   },
-  '202 | anything else': { status: fc.constant(202), body: fc.oneof(json, plain(0, 60), fc.constant('')) },
-  '2xx | nothing, or white space': {
+  '2xx | an object with an id': {
     status: done,
-    body: fc.constantFrom('', ' ', '\r\n', '\uFEFF', '\uFEFF '),
+    body: members(
+      { id: 'TX' },
+      { id: 7, amount: 1.1 },
+      { transaction_id: 'TX', description: 'Insufficient funds' },
+      { paymentId: 'TX', error: null, errors: [], code: 0 },
+    ),
   },
-  '2xx | any other JSON value': {
+  '2xx | a list of transaction requests, in answer to one': {
     status: done,
-    body: fc.tuple(json, fc.constantFrom('', '\uFEFF', '\n')).map(([text, before]) => before + text),
+    operation: request,
+    body: fc.oneof(
+      fc.constantFrom('[]', '{"transaction-requests":[]}', '[{"description":"KO"}]'),
+      fc
+        .constantFrom(
+          {},
+          { status: 'INITIATED' },
+          { status: 'COMPLETED', id: 'TR' },
+          { body: { value: { amount: '1' } } },
+        )
+        .map((entry) => JSON.stringify({ 'transaction-requests': [entry, { status: 'FAILED' }] })),
+    ),
   },
-  '2xx | any other text of up to 64 bytes': {
+  '2xx | anything else': {
     status: done,
-    body: plain(0, 60).filter((text) => Buffer.byteLength(text.trim()) <= 64),
+    body: fc.oneof(
+      fc.constantFrom(
+        'null',
+        'true',
+        'false',
+        '7',
+        '"TX-1"',
+        '{"accepted":null}',
+        '{"id":""}',
+        '{"id":null}',
+      ),
+      members({ foo: 1 }, { value: { amount: 1 } }, { data: { id: 'TX' } }, { requestId: 'r' }),
+    ),
   },
   '401 | anything': { status: fc.constant(401), body: anything },
-  '400, 403, 404, 405, 413, 415, 422 | anything': {
-    status: named('400, 403, 404, 405, 413, 415, 422'),
-    body: anything,
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object that does not speak of success': {
+    status: named,
+    body: fc.oneof(
+      members(
+        { code: 403, message: 'no' },
+        { foo: 1 },
+        {},
+        { error: { id: 'E1' } },
+        { id: 'E1', message: 'no' },
+      ),
+      signsOfFailure,
+    ),
   },
-  '402, 429 | a JSON object': { status: named('402, 429'), body: object },
-  '402, 429 | anything else': {
-    status: named('402, 429'),
-    body: fc.oneof(plain(0, 100), fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":')),
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | anything else': {
+    status: named,
+    body: fc.oneof(
+      plain(0, 100),
+      fc.constantFrom('', '[]', '"no"', 'null', '7', '<p>{}', '{"a":', '[{"message":"no"}]'),
+      members({ status: 'COMPLETED' }, { transactionStatus: 'ACSC' }, { status: 'PENDING' }, { id: 'TX' }),
+    ),
   },
   'any other | anything': {
     status: fc.integer({ min: 300, max: 599 }).filter((status) => !defaultRejectedStatuses.has(status)),
@@ -189,8 +237,6 @@ const rows: Readonly<Record<string, Row>> = {
 };
 
 /** The table's lines: the first two cells, and the payment's state. */
-const page = readFileSync(join(import.meta.dirname, '../../docs/payments.md'), 'utf8');
-const [, section = ''] = page.split("### What the bank's answer means");
 const documented = [...section.matchAll(/^\| (\d.*|any other .*) \| ([\w]+)[^|]*\|$/gm)].map(
   ([, what = '', state = '']) => ({ what, state: state === 'none' ? 'RELEASED' : state }),
 );
@@ -201,9 +247,10 @@ describe('the table of what the bank means, in docs/payments.md', () => {
   });
 
   test.each(documented)('says the truth: $what is $state', ({ what, state }) => {
-    const { status, body } = rows[what] ?? expect.unreachable(what);
+    const { status, body, operation: only } = rows[what] ?? expect.unreachable(what);
+    const operations = only === undefined ? [transfer, request] : [only];
     fc.assert(
-      fc.property(status, body, fc.constantFrom(transfer, request), (status, body, operation) => {
+      fc.property(status, body, fc.constantFrom(...operations), (status, body, operation) => {
         expect(classify(status, body, operation).state).toBe(state);
       }),
       { numRuns: 300 },
@@ -257,40 +304,38 @@ describe('the readable parts', () => {
     ['[{"id":"TX"},{"id":"TY"}]', null],
     ['OK', '{"status":"OK"}'],
     ['"OK"', '{"status":"OK"}'],
-    ['{"value":{"amount":1}}', null],
+    ['{"success":true,"value":{"amount":1}}', null],
     ['{}', null],
-    ['null', null],
     ['', null],
     [`{"id":"${secret}-1"}`, '{"id":"[redacted]-1"}'],
-    [`{"status":"${'x'.repeat(5000)}"}`, `{"status":"${'x'.repeat(4000)}"}`],
+    [`{"id":"${'x'.repeat(5000)}"}`, `{"id":"${'x'.repeat(4000)}"}`],
   ])('of %j for a transfer are %j', (body, answer) => {
-    expect(classify(200, body)).toEqual({ state: 'DONE', answer });
+    expect(classify(200, body)).toEqual({ state: 'DONE', answer, isAccepted: false });
   });
 
   test.each([
-    ['{"transaction-requests":[{"status":"S","other":1}]}', [{ status: 'S' }]],
+    ['{"transaction-requests":[{"status":"INITIATED","other":1}]}', [{ status: 'INITIATED' }]],
     ['{"transaction-requests":[]}', []],
     [
       '{"transaction-requests":[{"body":{"value":{"amount":12345678901234567890.10}}}]}',
       [{ body: { value: { amount: '12345678901234567890.10' } } }],
     ],
     ['[]', []],
-    ['{"status":"S"}', [{ status: 'S' }]],
-    ['{"transaction-requests":{"status":"S"}}', [{ status: 'S' }]],
+    ['{"status":"COMPLETED"}', [{ status: 'COMPLETED' }]],
+    ['{"transaction-requests":{"status":"COMPLETED"}}', [{ status: 'COMPLETED' }]],
     ['OK', [{ status: 'OK' }]],
     ['{}', null],
-    ['7', null],
   ])('of %j for a transaction request are %j', (body, expected) => {
     const { state, answer } = classify(200, body, request);
     expect(state).toBe('DONE');
     expect(readStoredResponse(request, answer)).toEqual(expected);
   });
 
-  test('of what was accepted for later are kept too', () => {
-    expect(classify(202, '{"id":"TX","status":"ACCEPTED"}')).toEqual({
-      state: 'UNKNOWN',
-      answer: '{"id":"TX","status":"ACCEPTED"}',
-    });
+  test.each([
+    [202, '{"id":"TX","status":"ACCEPTED"}'],
+    [200, '{"id":"TX","status":"PENDING"}'],
+  ])('of what was accepted for later are kept too: %i %s', (status, answer) => {
+    expect(classify(status, answer)).toEqual({ state: 'UNKNOWN', answer, isAccepted: true });
   });
 
   test('of a record from before answers were cut down are read as well', () => {
@@ -303,58 +348,174 @@ describe('one entry of a list that went well', () => {
     const body = '{"transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
     expect(classify(200, body, request).state).toBe('DONE');
     expect(classify(200, body.replace('INITIATED', 'failed'), request).state).toBe('REJECTED');
+    expect(classify(200, body.replace('INITIATED', 'KO'), request).state).toBe('UNKNOWN');
   });
 });
 
-describe('what a bank says in a success that is none', () => {
-  test.each([
-    ['UNKNOWN', '{"status":"error","error":"Insufficient funds"}'],
-    ['UNKNOWN', '{"status":"error","message":"no"}'],
-    ['UNKNOWN', '{"status":"FAILURE"}'],
-    ['UNKNOWN', '{"status":"DENIED"}'],
-    ['UNKNOWN', '{"status":"TransactionRejected"}'],
-    ['UNKNOWN', '{"id":"TX","error":"Insufficient funds"}'],
-    ['UNKNOWN', 'ERROR'],
-    ['UNKNOWN', 'Service Unavailable'],
-    ['REJECTED', '{"state":"REJECTED"}'],
-    ['REJECTED', '{"Status":"FAILED"}'],
-    ['DONE', '{"status":"COMPLETED","error":"none"}'],
-    ['DONE', '{"id":"TX","description":"Refused, cancelled: FAILED","success":true}'],
-    ['DONE', '{"error":null,"success":null}'],
-  ])('is %s for %s', (state, body) => {
-    expect(classify(200, body).state).toBe(state);
+/** Refusals with status 200, as banks, gateways, login pages and firewalls send them: none of them is DONE. */
+const refusals: readonly (readonly ['UNKNOWN' | 'REJECTED', string])[] = [
+  ['REJECTED', '{"transactionStatus":"RJCT"}'],
+  ['REJECTED', '{"transactionStatus":"CANC"}'],
+  ['REJECTED', '{"id":"TX","transactionStatus":"RJCT"}'],
+  ['REJECTED', '{"paymentStatus":"Rejected"}'],
+  ['REJECTED', '{"payment_status":"cancelled"}'],
+  ['REJECTED', '{"status":"RJCT","code":"AM04"}'],
+  ['REJECTED', '{"status":"DECLINED","id":"TX","message":"Insufficient funds"}'],
+  ['REJECTED', '{"result":"FAILED","success":false}'],
+  ['REJECTED', '{"outcome":"declined"}'],
+  ['REJECTED', '{"state":"REJECTED"}'],
+  ['REJECTED', '{"Status":"FAILED"}'],
+  ['REJECTED', 'CANC'],
+  ['REJECTED', '"RJCT"'],
+  ['UNKNOWN', '{"code":400,"message":"Insufficient funds"}'],
+  ['UNKNOWN', '{"code":"400","id":"TX"}'],
+  ['UNKNOWN', '{"statusCode":401,"message":"Access denied due to invalid subscription key"}'],
+  ['UNKNOWN', '{"id":"6a1","code":"INSUFFICIENT_FUNDS"}'],
+  ['UNKNOWN', '{"id":"6a1","errorCode":1001}'],
+  ['UNKNOWN', '{"id":"6a1","message":"Please log in"}'],
+  ['UNKNOWN', '{"id":"6a1","title":"Limit exceeded","status":422}'],
+  ['UNKNOWN', '{"message":"Insufficient funds"}'],
+  ['UNKNOWN', '{"message":"Account is blocked"}'],
+  ['UNKNOWN', '{"reason":"Account closed"}'],
+  ['UNKNOWN', '{"detail":"Daily limit exceeded","type":"about:blank"}'],
+  ['UNKNOWN', '{"error":"invalid_token","error_description":"expired"}'],
+  ['UNKNOWN', '{"status":"error","error":"Insufficient funds"}'],
+  ['UNKNOWN', '{"status":"OK","error":"Insufficient funds"}'],
+  ['UNKNOWN', '{"status":"success","data":{"accepted":false}}'],
+  ['UNKNOWN', '{"status":"success","errors":[{"code":"AM04"}]}'],
+  ['UNKNOWN', '{"status":"error","message":"no"}'],
+  ['UNKNOWN', '{"status":"FAILURE"}'],
+  ['UNKNOWN', '{"status":"DENIED"}'],
+  ['UNKNOWN', '{"status":"KO"}'],
+  ['UNKNOWN', '{"status":"NOK"}'],
+  ['UNKNOWN', '{"status":"BLCK"}'],
+  ['UNKNOWN', '{"status":"EXPIRED","id":"TX"}'],
+  ['UNKNOWN', '{"status":"TransactionRejected"}'],
+  ['UNKNOWN', '{"status":1}'],
+  ['UNKNOWN', '{"result":{"status":"RJCT"}}'],
+  ['UNKNOWN', '{"result":"KO"}'],
+  ['UNKNOWN', '{"id":"TX","error":"Insufficient funds"}'],
+  ['UNKNOWN', '{"fault":{"faultstring":"Rate limit quota violation"}}'],
+  ['UNKNOWN', '{"exception":"java.lang.IllegalStateException","id":"TX"}'],
+  ['UNKNOWN', '{"accepted":false}'],
+  ['UNKNOWN', '{"id":"TX","success":"false"}'],
+  ['UNKNOWN', '{"approved":0}'],
+  ['UNKNOWN', '{"declined":true,"id":"TX"}'],
+  ['UNKNOWN', '{"responseCode":"51","id":"TX"}'],
+  ['UNKNOWN', '{"returnCode":-1}'],
+  ['UNKNOWN', '{"transaction":null}'],
+  ['UNKNOWN', '{"id":null,"status":null}'],
+  ['UNKNOWN', '{"requestId":"6a1","timestamp":"2026-01-01"}'],
+  ['UNKNOWN', '["RJCT"]'],
+  ['UNKNOWN', '[{"id":"TX"},{"status":"RJCT"}]'],
+  ['UNKNOWN', '[]'],
+  ['UNKNOWN', 'KO'],
+  ['UNKNOWN', '"KO"'],
+  ['UNKNOWN', 'false'],
+  ['UNKNOWN', 'null'],
+  ['UNKNOWN', '0'],
+  ['UNKNOWN', 'ERROR'],
+  ['UNKNOWN', 'no healthy upstream'],
+  ['UNKNOWN', 'Please log in'],
+  ['UNKNOWN', 'Service Unavailable'],
+  ['UNKNOWN', 'Insufficient funds'],
+  ['UNKNOWN', 'Request blocked. Support ID: 123'],
+  ['UNKNOWN', '<html><title>Request Rejected</title></html>'],
+];
+
+describe('a refusal with status 200', () => {
+  test.each(refusals)('is %s: %s', (state, body) => {
+    expect(classify(200, body)).toEqual({ state, answer: null, isAccepted: false });
   });
 
   test.each([
+    ['REJECTED', '{"transaction-requests":[{"status":"RJCT"}]}'],
+    ['REJECTED', '{"transaction-requests":[{"id":"TR","status":"CANCELLED"}]}'],
+    ['REJECTED', '{"transaction-requests":{"status":"FAILED"}}'],
+    ['UNKNOWN', '{"transaction-requests":[{"status":"KO"}]}'],
+    ['UNKNOWN', '{"transaction-requests":[{"status":"INITIATED","error":"no"}]}'],
     ['UNKNOWN', '{"status":"FAILED","transaction-requests":[]}'],
+    ['UNKNOWN', '{"status":"KO","transaction-requests":[{"status":"INITIATED"}]}'],
     ['UNKNOWN', '{"status":"REJECTED","transaction-requests":[{"id":"TR","status":"INITIATED"}]}'],
+    ['UNKNOWN', '{"code":400,"transaction-requests":[]}'],
     ['UNKNOWN', '{"success":false,"transaction-requests":[{"id":"TR"}]}'],
     ['UNKNOWN', '{"transaction-requests":"FAILED"}'],
     ['UNKNOWN', '{"transaction-requests":["FAILED"]}'],
-    ['REJECTED', '{"transaction-requests":{"status":"FAILED"}}'],
-    ['DONE', '{"status":"OK","transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}'],
-  ])('to a transaction request is %s for %s', (state, body) => {
-    expect(classify(200, body, request).state).toBe(state);
+    ['UNKNOWN', '{"transaction-requests":[null]}'],
+    ['UNKNOWN', '{"transaction-requests":null}'],
+  ])('to a transaction request is %s: %s', (state, body) => {
+    expect(classify(200, body, request)).toEqual({ state, answer: null, isAccepted: false });
   });
 
-  test('however deep it is', () => {
+  test('is found however deep it is', () => {
     const deep = `${'['.repeat(5000)}"FAILED"${']'.repeat(5000)}`;
     expect(classify(200, deep).state).toBe('UNKNOWN');
+    expect(classify(200, `{"id":"TX","inside":{"status":${deep}}}`).state).toBe('UNKNOWN');
   });
 });
 
-describe('a bank that means otherwise', () => {
+describe('an envelope that says it went well', () => {
+  test('leaves the entries to speak for themselves', () => {
+    const body = '{"status":"OK","transaction-requests":[{"status":"FAILED"},{"status":"INITIATED"}]}';
+    expect(classify(200, body, request).state).toBe('DONE');
+    expect(classify(200, body.replace('INITIATED', 'RJCT'), request).state).toBe('REJECTED');
+  });
+});
+
+/** A firewall may block the bank's answer to a payment that was executed. */
+describe('a refusal that is not the bank’s own', () => {
+  test.each([400, 402, 403, 404, 405, 413, 415, 422, 429])('is UNKNOWN for %i', (status) => {
+    for (const body of ['', '<html>Blocked</html>', 'Forbidden', '"Forbidden"', '[]', '{"message":'])
+      expect(classify(status, body), body).toEqual({ state: 'UNKNOWN', answer: null, isAccepted: false });
+    expect(classify(status, '{"code":403,"message":"Blocked"}').state).toBe('REJECTED');
+  });
+
+  test('is RELEASED for 401 whatever its body', () => {
+    for (const body of ['', '<html>Log in</html>', '{"message":"no"}'])
+      expect(classify(401, body).state).toBe('RELEASED');
+  });
+});
+
+describe('a bank with words of its own', () => {
+  const bankWords = bankWordsOf(
+    ['Posted', 'PENDING', 'Transfer created', 'A000'],
+    ['DENIED', 'AM04', 'Not enough money'],
+  );
+  const say = (body: string, status = 200) => classify(status, body, transfer, undefined, bankWords).state;
+
+  test('is understood', () => {
+    expect(say('{"status":"POSTED"}')).toBe('DONE');
+    expect(say('posted')).toBe('DONE');
+    expect(say('{"id":"TX","status":"PENDING"}')).toBe('DONE');
+    expect(say('{"id":"TX","message":"Transfer created"}')).toBe('DONE');
+    expect(say('{"code":"A000"}')).toBe('DONE');
+    expect(say('{"status":"denied"}')).toBe('REJECTED');
+    expect(say('{"code":"AM04"}')).toBe('REJECTED');
+    expect(say('{"message":"Not enough money"}')).toBe('REJECTED');
+  });
+
+  test('is not believed if it contradicts itself', () => {
+    expect(say('{"status":"POSTED","code":"AM04"}')).toBe('UNKNOWN');
+    expect(say('{"status":"POSTED","error":"x"}')).toBe('UNKNOWN');
+    expect(say('{"status":"POSTED"}', 400)).toBe('UNKNOWN');
+    expect(say('{"status":"POSTED"}', 202)).toBe('UNKNOWN');
+  });
+});
+
+describe('a bank that means otherwise by its statuses', () => {
   const statuses = new Set([400, 409]);
 
   test('refuses with the statuses that are configured, and no others', () => {
     expect(classify(409, '{"message":"no"}', transfer, statuses).state).toBe('REJECTED');
-    expect(classify(400, '', transfer, statuses).state).toBe('REJECTED');
     for (const status of [401, 402, 403, 422, 429])
       expect(classify(status, '{"message":"no"}', transfer, statuses).state).toBe('UNKNOWN');
   });
 
-  test('has to say so itself with a status that is none of the plain ones', () => {
-    expect(classify(409, '<p>Conflict</p>', transfer, statuses).state).toBe('UNKNOWN');
+  test('has to say so itself', () => {
+    for (const status of statuses) {
+      expect(classify(status, '<p>Conflict</p>', transfer, statuses).state).toBe('UNKNOWN');
+      expect(classify(status, '', transfer, statuses).state).toBe('UNKNOWN');
+    }
   });
 });
 
@@ -366,9 +527,8 @@ describe('an answer that would take too long to parse', () => {
     ['values', values],
     ['names', names],
   ])('is not read, and says nothing of how the payment ended: many %s', (_, body) => {
-    for (const status of [200, 201, 402, 429])
-      expect(classify(status, body)).toEqual({ state: 'UNKNOWN', answer: null });
-    expect(classify(422, body)).toEqual({ state: 'REJECTED', answer: null });
-    expect(classify(401, body)).toEqual({ state: 'RELEASED', answer: null });
+    for (const status of [200, 201, 202, 402, 422, 429])
+      expect(classify(status, body)).toEqual({ state: 'UNKNOWN', answer: null, isAccepted: false });
+    expect(classify(401, body).state).toBe('RELEASED');
   });
 });

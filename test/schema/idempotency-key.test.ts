@@ -46,7 +46,7 @@ describe('an idempotency key', () => {
 
   test('is sent once: the same payment again is the stored answer', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { id: 'TX', status: 'S' } });
+    fixture.bank.otherwise({ body: { id: 'TX', status: 'BOOKED' } });
     const first = await fixture.ask(PayWithKey, { input });
     const second = await fixture.ask(PayWithKey, { input });
     expect(first.data?.makeTransaction?.replayed).toBe(false);
@@ -58,7 +58,7 @@ describe('an idempotency key', () => {
     'may be in the header Idempotency-Key instead of the input: %s',
     async (header) => {
       await using fixture = await startBankqlFixture();
-      fixture.bank.otherwise({ body: { id: 'TX', status: 'S' } });
+      fixture.bank.otherwise({ body: { id: 'TX', status: 'BOOKED' } });
       const keyless = { ...input, idempotencyKey: null };
       const headers = { ...credentials, 'Idempotency-Key': header };
       const first = await fixture.ask(PayWithKey, { input: keyless }, headers);
@@ -152,9 +152,9 @@ describe('an idempotency key', () => {
 
   test('reads the balances of a replayed payment anew', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('1') } }] } });
+    fixture.bank.otherwise({ body: { id: 'TX', accounts: [{ balance: { amount: exact('1') } }] } });
     await fixture.ask(PayWithKeyAndRead, { input });
-    fixture.bank.otherwise({ body: { accounts: [{ balance: { amount: exact('2') } }] } });
+    fixture.bank.otherwise({ body: { id: 'TX', accounts: [{ balance: { amount: exact('2') } }] } });
     const result = await fixture.ask(PayWithKeyAndRead, { input });
     expect(result.data?.makeTransaction).toMatchObject({
       replayed: true,
@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
     ['challengeType', { challengeType: null }],
   ])('of a transaction request is refused for another one: %s', async (_, change) => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'S' }] } });
+    fixture.bank.otherwise({ body: { 'transaction-requests': [{ status: 'INITIATED' }] } });
     const first = await fixture.ask(AskForTransaction, { input: request });
     const again = await fixture.ask(AskForTransaction, { input: request });
     expect(again.data?.putTransactionRequest).toEqual({

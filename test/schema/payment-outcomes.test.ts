@@ -40,6 +40,9 @@ const kinds = [
   ['putTransactionRequest', AskOnce, request, 'putTransactionsRequestAccount'],
 ] as const;
 
+/** What the bank answers if it takes the payment. */
+const accepted = { makeTransaction: {}, putTransactionRequest: { 'transaction-requests': [] } };
+
 const secret = 'the word of the bank';
 const rejections: readonly (readonly [number, string])[] = [
   [400, 'BANK_REJECTED'],
@@ -55,6 +58,11 @@ const rejections: readonly (readonly [number, string])[] = [
 
 const unknowns: readonly (readonly [string, Reply | 'reset' | 'hang', number | undefined])[] = [
   ['202', { status: 202, body: { status: 'ACCEPTED' } }, 202],
+  ['a word for later', { body: { status: 'PDNG' } }, 200],
+  ['another word', { body: { status: 'KO', message: secret } }, 200],
+  ['400 of a proxy', { status: 400, body: `<html>${secret}</html>` }, 400],
+  ['403 of a firewall', { status: 403, body: `<html>${secret}</html>` }, 403],
+  ['404 without a body', { status: 404, body: '' }, 404],
   ['402', { status: 402, body: secret }, 402],
   ['408', { status: 408, body: secret }, 408],
   ['409', { status: 409, body: secret }, 409],
@@ -86,7 +94,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
       fixture.bank.otherwise({ status, body: { message: secret } });
       const first = await fixture.ask(ask, variables);
       const trackId = fixture.bank.calls[0]?.headers['track-id'];
-      fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+      fixture.bank.otherwise({ body: accepted[field] });
       const second = await fixture.ask(ask, variables);
 
       for (const { data, errors } of [first, second]) {
@@ -118,7 +126,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
       expect(fixture.bank.calls).toHaveLength(calls);
       expect((await fixture.ask(PaymentEnd, { key: 'key' })).data).toEqual({ payment: null });
     }
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: accepted[field] });
     expect((await fixture.ask(ask, variables)).data).toMatchObject({ [field]: { replayed: false } });
     expect(fixture.bank.calls).toHaveLength(3);
     expect(endedIn(fixture.bankql).map(({ state, status }) => [state, status])).toEqual([
@@ -128,12 +136,12 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     ]);
   });
 
-  test.each(unknowns)('that ends in %s is never sent again', async (_, reply, status) => {
+  test.each(unknowns)('that ends in %s is never sent again', async (name, reply, status) => {
     await using fixture = await startBankqlFixture({ bankOptions: { paymentTimeoutMs: 250 } });
     fixture.bank.otherwise(() => reply);
     const first = await fixture.ask(ask, variables);
     const trackId = fixture.bank.calls[0]?.headers['track-id'];
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: accepted[field] });
     const second = await fixture.ask(ask, variables);
 
     for (const result of [first, second]) {
@@ -152,6 +160,10 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
       ]);
       expect(result.errors?.[0]?.extensions.status).toBe(status);
       expect(JSON.stringify(result)).not.toContain(secret);
+      const saysAccepted = /^The bank accepted the payment, and has not said that it was executed\./;
+      if (name === '202' || name === 'a word for later')
+        expect(result.errors?.[0]?.message).toMatch(saysAccepted);
+      else expect(result.errors?.[0]?.message).not.toMatch(saysAccepted);
     }
     expect(trackId).toBeDefined();
     expect(fixture.bank.calls).toHaveLength(1);
@@ -164,7 +176,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
     await using bank = await startRecordingBank();
     await using gate = await closedTcpGate(bank.url);
     await using bankql = createTestBankql({ bankUrl: gate.url });
-    bank.otherwise({ body: { 'transaction-requests': [] } });
+    bank.otherwise({ body: accepted[field] });
 
     for (const _ of [1, 2]) {
       const refused = await bankql.ask(ask, variables);
@@ -186,7 +198,7 @@ describe.each(kinds)('%s', (field, document, input, operation) => {
 
   test('needs its caller, and leaves no record without', async () => {
     await using fixture = await startBankqlFixture();
-    fixture.bank.otherwise({ body: { 'transaction-requests': [] } });
+    fixture.bank.otherwise({ body: accepted[field] });
     const headers = { 'Ocp-Apim-Subscription-Key': 'key' };
     expect(failuresOf(await fixture.ask(ask, variables, headers))).toEqual([`${field} MISSING_CREDENTIALS`]);
     expect(failuresOf(await fixture.ask(PaymentEnd, { key: 'key' }, headers))).toEqual([
@@ -202,10 +214,13 @@ describe('putTransactionRequest', () => {
   test.each([
     ['an empty body', '', null],
     ['an object without its list', '{}', null],
-    ['an object in place of its list', '{"transaction-requests":{}}', null],
     ['one request', '{"status":"INITIATED"}', [{ status: 'INITIATED' }]],
-    ['one in place of its list', '{"transaction-requests":{"status":"OPEN"}}', [{ status: 'OPEN' }]],
-    ['a bare list', '[{"status":"A"},{"status":"B"}]', [{ status: 'A' }, { status: 'B' }]],
+    [
+      'one in place of its list',
+      '{"transaction-requests":{"status":"INITIATED"}}',
+      [{ status: 'INITIATED' }],
+    ],
+    ['a bare list', '[{"status":"OK"},{"status":"B"}]', [{ status: 'OK' }, { status: 'B' }]],
     ['a short text', 'OK', [{ status: 'OK' }]],
   ])('that is answered with %s is done, and shows what there is', async (_, body, transactionRequests) => {
     await using fixture = await startBankqlFixture();

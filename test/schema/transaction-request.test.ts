@@ -54,7 +54,7 @@ const named = (bankId: string, accountId: string) => ({
 const wholeRequest = {
   description: 'request-description',
   resourceUrl: 'resource-url',
-  status: 'request-status',
+  status: 'COMPLETED',
   startDate: 'start-date',
   endDate: 'end-date',
   challenge: 'challenge',

@@ -24,7 +24,7 @@ const answers: readonly (readonly [RegExp, Make])[] = [
     (id) => ({
       'transaction-requests': [
         {
-          status: 'S',
+          status: 'COMPLETED',
           transaction_ids: 'T1',
           from: { account_id: id },
           body: { to: { account_id: 'TO' } },

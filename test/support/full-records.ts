@@ -111,7 +111,7 @@ export const transactionRecord = {
 export const transactionRequestRecord = {
   description: 'request-description',
   resource_url: 'resource-url',
-  status: 'request-status',
+  status: 'COMPLETED',
   transaction_ids: 'TX-1, TX-2',
   start_date: 'start-date',
   end_date: 'end-date',

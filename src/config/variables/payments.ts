@@ -1,5 +1,5 @@
 import { storeAddress } from '../address-formats.ts';
-import { anyText, flag, optional, refusalStatuses, wholeNumber } from '../formats.ts';
+import { anyText, flag, optional, outcomeWords, refusalStatuses, wholeNumber } from '../formats.ts';
 import type { Variable } from '../variable.ts';
 
 /** Where payments are recorded, and what the bank's answers to them mean. */
@@ -26,6 +26,16 @@ export const paymentsVariables = {
     ...wholeNumber(0, 0, 10),
     description:
       'how many replicas (standbys) of a PostgreSQL or Redis have to confirm a payment before it is sent; where several hosts or Sentinels are named at least one',
+  },
+  BANK_PAYMENT_DONE: {
+    ...outcomeWords,
+    description:
+      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payments.md#the-banks-words)',
+  },
+  BANK_PAYMENT_REJECTED_WORDS: {
+    ...outcomeWords,
+    description:
+      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payments.md#the-banks-words)',
   },
   BANK_PAYMENT_REJECTED_STATUSES: {
     ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),

@@ -1,0 +1,161 @@
+import type { Operation } from '../contract/operation.ts';
+import { isObject } from './stored-response.ts';
+
+/**
+ * What an answer says of a payment.
+ * - `done`, `rejected`: the bank says so, in a word that is known.
+ * - `accepted`: the bank has the payment, and does not say that it executed it.
+ * - `doubtful`: something in the answer speaks of a failure.
+ * - `unclear`: it says something in words that nobody knows.
+ * - `silent`: nothing in it is about the outcome.
+ */
+export type Outcome = Meaning | 'doubtful' | 'unclear' | 'silent';
+type Meaning = 'done' | 'accepted' | 'rejected';
+
+/** The bank's own words, normalized. They go before those below. */
+export type BankWords = ReadonlyMap<string, 'done' | 'rejected'>;
+
+/** Words as the operator lists them in BANK_PAYMENT_DONE and BANK_PAYMENT_REJECTED_WORDS. */
+export const bankWordsOf = (done: readonly string[], rejected: readonly string[]): BankWords =>
+  new Map([
+    ...done.map((word) => [normalized(word), 'done'] as const),
+    ...rejected.map((word) => [normalized(word), 'rejected'] as const),
+  ]);
+
+export const noBankWords: BankWords = new Map();
+
+/** The words of docs/payments.md: plain ones, ISO 20022 codes for a payment's status, and the long names of these. */
+const words = `
+  done      ok success successful succeeded accepted approved booked complete completed confirmed done executed processed settled
+  done      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted ACSP AcceptedSettlementInProcess
+  accepted  pending received processing in-process in-progress submitted queued scheduled initiated
+  accepted  RCVD PDNG ACTC AcceptedTechnicalValidation ACCP AcceptedCustomerProfile ACFC AcceptedFundsChecked
+  accepted  ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect
+  rejected  failed rejected declined cancelled canceled RJCT CANC
+`;
+/** What this operation makes is a request, which waits for its customer or for the bank's staff: that is its success. */
+const wordsOfRequests = 'done initiated NEXT_CHALLENGE_PENDING';
+
+/** Case, white space, `_` and `-` make no difference: `In progress` is IN_PROGRESS. */
+export function normalized(text: string): string {
+  return text.replaceAll(/[\s_-]+/g, '').toLowerCase();
+}
+
+const tableOf = (text: string): ReadonlyMap<string, Meaning> =>
+  new Map(
+    text
+      .trim()
+      .split('\n')
+      .flatMap((line) => {
+        const [meaning, ...names] = line.trim().split(/\s+/);
+        const isMeaning = meaning === 'done' || meaning === 'accepted' || meaning === 'rejected';
+        return isMeaning ? names.map((name) => [normalized(name), meaning] as const) : [];
+      }),
+  );
+const standardWords = tableOf(words);
+const requestWords = new Map([...standardWords, ...tableOf(wordsOfRequests)]);
+
+/** Part of a word or text that may mean a failure, such as PaymentFailed; NO_ERROR is taken for one too. */
+const mentionOfFailure = /fail|reject|declin|cancel|error|denied|refus|insufficient|unavailable/i;
+
+/** Members that state the outcome of a payment, and others that end like them. */
+const statusName = /^((transaction|payment|transfer|request|order)[_-]?)?(status|state|result|outcome)$/i;
+const statusLikeName = /(status|state|result|outcome)$/i;
+const codeName = /^((error|fault|status|http|http[_-]?status|return|response|result|reason)[_-]?)?code$/i;
+const remarkName = /^(message|msg|reason|details?|title)$/i;
+const errorName =
+  /^(errors?|faults?|exception|problem|(error|fault|failure)[_-]?(code|message|text|reason|description|details?))$/i;
+const successName =
+  /^(is)?(ok|success|successful|succeeded|accepted|approved|completed?|confirmed|done|executed|processed|valid)$/i;
+const failureName = /^(is)?(failed|rejected|declined|cancell?ed|denied|refused|blocked)$/i;
+const idName = /^(id|(transaction|payment|transfer)[_-]?ids?)$/i;
+
+const isYes = (value: unknown) => /^(true|yes|1)$/i.test(String(value));
+const isNo = (value: unknown) => /^(false|no|0)$/i.test(String(value));
+
+/** How the words of one operation's answers are read. */
+export interface Vocabulary {
+  readonly operation: Operation;
+  readonly bankWords: BankWords;
+}
+
+/** What a status says, be it a member of an answer or the whole of it. */
+export function meaningOf(text: string, { operation, bankWords }: Vocabulary): Exclude<Outcome, 'silent'> {
+  const word = normalized(text);
+  const table = operation.envelope === null ? standardWords : requestWords;
+  return bankWords.get(word) ?? table.get(word) ?? (mentionOfFailure.test(text) ? 'doubtful' : 'unclear');
+}
+
+/** What one member says: a stated outcome, or another sign. */
+type Sign = Exclude<Outcome, 'silent'> | 'success' | 'id' | 'remark' | null;
+
+/** `isOwn`: the member is the record's own, not one of an object inside. */
+function signOf(name: string, value: unknown, isOwn: boolean, vocabulary: Vocabulary): Sign {
+  if (errorName.test(name)) return saysNothing(value) ? null : 'doubtful';
+  if (failureName.test(name)) return isYes(value) ? 'doubtful' : null;
+  if (successName.test(name)) return isNo(value) ? 'doubtful' : isYes(value) ? 'success' : null;
+  if ((typeof value !== 'string' && typeof value !== 'number') || value === '') return null;
+  const text = String(value).trim();
+  const meaning = meaningOf(text, vocabulary);
+  const http = httpMeaning(Number(text));
+  if (statusLikeName.test(name) || name === vocabulary.operation.envelope) {
+    if (typeof value === 'number' && http !== null) return http === 'failure' ? 'doubtful' : null;
+    // A member whose name only ends like a status, or of an object inside, may be about something else.
+    return meaning === 'rejected' && !(isOwn && statusName.test(name)) ? 'doubtful' : meaning;
+  }
+  if (codeName.test(name)) {
+    if (isOwn && isStated(text, meaning, vocabulary)) return meaning;
+    if (http === 'success' || /^0+$/.test(text)) return null;
+    return isOwn || http === 'failure' ? 'doubtful' : null;
+  }
+  if (remarkName.test(name)) {
+    if (isOwn && isStated(text, meaning, vocabulary)) return meaning;
+    return mentionOfFailure.test(text) ? 'doubtful' : isOwn ? 'remark' : null;
+  }
+  return isOwn && idName.test(name) ? 'id' : null;
+}
+
+/** Whether a code or a message states an outcome: a word of success, or a refusal in a word that the operator gave. */
+const isStated = (text: string, meaning: Outcome, { bankWords }: Vocabulary): boolean =>
+  meaning === 'done' || bankWords.has(normalized(text));
+
+/** What one record of an answer says, with everything inside it. */
+export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {
+  if (!isObject(record))
+    return typeof record === 'string' && mentionOfFailure.test(record) ? 'doubtful' : 'unclear';
+  const own = new Set<Sign>();
+  const inside = new Set<Sign>();
+  // A work list instead of recursion: the bank decides how deeply the value is nested.
+  const objects: { readonly object: object; readonly name: string }[] = [{ object: record, name: '' }];
+  for (const { object, name: outer } of objects) {
+    const isList = Array.isArray(object);
+    for (const [key, value] of Object.entries(object)) {
+      const name = isList ? outer : key;
+      const isOwn = object === record;
+      (isOwn ? own : inside).add(signOf(name, value, isOwn, vocabulary));
+      if (typeof value === 'object' && value !== null) objects.push({ object: value, name });
+    }
+  }
+
+  const claimsSuccess = own.has('done') || own.has('success') || inside.has('done');
+  if (own.has('rejected') && !claimsSuccess && !own.has('accepted') && !own.has('unclear')) return 'rejected';
+  if (own.has('rejected') || own.has('doubtful') || inside.has('doubtful')) return 'doubtful';
+  const isStated = (['done', 'accepted', 'unclear'] as const).some((outcome) => own.has(outcome));
+  const signs = isStated ? own : inside;
+  if (signs.has('unclear')) return 'unclear';
+  if (signs.has('accepted')) return 'accepted';
+  if (signs.has('done') || own.has('success')) return 'done';
+  if (own.has('remark')) return 'unclear';
+  return own.has('id') ? 'done' : 'silent';
+}
+
+/** What a number means if it is the status of an HTTP response, which frameworks add to what they answer. */
+const httpMeaning = (value: number): 'success' | 'failure' | null => {
+  if (!Number.isInteger(value) || value < 200 || value > 599) return null;
+  return value < 300 ? 'success' : 'failure';
+};
+
+const saysNothing = (value: unknown): boolean =>
+  typeof value === 'object'
+    ? value === null || Object.keys(value).length === 0
+    : value === undefined || /^(none|null|false|0*)$/i.test(String(value).trim());
