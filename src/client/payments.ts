@@ -1,7 +1,6 @@
 import type { Answer, ClientError } from './answer.ts';
 import type { Client, RequestOptions } from './client.ts';
 import type { Document } from './document.ts';
-import { createKeyStore, type KeyStorage } from './key-store.ts';
 import {
   isDone,
   judge,
@@ -13,12 +12,22 @@ import {
 } from './payment-outcome.ts';
 import { delayBefore, wait } from './wait.ts';
 
+/** `localStorage`, `sessionStorage`, React Native's AsyncStorage, or three functions of one's own. */
+export interface KeyStorage {
+  getItem(name: string): string | null | Promise<string | null>;
+  setItem(name: string, value: string): unknown;
+  removeItem(name: string): unknown;
+}
+
 export interface PaymentsOptions {
   readonly client: Client;
   /** Keeps keys over reloads, such as `localStorage`. It holds keys alone, no amount and no account. */
   readonly storage: KeyStorage;
-  /** Makes a key; `crypto.randomUUID()` where left out, which browsers have on pages that came by HTTPS. */
-  readonly newKey?: () => string;
+  /**
+   * Makes a key. By default `crypto.randomUUID()`, which browsers have only on pages that came by HTTPS, and React Native does
+   * not have: pass expo-crypto's there.
+   */
+  readonly randomUUID?: () => string;
   /** For how long `pay` asks again for a payment whose end it does not know; 30,000 ms where left out. */
   readonly patienceMs?: number;
   /** A document of the app's own in place of `paymentQuery`, such as one of its manifest. */
@@ -50,9 +59,17 @@ export interface Payments {
   forget(intent: string): Promise<void>;
 }
 
+/** Errors: TypeError if there is no source of keys. */
 export function createPayments(options: PaymentsOptions): Payments {
   const { client, patienceMs = 30_000 } = options;
-  const keys = createKeyStore(options.storage, options.newKey ?? (() => crypto.randomUUID()));
+  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
+  const randomUUID = options.randomUUID ?? crypto?.randomUUID?.bind(crypto);
+  if (randomUUID === undefined) {
+    throw new TypeError(
+      'createPayments cannot make keys here: there is no crypto.randomUUID, which needs a page that came by HTTPS. Pass the option randomUUID, such as that of expo-crypto in React Native.',
+    );
+  }
+  const keys = createKeyStore(options.storage, randomUUID);
   const underWay = new Map<string, { readonly asked: string; readonly outcome: Promise<unknown> }>();
 
   /** Undefined where nobody can tell. */
@@ -133,3 +150,60 @@ export function createPayments(options: PaymentsOptions): Payments {
 }
 
 const nothing = { data: null, payment: null, errors: [] };
+
+/** Locks of the browser. Pages that came without HTTPS, old WebViews and React Native have none. */
+interface Locks {
+  request<T>(name: string, run: () => Promise<T>): Promise<T>;
+}
+
+/** The last change of each intent's key in this JavaScript context, over all calls of createPayments. */
+const changes = new Map<string, Promise<unknown>>();
+
+/**
+ * How long after a key was written it is read back where there are no locks: longer than another tab takes between
+ * finding no key and writing its own.
+ */
+const settleMs = 50;
+
+/** Keeps each intent's idempotency key. Errors: those of the storage. */
+function createKeyStore(storage: KeyStorage, randomUUID: () => string) {
+  const nameOf = (intent: string) => `bankql:payment:${intent}`;
+  const find = async (intent: string) => (await storage.getItem(nameOf(intent))) ?? null;
+  const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
+
+  /** Changes of an intent's key happen one after another, so that two screens, or two tabs, do not make a key each. */
+  function alone<T>(intent: string, run: () => Promise<T>): Promise<T> {
+    const name = nameOf(intent);
+    const last = changes.get(name) ?? Promise.resolve();
+    const change = last.then(() => (locks ? locks.request(name, run) : run()));
+    const end = change
+      .catch(() => {})
+      .then(() => {
+        if (changes.get(name) === end) changes.delete(name);
+      });
+    changes.set(name, end);
+    return change;
+  }
+
+  return {
+    find,
+    /** The key that is kept, or a new one, which is kept before anybody can send it. */
+    open: (intent: string) =>
+      alone(intent, async () => {
+        const kept = await find(intent);
+        if (kept !== null) return { key: kept, isNew: false };
+        const key = randomUUID();
+        await storage.setItem(nameOf(intent), key);
+        if (locks) return { key, isNew: true };
+        await wait(settleMs, undefined);
+        const settled = await find(intent);
+        if (settled === null) throw new Error('The storage did not keep the key of the payment.');
+        return { key: settled, isNew: settled === key };
+      }),
+    /** Forgets a key, if it is still the one that is kept. */
+    drop: (intent: string, key?: string) =>
+      alone(intent, async () => {
+        if (key === undefined || (await find(intent)) === key) await storage.removeItem(nameOf(intent));
+      }),
+  };
+}

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import {
   createClient,
   createPayments,
   type KeyStorage,
   type PaymentOutcome,
+  type Payments,
 } from '../../src/client/index.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
@@ -37,18 +38,23 @@ beforeEach(() => {
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 /** What stays in a browser when its page is loaded anew. */
-function createStorage(): KeyStorage & { readonly items: Map<string, string> } {
+function createStorage() {
   const items = new Map<string, string>();
   return {
     items,
-    getItem: (name) => items.get(name) ?? null,
-    setItem: (name, value) => items.set(name, value),
-    removeItem: (name) => items.delete(name),
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, value: string) => items.set(name, value),
+    removeItem: (name: string) => items.delete(name),
   };
 }
 
 /** A page of an app; a reload makes another one with the same storage. */
-function openPage(losses?: (body: string, nth: number) => Loss, storage = createStorage(), more = {}) {
+function openPage<Storage extends KeyStorage = ReturnType<typeof createStorage>>(
+  losses?: (body: string, nth: number) => Loss,
+  given?: Storage,
+  more = {},
+) {
+  const storage = given ?? createStorage();
   const fetch = lossyFetch(losses);
   const client = createClient({ url: fixture.url, headers: credentials, fetch, retries: 0 });
   return { payments: createPayments({ client, storage, ...more }), fetch, storage };
@@ -297,4 +303,100 @@ test('two pages with one storage make one key, and one payment', async () => {
   expect(outcomes.map(({ state }) => state)).toEqual(['DONE', 'DONE']);
   expect(new Set(outcomes.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
   expect(sent()).toBe(1);
+});
+
+describe('without locks', () => {
+  beforeEach(() => {
+    vi.stubGlobal('navigator', {});
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.resetModules();
+  });
+
+  /** A storage as React Native has it: each call takes a turn of the event loop. */
+  function createSlowStorage() {
+    const storage = createStorage();
+    const later = <Result>(run: () => Result) =>
+      new Promise<Result>((done) => setImmediate(() => done(run())));
+    return {
+      items: storage.items,
+      getItem: (name: string) => later(() => storage.getItem(name)),
+      setItem: (name: string, value: string) => later(() => storage.setItem(name, value)),
+      removeItem: (name: string) => later(() => storage.removeItem(name)),
+    };
+  }
+
+  /** Pays each of 40 drafts on two screens at once. */
+  async function payOnTwoScreens(open: (screen: number, storage: KeyStorage) => Payments) {
+    const storage = createSlowStorage();
+    const screens = [0, 1].map((screen) => open(screen, storage));
+    return Promise.all(
+      Array.from({ length: 40 }, async (_, draft) => {
+        const outcomes = await Promise.all(
+          screens.map((payments) => payments.pay(`draft ${draft}`, Transfer, { input })),
+        );
+        return outcomes.map(({ state, idempotencyKey }) => ({ state, idempotencyKey }));
+      }),
+    );
+  }
+
+  const keysOf = (outcomes: readonly { readonly idempotencyKey: string }[]) =>
+    new Set(outcomes.map(({ idempotencyKey }) => idempotencyKey)).size;
+
+  test('two screens of an app with one storage pay each of 40 drafts once', async () => {
+    const paid = await payOnTwoScreens((_, storage) => openPage(undefined, storage).payments);
+    expect(paid.map(keysOf)).toEqual(Array(40).fill(1));
+    expect(paid.flat().map(({ state }) => state)).toEqual(Array(80).fill('DONE'));
+    expect(sent()).toBe(40);
+  });
+
+  test('two storages that wrap the same one do too', async () => {
+    const paid = await payOnTwoScreens((_, storage) => openPage(undefined, { ...storage }).payments);
+    expect(paid.map(keysOf)).toEqual(Array(40).fill(1));
+    expect(sent()).toBe(40);
+  });
+
+  test('two tabs that begin together use the key that was written last', async () => {
+    const tabs: (typeof createPayments)[] = [];
+    for (const _ of [0, 1]) {
+      vi.resetModules();
+      tabs.push((await import('../../src/client/payments.ts')).createPayments);
+    }
+    expect(tabs[0]).not.toBe(tabs[1]);
+    const client = createClient({ url: fixture.url, headers: credentials, retries: 0 });
+    const paid = await payOnTwoScreens(
+      (tab, storage) => tabs[tab]?.({ client, storage }) ?? expect.unreachable(),
+    );
+    expect(paid.map(keysOf)).toEqual(Array(40).fill(1));
+    expect(sent()).toBe(40);
+  });
+
+  test('nothing is sent with a key that the storage did not keep', async () => {
+    const { payments, fetch } = openPage(undefined, { ...createStorage(), setItem: () => undefined });
+    await expect(payments.pay('draft', Transfer, { input })).rejects.toThrow('did not keep the key');
+    expect(fetch.bodies).toEqual([]);
+  });
+});
+
+describe('without crypto.randomUUID', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  test.each([[{}], [undefined]])('it says so when it is created: crypto is %o', (crypto) => {
+    vi.stubGlobal('crypto', crypto);
+    vi.stubGlobal('navigator', {});
+    expect(() => openPage()).toThrow('Pass the option randomUUID');
+  });
+
+  test('it takes the one it is given', async () => {
+    vi.stubGlobal('crypto', {});
+    const { payments } = openPage(undefined, undefined, { randomUUID: () => 'a key of its own' });
+    expect(await payments.pay('draft', Transfer, { input })).toMatchObject({
+      state: 'DONE',
+      idempotencyKey: 'a key of its own',
+    });
+    expect(fixture.bank.calls).toHaveLength(1);
+  });
 });
