@@ -5,6 +5,7 @@ import { addFaultRoutes } from './faults/routes.ts';
 import { parseFaults } from './faults/text.ts';
 import { createFaults } from './faults.ts';
 import { HttpError } from './http-error.ts';
+import { addLocalOnlyRule } from './local-only.ts';
 import { addResetRoute } from './reset.ts';
 import { addRoutes } from './routes.ts';
 import { readScenario } from './scenario.ts';
@@ -87,6 +88,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sendError(reply, 404, `There is no ${method} ${url.replace(/\?.*/, '')}`),
   );
   app.setErrorHandler((error: Error, _request, reply) => sendError(reply, statusOf(error), error.message));
+  const host = options.host ?? '127.0.0.1';
+  addLocalOnlyRule(app, host);
   // Every answer of the bank passes here, errors too.
   app.addHook('onSend', async (request) => {
     if (options.latencyMs === 0 || request.routeOptions.url?.startsWith('/sandbox/')) return;
@@ -105,7 +108,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return closed;
   };
   try {
-    const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' });
+    const url = await app.listen({ port: options.port, host });
     return { url, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();

@@ -220,18 +220,21 @@ const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
 
 /**
  * Request headers that the answer depends on: a browser's page may have the same URL, another subscription key may see
- * other data, and the calls may be asked for.
+ * other data, a request without a token may be refused, and the calls may be asked for.
  */
-const varying = ['Accept', credentialHeaders.subscriptionKey, explainHeader].join(', ');
+const varying = ['Accept', 'Authorization', credentialHeaders.subscriptionKey, explainHeader].join(', ');
 
 /** The answer with the headers for HTTP caches, or 304 if its client has it already. */
 export function forCaches(
   answer: GraphQLHttpResponse,
   ifNoneMatch: string | undefined,
   maxAgeSeconds: number,
+  hasToken = false,
 ): GraphQLHttpResponse {
   const etag = etagOf(answer.body);
-  const caching = ['Cache-Control', `public, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
+  // Only whoever may call may have what a token was sent for: not everybody who shares a cache.
+  const scope = hasToken ? 'private' : 'public';
+  const caching = ['Cache-Control', `${scope}, max-age=${maxAgeSeconds}`, 'ETag', etag, 'Vary', varying];
   if (isKnown(ifNoneMatch, etag)) return { ...answer, status: 304, headers: caching, body: '' };
   return { ...answer, headers: [...answer.headers, ...caching] };
 }
@@ -264,7 +267,13 @@ export function createAnswerSender({
     const { headers } = request;
     let answer = made;
     const isKept = request.method === 'GET' && isCacheable(answer);
-    if (isKept) answer = forCaches(answer, headers['if-none-match'], publicMaxAgeSeconds);
+    if (isKept)
+      answer = forCaches(
+        answer,
+        headers['if-none-match'],
+        publicMaxAgeSeconds,
+        headers.authorization !== undefined,
+      );
     const write = (sent: GraphQLHttpResponse) => {
       // Only now is it known how many bytes wait for the client.
       const limited = limitPending(sent, response);

@@ -73,6 +73,27 @@ describe('the SDL', () => {
     expect(fieldsOf('Query')).not.toContain('_entities');
   });
 
+  test('is printed once, however often it is asked for', async () => {
+    let prints = 0;
+    const counted = Object.create(schema, {
+      getDirectives: {
+        value: () => {
+          prints++;
+          return schema.getDirectives();
+        },
+      },
+    });
+    await using fixture = await start(toSubgraph(counted, { showsSdl: true }));
+    const before = prints;
+    const aliases = Array.from({ length: 20 }, (_, n) => `s${n}: _service { sdl }`).join(' ');
+    for (let time = 0; time < 2; time++)
+      expect((await fixture.ask(`{ ${aliases} }`)).data).toHaveProperty('s19.sdl', subgraphSdl(schema));
+    const printed = prints - before;
+    expect(printed).toBeGreaterThan(0);
+    subgraphSdl(counted);
+    expect(printed).toBe(prints - before - printed);
+  });
+
   test('is what `_service` answers, without a call of the bank', async () => {
     await using fixture = await start();
     const result = await fixture.ask('{ _service { sdl } }');

@@ -32,7 +32,9 @@ describe('a GET of public data alone', () => {
     const answer = await get(branches);
     const etag = answer.headers.get('etag') ?? '';
     expect(answer.headers.get('cache-control')).toBe('public, max-age=60');
-    expect(answer.headers.get('vary')).toBe('Origin, Accept, Ocp-Apim-Subscription-Key, x-bankql-explain');
+    expect(answer.headers.get('vary')).toBe(
+      'Origin, Accept, Authorization, Ocp-Apim-Subscription-Key, x-bankql-explain',
+    );
     expect(etag).toMatch(/^W\/"[\w-]{27}"$/);
 
     for (const known of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
@@ -46,6 +48,21 @@ describe('a GET of public data alone', () => {
     const changed = await get(branches, { 'If-None-Match': etag });
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, expect.not.stringContaining(etag)]);
   });
+});
+
+test('of a request with a token only its own client keeps public data', async () => {
+  await using server = await startServerFixture({
+    publicMaxAgeSeconds: 60,
+    // Any token says who calls.
+    authenticate: () => ({ subscriptionKey: 'key', authProviderName: 'p', authId: 'a' }),
+  });
+  server.bank.on('GET /v1/api/banks/BANK/branches', { body: { branches: [] } });
+  const answer = await fetch(`${server.url}?${new URLSearchParams({ query: branches })}`, {
+    headers: { Authorization: 'Bearer token' },
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('cache-control')).toBe('private, max-age=60');
+  expect(answer.headers.get('vary')).toContain('Authorization');
 });
 
 test.each<[string, () => Promise<Response>]>([

@@ -10,17 +10,23 @@ export interface JwksTimes {
   readonly maxAgeMs: number;
   /** How much longer they are used while they cannot be fetched again. */
   readonly graceMs: number;
-  /** How long an unknown key triggers no further fetch, after one that succeeded and after one that failed. */
-  readonly cooldownMs: number;
+  /** How many fetches unknown keys may trigger at once, and how long it takes until they may trigger one more. */
+  readonly attempts: number;
+  readonly attemptMs: number;
+  /** The pause after a fetch that failed. */
   readonly retryMs: number;
+  /** The time in milliseconds, from any start. */
+  readonly now: () => number;
 }
 
 const defaultTimes: JwksTimes = {
   timeoutMs: 3000,
   maxAgeMs: 10 * 60_000,
   graceMs: 60 * 60_000,
-  cooldownMs: 30_000,
+  attempts: 5,
+  attemptMs: 6000,
   retryMs: 5000,
+  now: () => performance.now(),
 };
 
 /** The longest set of keys, in bytes. */
@@ -28,9 +34,16 @@ const maxJwksBytes = 256 * 1024;
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-/** There are no keys to verify with, so it is not known whether a token is valid. */
+/** Whether a token is valid is not known: there are no keys, or the token names one that may be new. */
 export class JwksUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
+  /** After how many seconds it may be known. */
+  readonly retryAfter: number;
+
+  constructor(message: string, retryMs: number) {
+    super(message);
+    this.retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
+  }
 }
 
 export interface JwksOptions {
@@ -49,37 +62,44 @@ export interface JwksOptions {
 export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
 
 /**
- * Finds the key that a token names in the set at `url`, which is cached. A key that is not in it may be new: the set is
- * then fetched again, one fetch at a time and no more than one per `cooldownMs`.
+ * Finds the key that a token names in the set at `url`, which is cached. A key that is not in it may be new: it is
+ * looked for in a set that is fetched after the token came. One fetch is made at a time, and few for unknown keys, since
+ * anyone can make up a key's name; those that come when no fetch is left are not refused, since theirs may be the new one.
  * Errors: JwksUnavailable; those of jose if no key, or more than one, matches the token.
  */
 export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Keys {
-  const { timeoutMs, maxAgeMs, graceMs, cooldownMs, retryMs } = { ...defaultTimes, ...times };
+  const { timeoutMs, maxAgeMs, graceMs, attempts, attemptMs, retryMs, now } = { ...defaultTimes, ...times };
   const proxy = proxyUrl === null ? null : new ProxyAgent({ uri: proxyUrl, connect: { timeout: timeoutMs } });
   let keys: ReturnType<typeof createLocalJWKSet> | null = null;
+  /** When the fetch of `keys` began and ended. */
+  let askedAt = Number.NEGATIVE_INFINITY;
   let loadedAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
+  let failedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let underWay: Promise<void> | null = null;
-  const since = (time: number) => performance.now() - time;
+  /** From when on all attempts are left; each one that is used defers it. */
+  let restedAt = Number.NEGATIVE_INFINITY;
+  const since = (time: number) => now() - time;
 
   async function load(): Promise<void> {
+    const begun = now();
     try {
       keys = createLocalJWKSet(await fetchKeys(url, timeoutMs, proxy));
-      loadedAt = performance.now();
+      askedAt = begun;
+      loadedAt = now();
       hasFailed = false;
     } catch (error) {
       hasFailed = true;
+      failedAt = now();
       onFailure(error);
     } finally {
-      triedAt = performance.now();
       underWay = null;
     }
   }
 
-  /** Fetches the set, unless that was tried just before. */
+  /** Fetches the set, unless that failed just before. */
   async function refresh(): Promise<void> {
-    if (underWay === null && since(triedAt) < (hasFailed ? retryMs : cooldownMs)) return;
+    if (underWay === null && hasFailed && since(failedAt) < retryMs) return;
     underWay ??= load();
     await underWay;
   }
@@ -91,19 +111,41 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
       // While the key server is unavailable, requests that can use the cached keys do not wait for it.
       if (keys === null || !hasFailed) await refreshed;
     }
-    if (keys === null || since(loadedAt) >= graceMs) throw new JwksUnavailable('no keys to verify with');
+    if (keys === null || since(loadedAt) >= graceMs)
+      throw new JwksUnavailable('no keys to verify with', retryMs);
     return keys;
   }
 
+  /** Uses an attempt; returns the milliseconds until there is one, 0 if there was. */
+  function waitForAttempt(): number {
+    const rested = Math.max(restedAt, now()) + attemptMs;
+    const wait = rested - now() - attempts * attemptMs;
+    if (wait > 0) return wait;
+    restedAt = rested;
+    return 0;
+  }
+
+  /** Waits until the set is one that was asked for at this time or later. Errors: JwksUnavailable. */
+  async function newerThan(time: number): Promise<void> {
+    while (askedAt < time) {
+      if (underWay === null) {
+        const wait = waitForAttempt();
+        if (wait > 0) throw new JwksUnavailable('the token names a key that may be a new one', wait);
+      }
+      await refresh();
+      if (hasFailed) throw new JwksUnavailable('the token names a key that may be a new one', retryMs);
+    }
+  }
+
   const find: JWTVerifyGetKey = async (header, token) => {
+    const arrivedAt = now();
     const known = await current();
     try {
       return await known(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
     }
-    await refresh();
-    if (hasFailed) throw new JwksUnavailable('the token names a key that may be a new one');
+    await newerThan(arrivedAt);
     return (await current())(header, token);
   };
 

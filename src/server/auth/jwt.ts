@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/errors.ts';
@@ -17,7 +17,7 @@ const clockSkew = 60;
 /**
  * Identifies the caller by the verified claims of the request's bearer token; the subscription key is the operator's.
  * Errors: BAD_USER_INPUT if the request contains credentials of its own; UNAUTHENTICATED (401) for no token, or one
- *         that is not accepted, without the reason; OVERLOADED (503) while tokens cannot be verified. The last two are
+ *         that is not accepted; OVERLOADED (503) while tokens cannot be verified. The last two are
  *         reported to `onRefusal`, which must not throw.
  */
 export function authenticateByToken(
@@ -43,6 +43,7 @@ export function authenticateByToken(
 
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
   async function verify(token: string): Promise<Caller> {
+    refuseExpired(token);
     const { payload } = await jwtVerify(token, keys, expected);
     const read = (claim: string, header: string) => {
       const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
@@ -76,13 +77,34 @@ export function authenticateByToken(
           'OVERLOADED',
           `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
           503,
-          5,
+          error.retryAfter,
         );
       logger.debug({ reason: reasonOf(error) }, 'a token is not accepted');
-      throw unauthenticated('The bearer token is not accepted.', 'Bearer error="invalid_token"');
+      const reason = refusalMessage(error);
+      throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
     }
   };
   return Object.assign(authenticate, { reloadKeys: keys.reload });
+}
+
+/**
+ * An expired token is invalid whatever its key: with a key that was removed since, it must not look like one whose key may
+ * be new.
+ * Errors: JWTExpired; those of a token that cannot be decoded.
+ */
+function refuseExpired(token: string): void {
+  const payload = decodeJwt(token);
+  const { exp } = payload;
+  if (typeof exp === 'number' && exp + clockSkew <= Date.now() / 1000)
+    throw new errors.JWTExpired('the token has expired', payload, 'exp', 'check_failed');
+}
+
+/** What a client is told: only what the token's own holder can do something about, and no value of it. */
+function refusalMessage(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'The bearer token has expired; get a new one.';
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return `The bearer token is not accepted: its claim ${error.claim} is missing or not the one that this server expects.`;
+  return 'The bearer token is not accepted.';
 }
 
 /** The given claims, as far as the token has them. An integer is accepted too, if JSON keeps all its digits. */
