@@ -1,0 +1,96 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/** Pages are written in plain English: this test finds forms that are hard at first read. */
+
+const root = join(import.meta.dirname, '../..');
+
+/** A form to avoid, and a plain one. */
+const forms: readonly (readonly [form: RegExp, plainly: string])[] = [
+  [/^(?:[-*] )?What [^.?:]{1,80}?\b(?:is|are|was|were|has|costs?|came|holds?)\b[^?]*$/, 'name the subject'],
+  [/^(?:[-*] )?(?:Who|Whoever) [^?]*$/, '"clients that", "callers that"'],
+  [/^(?:[-*] )?Of (?:the|a|all|these|those|it)\b/, 'begin with the subject'],
+  [/\b(?:is|are|was|were) told\b/, '"bankql reports", "see"'],
+  [/\b(?:is|are) none\b/, '"is not a", "there is no"'],
+  [/\banew\b/, '"again"'],
+  [/\bstands? (?:in|at|for|beside|below|above|there|behind)\b/, '"is in", "replaces"'],
+  [/\bof (?:which|whom)\b/, 'two sentences'],
+  [/\bso it is\b/i, '"the same applies to"'],
+  [/\bwho (?:accepts?|asks|begins|sends|calls|waits|leaves|wants)\b/, '"clients that"'],
+  [/\bwhere (?:it|one|that|there|he|they|none|nobody|somebody) (?:is|are|was|were|can|has|have)\b/, '"if"'],
+  [/\bbeside\b/, '"next to", "with"'],
+  [/\balone\b(?! (?:is|does|cannot))/, '"only"'],
+  [/\bheld against\b/, '"compared with"'],
+  [/\b(?:its|their) own words\b/, 'quote the text'],
+  [/\bas ever\b/, '"as usual"'],
+  [/\bnor (?:is|are|does|do|has) (?:it|they|there)\b/, 'two sentences'],
+];
+
+/** Pages that are not written for the project, or are generated or kept from before. */
+const exempt = [
+  'docs/specification.md',
+  'docs/schema.md',
+  'docs/configuration.md',
+  'docs/decisions/',
+  'CHANGELOG.md',
+  /* not rewritten yet: */
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'bench/README.md',
+  'examples/',
+  'docs/architecture.md',
+  'docs/clients.md',
+  'docs/cookbook.md',
+  'docs/development.md',
+  'docs/errors.md',
+  'docs/hardening.md',
+  'docs/observability.md',
+  'docs/operations.md',
+  'docs/payment-protocol.md',
+  'docs/payments.md',
+  'docs/performance.md',
+  'docs/reliability.md',
+  'docs/sandbox.md',
+];
+
+const pages = globSync('{*.md,{docs,examples,bench}/**/*.md}', { cwd: root, exclude: ['**/node_modules'] })
+  .map((page) => page.replaceAll('\\', '/'))
+  .filter((page) => !page.includes('node_modules') && !exempt.some((start) => page.startsWith(start)))
+  .sort();
+
+/** The sentences of a page, without code, links' targets and tables' bars. */
+function sentencesOf(text: string): string[] {
+  return text
+    .replaceAll(/^```[\s\S]*?^```$/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .split(/\n\n|\n(?=[-*|#] ?)| \| /)
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.:!?]) (?=[A-Z"*\[])/))
+    .map((sentence) => sentence.replace(/^\| /, '').trim());
+}
+
+/** Where a text has a form to avoid. */
+export const hardForms = (text: string): string[] =>
+  sentencesOf(text).flatMap((sentence) =>
+    forms.filter(([form]) => form.test(sentence)).map(([, plainly]) => `${sentence} → ${plainly}`),
+  );
+
+test('the forms are found', () => {
+  for (const sentence of [
+    'What a query costs is told.',
+    'Who accepts several results gets them.',
+    'Of the three, one is used.',
+    'It stands in the log.',
+    'There is none; the header is none.',
+  ])
+    expect(hardForms(sentence)).not.toEqual([]);
+  expect(hardForms('See the cost of a query. Clients that accept JSON get one result.')).toEqual([]);
+});
+
+describe('pages avoid forms that are hard at first read', () => {
+  test.each(pages)('%s', (page) => {
+    expect(hardForms(readFileSync(join(root, page), 'utf8'))).toEqual([]);
+  });
+});
