@@ -65,12 +65,12 @@ function sentencesOf(text: string): string[] {
     .replaceAll(/`[^`\n]*`/g, 'code')
     .replaceAll(/\]\([^)]*\)/g, ']')
     .split(/\n\n|\n(?=[-*|#] ?)| \| /)
-    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.:!?]) (?=[A-Z"*\[])/))
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.:!?]) (?=[A-Z"*[])/))
     .map((sentence) => sentence.replace(/^\| /, '').trim());
 }
 
 /** Where a text has a form to avoid. */
-export const hardForms = (text: string): string[] =>
+const hardForms = (text: string): string[] =>
   sentencesOf(text).flatMap((sentence) =>
     forms.filter(([form]) => form.test(sentence)).map(([, plainly]) => `${sentence} → ${plainly}`),
   );
