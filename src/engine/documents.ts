@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../bank/credentials.ts';
-import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/executor.ts';
+import { maxPlans, type PreparedOperation, prepareOperation } from '../executor/compile.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';

@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLErrorOptions } from 'graphql';
 import { BankqlError, type ErrorCode, type ErrorDetails, isErrorCode, retryAdvice } from '../errors.ts';
-import { withoutStack, withPlaceOf } from '../executor/locate-error.ts';
+import { withoutStack, withPlaceOf } from '../executor/errors.ts';
 
 /** The HTTP side of a refusal. */
 export interface HttpExtension {

@@ -53,25 +53,17 @@ export const answerTooLong = (bytes: number) =>
 
 /** What one operation has used of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
+  /** Completed values so far. Changed by the methods below only. */
+  values = 0;
+  /** The size of the values so far in JSON; a lower bound. Changed by the methods below only. */
+  bytes = 0;
   readonly #limits: AnswerLimits;
-  #values = 0;
-  #bytes = 0;
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
-  }
-
-  /** Completed values so far. */
-  get values(): number {
-    return this.#values;
-  }
-
-  /** The size of the values so far in JSON; a lower bound. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** Why the operation was ended; null while it is within its limits. */
@@ -89,16 +81,23 @@ export class AnswerBudget {
     return this.#failures < maxErrors;
   }
 
+  /** Charges the fields of an object: both of the following at once. Errors: AnswerLimitError. */
+  spend(values: number, bytes: number): void {
+    this.values += values;
+    this.bytes += bytes;
+    if (this.values > this.#limits.values || this.bytes > this.#limits.bytes) throw this.#exceed();
+  }
+
   /** Charges values before they are created. Errors: AnswerLimitError. */
   spendValues(count: number): void {
-    this.#values += count;
-    if (this.#values > this.#limits.values) throw this.#exceed();
+    this.values += count;
+    if (this.values > this.#limits.values) throw this.#exceed();
   }
 
   /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */
   spendBytes(count: number): void {
-    this.#bytes += count;
-    if (this.#bytes > this.#limits.bytes) throw this.#exceed();
+    this.bytes += count;
+    if (this.bytes > this.#limits.bytes) throw this.#exceed();
   }
 
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
@@ -118,15 +117,15 @@ export class AnswerBudget {
     const { values, bytes } = this.#limits;
     if (this.#exceeded !== null) return this.#exceeded;
     this.#exceeded =
-      this.#values > values
+      this.values > values
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
-        : this.#bytes > bytes
+        : this.bytes > bytes
           ? answerTooLong(bytes)
           : this.#searched > maxSearched
             ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
             : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
     // Whichever limit it was, nothing more is built.
-    this.#values = this.#bytes = this.#failures = this.#searched = Infinity;
+    this.values = this.bytes = this.#failures = this.#searched = Infinity;
     return this.#exceeded;
   }
 }

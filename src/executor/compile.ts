@@ -1,89 +1,306 @@
 import {
+  type DocumentNode,
+  type ExecutionResult,
   type FieldNode,
+  type GraphQLAbstractType,
   GraphQLError,
   type GraphQLField,
+  type GraphQLFieldResolver,
+  GraphQLID,
   type GraphQLInputType,
+  type GraphQLLeafType,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLResolveInfo,
+  type GraphQLSchema,
+  GraphQLString,
   getArgumentValues,
   getNullableType,
+  isAbstractType,
   isInputObjectType,
+  isLeafType,
   isListType,
   isNonNullType,
+  Kind,
+  type OperationDefinitionNode,
   TypeNameMetaFieldDef,
+  visit,
 } from 'graphql';
-import { attempt } from './attempt.ts';
-import { createCompleter, createLeafCompleter } from './complete-value.ts';
-import type { FieldPlan } from './execute-fields.ts';
-import type { OperationDetails } from './plan.ts';
-import { collectFields, type SelectedField } from './selection.ts';
+import { AnswerBudget, nameBytes, unlimited } from './answer-budget.ts';
+import { attempt } from './errors.ts';
+import { run } from './execute.ts';
+import { type ExecuteOptions, Execution } from './execution.ts';
+import { collectFields, fragmentsOf, type SelectedField, type Selection } from './selection.ts';
 
 /**
- * An operation whose @skip and @include conditions are known, compiled for repeated execution. What an executor
- * otherwise works out for each record of each request (which fields are selected, their types, how their values are
- * completed) is worked out once. An object type is compiled when its first object is completed.
+ * Compiles operations: what an executor otherwise works out for each record of each request (which fields are selected,
+ * their types, how their values are completed) is worked out once and stored in a plan.
  *
- * The plan consists of closures. No code is generated from the document: graphql-jit does that, and executes what a
- * client puts into a string literal.
+ * A plan is plain data, which execute.ts interprets. No code is generated from the document: graphql-jit does that, and
+ * executes what a client puts into a string literal.
  */
-export interface OperationPlan extends OperationDetails {
-  readonly fields: readonly FieldPlan[];
+export interface PrepareOptions {
+  readonly schema: GraphQLSchema;
+  /** It has been validated. */
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Whether errors leave out suggestions that name parts of the schema. */
+  readonly hideSuggestions?: boolean;
 }
 
-interface CompileOptions extends OperationDetails {
-  /** The variables used by @skip and @include only: a plan outlives the request that it was compiled for. */
-  readonly variableValues: GraphQLResolveInfo['variableValues'];
+export interface Variables {
+  /** As the request has them. */
+  readonly raw: Readonly<Record<string, unknown>>;
+  /** As graphql's getVariableValues coerces them. */
+  readonly values: GraphQLResolveInfo['variableValues'];
 }
+
+export interface PreparedOperation {
+  /**
+   * Runs the operation. Never throws and never rejects. An answer that would be too large is an AnswerLimitError
+   * alone; one with too many errors ends with an error that says so (answer-budget.ts). It is complete: @defer and
+   * @stream are ignored.
+   */
+  execute(
+    context: unknown,
+    variables: Variables,
+    options?: ExecuteOptions,
+  ): ExecutionResult | Promise<ExecutionResult>;
+}
+
+/** How many plans an operation keeps: one for each of the latest combinations of @skip and @include conditions. */
+export const maxPlans = 2;
 
 /**
- * Errors: GraphQLError if a condition at the root is null; an Error if
- * the schema has no root type for the operation.
+ * Prepares a query or a mutation for repeated execution, with a plan for each combination of its @skip and @include
+ * conditions.
  */
-export function compileOperation(options: CompileOptions): OperationPlan {
-  const { variableValues, ...details } = options;
-  const { schema, operation, fragments } = details;
-  const type = schema.getRootType(operation.operation);
-  if (!type) throw new Error(`the schema has no ${operation.operation}`);
-  let size = 0;
+export function prepareOperation({
+  schema,
+  document,
+  operation,
+  hideSuggestions = false,
+}: PrepareOptions): PreparedOperation {
+  const { conditions, namesPrototype } = analyseDocument(document);
+  const details = { schema, operation, fragments: fragmentsOf(document), hideSuggestions, namesPrototype };
+  const plans = new Map<string, OperationPlan | GraphQLError>();
+  /** The only plan, if no condition is a variable. */
+  let only: OperationPlan | GraphQLError | null = null;
 
-  const fieldsOf = (
-    nodes: readonly Pick<FieldNode, 'selectionSet'>[],
-    parentType: GraphQLObjectType,
-  ): FieldPlan[] =>
-    collectFields({ schema, fragments, variableValues, fieldNodes: nodes }, parentType, true).map(
-      (selected) => fieldOf(selected, parentType),
-    );
-
-  const fieldOf = ({ name, field, nodes }: SelectedField, parentType: GraphQLObjectType): FieldPlan => {
-    const { resolve = null } = field;
-    const isNonNull = isNonNullType(field.type);
-    const typename = parentType.name;
-    const known = memoised((objectType: GraphQLObjectType) => attempt(() => fieldsOf(nodes, objectType)));
-    const objectOf = (objectType: GraphQLObjectType) => {
-      const fields = known(objectType);
-      if (fields instanceof GraphQLError) throw fields;
-      return fields;
-    };
-    const below = { name, field, nodes, parentType, typename, isNonNull, fieldsOf: objectOf };
-    return {
-      ...below,
-      constant: field === TypeNameMetaFieldDef ? parentType.name : undefined,
-      resolve,
-      arguments: argumentsWithoutVariables(field, nodes),
-      index: size++,
-      leaf: createLeafCompleter(field.type, below),
-      complete: createCompleter(field.type, below),
-    };
+  const planFor = (coerced: Variables['raw']): OperationPlan | GraphQLError => {
+    const key = conditions.map((name) => coerced[name]).join();
+    const known = plans.get(key);
+    if (known !== undefined) return known;
+    const decided = Object.fromEntries(conditions.map((name) => [name, coerced[name]]));
+    const plan = attempt(() => new OperationPlan(details, { coerced: decided, sources: {} }));
+    const [oldest] = plans.keys();
+    if (plans.size === maxPlans && oldest !== undefined) plans.delete(oldest);
+    plans.set(key, plan);
+    if (conditions.length === 0) only = plan;
+    return plan;
   };
 
-  return { ...details, fields: fieldsOf([operation], type) };
+  return {
+    execute(context, { values }, options = {}) {
+      const plan = only ?? planFor(values.coerced);
+      if (plan instanceof GraphQLError) return { errors: [plan], data: null };
+      const { budget = new AnswerBudget(unlimited) } = options;
+      return run(new Execution({ plan, context, variableValues: values, budget, options }));
+    },
+  };
 }
 
-function memoised<Key, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
-  const made = new Map<Key, Value>();
+/** The variables that @skip and @include use, and whether a response name is `__proto__`. */
+function analyseDocument(document: DocumentNode) {
+  const conditions = new Set<string>();
+  let namesPrototype = false;
+  visit(document, {
+    Directive({ name, arguments: given }) {
+      if (name.value !== 'skip' && name.value !== 'include') return;
+      for (const { value } of given ?? []) if (value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+    },
+    Field({ alias }) {
+      if (alias?.value === '__proto__') namesPrototype = true;
+    },
+  });
+  return { conditions: [...conditions], namesPrototype };
+}
+
+/** What is known about an operation before it is executed. */
+interface OperationDetails {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: GraphQLResolveInfo['fragments'];
+  readonly hideSuggestions: boolean;
+  /** Whether a response name is `__proto__`, which would set the prototype of an ordinary object. */
+  readonly namesPrototype: boolean;
+}
+
+/** An operation whose @skip and @include conditions are known. */
+export class OperationPlan implements OperationDetails {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: GraphQLResolveInfo['fragments'];
+  readonly hideSuggestions: boolean;
+  readonly namesPrototype: boolean;
+  readonly root: ObjectPlan;
+  /** The fields of a mutation, which are executed one after the other; null for a query. */
+  readonly serial: readonly ObjectPlan[] | null;
+  /** The variables used by @skip and @include only: a plan outlives the request that it was compiled for. */
+  readonly #conditions: Selection['variableValues'];
+  #fieldCount = 0;
+
+  /**
+   * Errors: GraphQLError if a condition at the root is null; an Error if
+   * the schema has no root type for the operation.
+   */
+  constructor(details: OperationDetails, conditions: Selection['variableValues']) {
+    const { schema, operation, fragments, hideSuggestions, namesPrototype } = details;
+    this.schema = schema;
+    this.operation = operation;
+    this.fragments = fragments;
+    this.hideSuggestions = hideSuggestions;
+    this.namesPrototype = namesPrototype;
+    this.#conditions = conditions;
+    const type = schema.getRootType(operation.operation);
+    if (!type) throw new Error(`the schema has no ${operation.operation}`);
+    this.root = this.compileObject([operation], type);
+    this.serial =
+      operation.operation === 'mutation' ? this.root.fields.map((field) => new ObjectPlan([field])) : null;
+  }
+
+  /** Errors: GraphQLError if a condition is null. */
+  compileObject(fieldNodes: Selection['fieldNodes'], type: GraphQLObjectType): ObjectPlan {
+    const { schema, fragments } = this;
+    const selection = { schema, fragments, variableValues: this.#conditions, fieldNodes };
+    const fields = collectFields(selection, type, true);
+    return new ObjectPlan(fields.map((field) => new FieldPlan(this, field, type, this.#fieldCount++)));
+  }
+}
+
+/** The fields that are selected on an object. */
+export class ObjectPlan {
+  readonly fields: readonly FieldPlan[];
+  /** The length of the fields' names in JSON; a lower bound. */
+  readonly nameBytes: number;
+
+  constructor(fields: readonly FieldPlan[]) {
+    this.fields = fields;
+    this.nameBytes = fields.reduce((bytes, { name }) => bytes + name.length + nameBytes, 0);
+  }
+}
+
+/** What is known before execution about the value of a field, or about the entries of its list. */
+export interface ValuePlan {
+  /** The field's response name (its alias, if it has one). */
+  readonly name: string;
+  readonly field: SelectedField['field'];
+  readonly nodes: readonly FieldNode[];
+  readonly parentType: GraphQLObjectType;
+  /** The parent type's name, as in a response path; undefined for list entries. */
+  readonly typename: string | undefined;
+  readonly isNonNull: boolean;
+  /** The type of the value without its list and non-null wrappers that were unwrapped: exactly one of these is set. */
+  readonly leaf: GraphQLLeafType | null;
+  readonly object: GraphQLObjectType | null;
+  readonly abstract: GraphQLAbstractType | null;
+  /** The entries of the list. */
+  readonly entry: ValuePlan | null;
+  /** Whether strings need no coercion. */
+  readonly isText: boolean;
+  /** That of `object`, once it has been compiled. */
+  objectPlan: ObjectPlan | null;
+  /** The fields that are selected on an object of this type; compiled when the first one is completed. Errors: GraphQLError. */
+  readonly objectPlanOf: (type: GraphQLObjectType) => ObjectPlan;
+}
+
+/** The part of a value's plan that its type determines. */
+function typePlanOf(
+  type: GraphQLOutputType,
+  field: Omit<ValuePlan, keyof TypePlan | 'objectPlan'>,
+): TypePlan {
+  const nullable = getNullableType(type);
+  const isList = isListType(nullable);
+  const named = isList ? null : nullable;
+  return {
+    isNonNull: isNonNullType(type),
+    leaf: isLeafType(named) ? named : null,
+    // The most frequent values, which coercion would return unchanged.
+    isText: named === GraphQLString || named === GraphQLID,
+    object: named === null || isLeafType(named) || isAbstractType(named) ? null : named,
+    abstract: isAbstractType(named) ? named : null,
+    entry: isList
+      ? { ...field, typename: undefined, objectPlan: null, ...typePlanOf(nullable.ofType, field) }
+      : null,
+  };
+}
+
+type TypePlan = Pick<ValuePlan, 'isNonNull' | 'leaf' | 'object' | 'abstract' | 'entry' | 'isText'>;
+
+/** A field of an object. */
+export class FieldPlan implements ValuePlan, SelectedField {
+  readonly name: string;
+  readonly field: SelectedField['field'];
+  readonly nodes: readonly FieldNode[];
+  readonly parentType: GraphQLObjectType;
+  readonly typename: string;
+  readonly isNonNull: boolean;
+  readonly leaf: GraphQLLeafType | null;
+  readonly object: GraphQLObjectType | null;
+  readonly abstract: GraphQLAbstractType | null;
+  readonly entry: ValuePlan | null;
+  readonly isText: boolean;
+  objectPlan: ObjectPlan | null = null;
+  readonly objectPlanOf: (type: GraphQLObjectType) => ObjectPlan;
+  /** The field's value if it is the same for every object, as that of __typename. */
+  readonly constant: string | undefined;
+  /** Null if the field has no resolver: it reads the property of its object. */
+  readonly resolve: GraphQLFieldResolver<unknown, unknown> | null;
+  /** The arguments if none of them uses a variable: they are frozen and the same for each call; otherwise null. */
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  /** The index of its arguments among those of an execution. */
+  readonly index: number;
+
+  constructor(
+    plan: OperationPlan,
+    { name, field, nodes }: SelectedField,
+    parentType: GraphQLObjectType,
+    index: number,
+  ) {
+    const objectPlanOf = memoised((type: GraphQLObjectType) =>
+      attempt(() => plan.compileObject(nodes, type)),
+    );
+    const typename = parentType.name;
+    const value = typePlanOf(field.type, { name, field, nodes, parentType, typename, objectPlanOf });
+    this.name = name;
+    this.field = field;
+    this.nodes = nodes;
+    this.parentType = parentType;
+    this.typename = typename;
+    this.isNonNull = value.isNonNull;
+    this.leaf = value.leaf;
+    this.object = value.object;
+    this.abstract = value.abstract;
+    this.entry = value.entry;
+    this.isText = value.isText;
+    this.objectPlanOf = objectPlanOf;
+    this.constant = field === TypeNameMetaFieldDef ? parentType.name : undefined;
+    this.resolve = field.resolve ?? null;
+    this.arguments = argumentsWithoutVariables(field, nodes);
+    this.index = index;
+  }
+}
+
+/** Errors: GraphQLError if `make` returns one. */
+function memoised<Key, Value extends object>(make: (key: Key) => Value | GraphQLError): (key: Key) => Value {
+  const made = new Map<Key, Value | GraphQLError>();
   return (key) => {
-    const value = made.get(key) ?? make(key);
-    made.set(key, value);
+    let value = made.get(key);
+    if (value === undefined) {
+      value = make(key);
+      made.set(key, value);
+    }
+    if (value instanceof GraphQLError) throw value;
     return value;
   };
 }

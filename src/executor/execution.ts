@@ -1,8 +1,17 @@
-import { type FieldNode, GraphQLError, type GraphQLResolveInfo, getArgumentValues } from 'graphql';
-import type { AnswerBudget } from './answer-budget.ts';
-import { attempt } from './attempt.ts';
-import type { OperationDetails, PlannedField } from './plan.ts';
+import {
+  type FieldNode,
+  GraphQLError,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getArgumentValues,
+  type ResponsePath,
+} from 'graphql';
+import { type AnswerBudget, isAnswerLimit } from './answer-budget.ts';
+import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
+import { attempt, locateError } from './errors.ts';
+import { ignoreRejections } from './promises.ts';
 import { WorkQueue } from './scheduler.ts';
+import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How many values an execution completes as they arrive; later ones wait for its turn (scheduler.ts). */
 const valuesAtOnce = 1000;
@@ -15,8 +24,8 @@ export interface ExecuteOptions {
   isAbandoned?(): boolean;
 }
 
-export interface ExecutionOptions {
-  readonly plan: OperationDetails;
+interface ExecutionOptions {
+  readonly plan: OperationPlan;
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
@@ -25,17 +34,18 @@ export interface ExecutionOptions {
 
 /** The state of one execution of a plan. */
 export class Execution {
-  readonly plan: OperationDetails;
+  readonly plan: OperationPlan;
   readonly context: unknown;
   readonly variableValues: GraphQLResolveInfo['variableValues'];
   readonly budget: AnswerBudget;
   readonly errors: GraphQLError[] = [];
+  /** Whether the answer is finished: values that arrive later are not completed. */
+  isOver = false;
   /** The root fields that are being executed. */
-  root: { propagateError(error: unknown): void } | null = null;
+  root: PendingValue | null = null;
   readonly #options: ExecuteOptions;
-  #isOver = false;
   #queue: WorkQueue | null = null;
-  readonly #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] = [];
+  #arguments: (Readonly<Record<string, unknown>> | GraphQLError | undefined)[] | null = null;
 
   constructor({ plan, context, variableValues, budget, options }: ExecutionOptions) {
     this.plan = plan;
@@ -43,11 +53,6 @@ export class Execution {
     this.variableValues = variableValues;
     this.budget = budget;
     this.#options = options;
-  }
-
-  /** Whether the answer is finished: values that arrive later are not completed. */
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** Whether the next value has to wait for this execution's turn. */
@@ -64,26 +69,16 @@ export class Execution {
     });
   }
 
-  /** A new object of the answer, safe for every member name. */
-  newObject(): Record<string, unknown> {
-    return this.plan.namesPrototype ? Object.create(null) : {};
-  }
-
   /** Records the error of a nulled field or entry. Errors: AnswerLimitError. */
   record(error: unknown): void {
     if (this.budget.countFailure())
       this.errors.push(error instanceof GraphQLError ? error : new GraphQLError(String(error)));
   }
 
-  /** Marks the answer as finished. */
-  end(): void {
-    this.#isOver = true;
-  }
-
   /** Ends an execution whose root is pending: nothing more is resolved or waited for. */
   stop(error: GraphQLError): void {
-    if (this.#isOver) return;
-    this.end();
+    if (this.isOver) return;
+    this.isOver = true;
     this.root?.propagateError(error);
   }
 
@@ -94,8 +89,9 @@ export class Execution {
   }
 
   /** The arguments of a field, computed once for all objects that have it. Errors: GraphQLError. */
-  argumentsOf(field: PlannedField): Readonly<Record<string, unknown>> {
+  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
     if (field.arguments !== null) return field.arguments;
+    this.#arguments ??= [];
     const known = this.#arguments[field.index];
     if (known instanceof GraphQLError) throw known;
     if (known !== undefined) return known;
@@ -109,3 +105,258 @@ export class Execution {
     return given;
   }
 }
+
+/** An object of the answer. */
+export type Data = Record<string, unknown>;
+
+/**
+ * An object or list of the answer that is not complete yet. It is inserted into its parent as soon as it is
+ * started, counts its outstanding members, and tells its parent when the last has arrived. So each promise of a
+ * resolver is awaited once, and no further promise is created for the levels between it and the root.
+ */
+export abstract class PendingValue {
+  readonly execution: Execution;
+  /** The object or list, while some of its members are outstanding. */
+  members: Data | unknown[] | null = null;
+  #outstanding = 0;
+
+  constructor(execution: Execution) {
+    this.execution = execution;
+  }
+
+  /** The object or list that it belongs to; null for the root. */
+  abstract readonly parent: PendingValue | null;
+  /** Its path in the answer; undefined for the root. */
+  abstract get path(): ResponsePath | undefined;
+
+  /** Waits for members; returns this placeholder for them. */
+  awaitMembers(members: Data | unknown[], outstanding: number): this {
+    this.members = members;
+    this.#outstanding = outstanding;
+    return this;
+  }
+
+  /** Sets a member that was outstanding; it may have outstanding members of its own. */
+  setMember(key: string | number, completed: unknown): void {
+    const { members } = this;
+    // The container already failed synchronously and is not part of the answer.
+    if (members === null) return;
+    const isThere = !(completed instanceof PendingValue);
+    const value = isThere ? completed : completed.members;
+    if (Array.isArray(members)) members[Number(key)] = value;
+    else members[key] = value;
+    if (!isThere) return;
+    // Counts the member as complete, and with it the containers that it completes. One that has failed waits for nothing.
+    let at: PendingValue | null = this;
+    while (at !== null && at.#outstanding > 0 && --at.#outstanding === 0) {
+      if (at.parent === null) at.onCompleted();
+      at = at.parent;
+    }
+  }
+
+  /** Fails because a non-null member has failed. */
+  propagateError(error: unknown): void {
+    if (this.#outstanding === 0) return;
+    this.#outstanding = 0;
+    this.handleLateError(error);
+  }
+
+  /** Everything is complete: called for the root. */
+  protected onCompleted(): void {}
+  /** A non-null member failed: this object or list becomes null, or its parent fails in turn. */
+  protected abstract handleLateError(error: unknown): void;
+}
+
+/** The root of the answer. */
+export class PendingRoot extends PendingValue {
+  readonly parent = null;
+  readonly #settled = Promise.withResolvers<Data>();
+
+  get path(): undefined {
+    return undefined;
+  }
+
+  /** The fields of the root, when all have arrived. Errors: GraphQLError, if a non-null field failed. */
+  get completed(): Promise<Data> {
+    return this.#settled.promise;
+  }
+  protected override onCompleted(): void {
+    this.#settled.resolve(this.members as Data);
+  }
+  protected handleLateError(error: unknown): void {
+    this.#settled.reject(error);
+  }
+}
+
+/**
+ * Completes a value that a resolver returned; returns the PendingField if it is not complete yet.
+ * Errors: what is wrong with the value; the caller adds the location and path.
+ */
+export type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) => unknown;
+
+/**
+ * A field of the answer, or an entry of a list: its resolver's `info`, the path of its errors, and the placeholder of a
+ * value that is pending. The members of `info` are computed when they are read.
+ */
+export class PendingField extends PendingValue implements GraphQLResolveInfo, PreparedSelection {
+  readonly parent: PendingValue;
+  readonly details: ValuePlan;
+  readonly key: string | number;
+  /** Null already stands here because of an error: errors below it are not reported any more. */
+  #isNulled = false;
+
+  constructor(execution: Execution, parent: PendingValue, details: ValuePlan, key: string | number) {
+    super(execution);
+    this.parent = parent;
+    this.details = details;
+    this.key = key;
+  }
+
+  /** Completes the value of a promise when it is fulfilled. */
+  awaitValue(promise: PromiseLike<unknown>, complete: Complete): this {
+    (promise instanceof Promise ? promise : Promise.resolve(promise)).then(
+      this.#completeLate.bind(this, complete),
+      this.handleLateError.bind(this),
+    );
+    return this;
+  }
+
+  /** Completes a value in the execution's turn. */
+  defer(value: unknown, complete: Complete): this {
+    this.execution.defer(() => this.#completeLate(complete, value));
+    return this;
+  }
+
+  #completeLate(complete: Complete, value: unknown): void {
+    const { execution, parent } = this;
+    if (execution.isOver) {
+      ignoreRejections(value);
+      return;
+    }
+    if (execution.mustWait) {
+      this.defer(value, complete);
+      return;
+    }
+    let completed: unknown;
+    try {
+      completed = complete(this.details, value, this);
+      if (typeof completed === 'string') execution.budget.spendBytes(completed.length);
+    } catch (error) {
+      this.handleLateError(error);
+      return;
+    }
+    parent.setMember(this.key, completed);
+  }
+
+  /** Records the error and returns null. Errors: the error itself, if the field is non-null. */
+  handleFieldError(raw: unknown): null {
+    if (isAnswerLimit(raw)) throw raw;
+    const error = this.#locate(raw);
+    if (this.details.isNonNull) throw error;
+    this.#record(error);
+    return null;
+  }
+
+  /** The same, when the parent object or list has been started already. */
+  protected handleLateError(raw: unknown): void {
+    if (this.execution.isOver) return;
+    try {
+      if (isAnswerLimit(raw)) throw raw;
+      const error = this.#locate(raw);
+      if (this.details.isNonNull) {
+        this.parent.propagateError(error);
+      } else {
+        this.#record(error);
+        this.parent.setMember(this.key, null);
+      }
+    } catch (error) {
+      if (!isAnswerLimit(error)) throw error;
+      this.execution.stop(error);
+    }
+  }
+
+  /**
+   * The error with its path and location; unchanged if it will not be reported, since a path costs more than the
+   * rest of a failure.
+   */
+  #locate(raw: unknown): unknown {
+    if (!this.execution.budget.showsErrors) return raw;
+    const keys: (string | number)[] = [];
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
+      keys.push(pending.key);
+    return locateError(raw, this.details.nodes, keys.reverse());
+  }
+
+  #record(error: unknown): void {
+    if (this.execution.isOver) return;
+    for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
+      if (pending.#isNulled) return;
+    this.#isNulled = true;
+    this.execution.record(error);
+  }
+
+  get #prev(): PendingField | undefined {
+    return this.parent instanceof PendingField ? this.parent : undefined;
+  }
+
+  /** The `info` of the field's resolver; for a list entry, that of its list. */
+  get info(): PendingField {
+    let pending: PendingField = this;
+    while (pending.details.typename === undefined && pending.#prev !== undefined) pending = pending.#prev;
+    return pending;
+  }
+  get path(): ResponsePath {
+    return { prev: this.parent.path, key: this.key, typename: this.details.typename };
+  }
+  get fieldName() {
+    return this.details.field.name;
+  }
+  get fieldNodes() {
+    return this.details.nodes;
+  }
+  get returnType() {
+    return this.details.field.type;
+  }
+  get parentType() {
+    return this.details.parentType;
+  }
+  get schema() {
+    return this.execution.plan.schema;
+  }
+  get fragments() {
+    return this.execution.plan.fragments;
+  }
+  get operation() {
+    return this.execution.plan.operation;
+  }
+  get variableValues() {
+    return this.execution.variableValues;
+  }
+  get rootValue() {
+    return undefined;
+  }
+  getAbortSignal() {
+    return undefined;
+  }
+  getAsyncHelpers() {
+    return asyncHelpers;
+  }
+  get prepared(): this {
+    return this;
+  }
+  fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
+    return this.details.objectPlanOf(type).fields;
+  }
+  argumentsOf(field: FieldPlan): Readonly<Record<string, unknown>> {
+    return this.execution.argumentsOf(field);
+  }
+  subselection(field: FieldPlan): Selection {
+    return new PendingField(this.execution, this.parent, field, field.name);
+  }
+}
+
+const asyncHelpers: ReturnType<GraphQLResolveInfo['getAsyncHelpers']> = {
+  promiseAll: (values) => Promise.all(values),
+  /** Promises that a resolver started and does not await: their rejections are ignored. */
+  track: ignoreRejections,
+};

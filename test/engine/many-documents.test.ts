@@ -1,7 +1,7 @@
 import type { OperationDefinitionNode } from 'graphql';
 import { expect, test, vi } from 'vitest';
 import { createEngine } from '../../src/engine/engine.ts';
-import type { PrepareOptions } from '../../src/executor/executor.ts';
+import type { PrepareOptions } from '../../src/executor/compile.ts';
 import { testOptions } from '../support/bankql.ts';
 import { documentOf } from '../support/many-documents.ts';
 import { startForgetfulBank } from '../support/many-paths.ts';
@@ -9,8 +9,8 @@ import { keptMegabytes } from '../support/memory.ts';
 
 const prepared = vi.hoisted(() => ({ operations: [] as WeakRef<OperationDefinitionNode>[] }));
 
-vi.mock('../../src/executor/executor.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/executor/executor.ts')>();
+vi.mock('../../src/executor/compile.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/executor/compile.ts')>();
   return {
     ...original,
     prepareOperation(options: PrepareOptions) {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AnswerBudget, AnswerLimitError } from '../../src/executor/answer-budget.ts';
-import { prepareOperation } from '../../src/executor/executor.ts';
+import { prepareOperation } from '../../src/executor/compile.ts';
 import { executeIncrementally } from '../../src/options/defer/execute.ts';
 import { schemaOf } from '../support/both-executors.ts';
 

@@ -11,7 +11,7 @@ import {
   validate,
 } from 'graphql';
 import { expect, test } from 'vitest';
-import { prepareOperation } from '../../src/executor/executor.ts';
+import { prepareOperation } from '../../src/executor/compile.ts';
 import { type AnyOperation, anyOperation, anySchema, Outcomes } from '../support/any-schema.ts';
 
 const rules = specifiedRules.filter(

@@ -8,7 +8,7 @@ import {
   responsePathAsArray,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import type { Variables } from '../../src/executor/executor.ts';
+import type { Variables } from '../../src/executor/compile.ts';
 import { selectedFields } from '../../src/executor/selection.ts';
 import { prepare, schemaOf, told } from '../support/both-executors.ts';
 import { keptMegabytes } from '../support/memory.ts';

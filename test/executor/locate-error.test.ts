@@ -1,6 +1,6 @@
 import { type FieldNode, GraphQLError, Kind, parse, visit } from 'graphql';
 import { expect, test } from 'vitest';
-import { locateError, withPlaceOf } from '../../src/executor/locate-error.ts';
+import { locateError, withPlaceOf } from '../../src/executor/errors.ts';
 
 const fields: FieldNode[] = [];
 visit(parse('{ a\n  a\n  a a }'), { [Kind.FIELD]: (node) => void fields.push(node) });

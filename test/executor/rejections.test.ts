@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AnswerBudget, unlimited } from '../../src/executor/answer-budget.ts';
-import { prepareOperation } from '../../src/executor/executor.ts';
+import { prepareOperation } from '../../src/executor/compile.ts';
 import { executeIncrementally } from '../../src/options/defer/execute.ts';
 
 const schema = buildSchema('type Query { grid: [[Int!]!]! other: Int! }');

@@ -11,7 +11,7 @@ import {
   isObjectType,
   parse,
 } from 'graphql';
-import { prepareOperation } from '../../src/executor/executor.ts';
+import { prepareOperation } from '../../src/executor/compile.ts';
 
 const schema = buildSchema(`
   type Query { accounts(count: Int!): [Account!]! later(count: Int!): [Account!]! }

@@ -13,7 +13,7 @@ import {
 import { expect } from 'vitest';
 import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
 import type { ExecuteOptions } from '../../src/executor/execution.ts';
-import { prepareOperation, type Variables } from '../../src/executor/executor.ts';
+import { prepareOperation, type Variables } from '../../src/executor/compile.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
 

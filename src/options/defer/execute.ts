@@ -24,7 +24,7 @@ import {
   maxErrors,
   nameBytes,
 } from '../../executor/answer-budget.ts';
-import { locateError } from '../../executor/locate-error.ts';
+import { locateError } from '../../executor/errors.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
 import { WorkQueue } from '../../executor/scheduler.ts';
 import { isDeferred, type Selection } from '../../executor/selection.ts';
