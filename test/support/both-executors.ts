@@ -12,8 +12,8 @@ import {
 } from 'graphql';
 import { expect } from 'vitest';
 import { AnswerBudget, type AnswerLimits } from '../../src/executor/answer-budget.ts';
-import type { ExecuteOptions } from '../../src/executor/execution.ts';
 import { prepareOperation, type Variables } from '../../src/executor/compile.ts';
+import type { ExecuteOptions } from '../../src/executor/execution.ts';
 
 type Resolvers = Readonly<Record<string, GraphQLFieldResolver<unknown, unknown>>>;
 
