@@ -1,33 +1,39 @@
-/** Every code that bankql answers with, and whether the same request may be tried again as it is. */
+/**
+ * Every code that bankql answers with, whether the same request may be tried again as it is, and who is at fault: the client
+ * (which includes what the bank refuses it), the bank, bankql itself, or too much load. Alerts follow the fault: a careless
+ * client alarms nobody.
+ */
 export const errorCodes = {
-  BAD_USER_INPUT: { retryable: false },
-  MISSING_CREDENTIALS: { retryable: false },
-  UNAUTHENTICATED: { retryable: false },
-  FORBIDDEN: { retryable: false },
-  NOT_FOUND: { retryable: false },
-  BANK_REJECTED: { retryable: false },
-  CONFLICT: { retryable: false },
-  RATE_LIMITED: { retryable: true },
-  BANK_ERROR: { retryable: false },
-  BANK_UNAVAILABLE: { retryable: true },
-  BANK_TIMEOUT: { retryable: true },
-  BANK_BAD_RESPONSE: { retryable: false },
-  OUTCOME_UNKNOWN: { retryable: false },
-  OVERLOADED: { retryable: true },
-  CALL_BUDGET_EXCEEDED: { retryable: false },
-  LIMIT_EXCEEDED: { retryable: false },
-  GRAPHQL_PARSE_FAILED: { retryable: false },
-  GRAPHQL_VALIDATION_FAILED: { retryable: false },
-  PERSISTED_DOCUMENT_REQUIRED: { retryable: false },
-  PERSISTED_QUERY_NOT_FOUND: { retryable: false },
-  PERSISTED_QUERY_NOT_SUPPORTED: { retryable: false },
-  IDEMPOTENCY_IN_PROGRESS: { retryable: true },
-  IDEMPOTENCY_KEY_REUSED: { retryable: false },
-  STATE_UNAVAILABLE: { retryable: true },
-  INTERNAL: { retryable: false },
+  BAD_USER_INPUT: { retryable: false, fault: 'client' },
+  MISSING_CREDENTIALS: { retryable: false, fault: 'client' },
+  UNAUTHENTICATED: { retryable: false, fault: 'client' },
+  FORBIDDEN: { retryable: false, fault: 'client' },
+  NOT_FOUND: { retryable: false, fault: 'client' },
+  BANK_REJECTED: { retryable: false, fault: 'client' },
+  CONFLICT: { retryable: false, fault: 'client' },
+  RATE_LIMITED: { retryable: true, fault: 'client' },
+  BANK_ERROR: { retryable: false, fault: 'bank' },
+  BANK_UNAVAILABLE: { retryable: true, fault: 'bank' },
+  BANK_TIMEOUT: { retryable: true, fault: 'bank' },
+  BANK_BAD_RESPONSE: { retryable: false, fault: 'bank' },
+  OUTCOME_UNKNOWN: { retryable: false, fault: 'bank' },
+  OVERLOADED: { retryable: true, fault: 'load' },
+  CALL_BUDGET_EXCEEDED: { retryable: false, fault: 'client' },
+  LIMIT_EXCEEDED: { retryable: false, fault: 'client' },
+  GRAPHQL_PARSE_FAILED: { retryable: false, fault: 'client' },
+  GRAPHQL_VALIDATION_FAILED: { retryable: false, fault: 'client' },
+  PERSISTED_DOCUMENT_REQUIRED: { retryable: false, fault: 'client' },
+  PERSISTED_QUERY_NOT_FOUND: { retryable: false, fault: 'client' },
+  PERSISTED_QUERY_NOT_SUPPORTED: { retryable: false, fault: 'client' },
+  IDEMPOTENCY_IN_PROGRESS: { retryable: true, fault: 'client' },
+  IDEMPOTENCY_KEY_REUSED: { retryable: false, fault: 'client' },
+  STATE_UNAVAILABLE: { retryable: true, fault: 'bankql' },
+  INTERNAL: { retryable: false, fault: 'bankql' },
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
+
+export type Fault = (typeof errorCodes)[ErrorCode]['fault'];
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(errorCodes, code);

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
@@ -12,8 +13,14 @@ const lookEveryMs = 5000;
 
 const variables = { cert: 'BANK_TLS_CERT', key: 'BANK_TLS_KEY', ca: 'BANK_TLS_CA' } as const;
 
+export interface BankTls {
+  readonly secureContext: SecureContext;
+  /** When the first certificate of a file expires, in milliseconds since 1970, by the variable that names the file. */
+  readonly expiries: ReadonlyMap<string, number>;
+}
+
 /** The certificates in the files. Errors: StartError, which names the variable and the file. */
-export async function readBankTls(files: TlsFiles): Promise<SecureContext> {
+export async function readBankTls(files: TlsFiles): Promise<BankTls> {
   const read = async (name: keyof typeof variables) => {
     const file = files[name];
     if (file === null) return undefined;
@@ -26,11 +33,15 @@ export async function readBankTls(files: TlsFiles): Promise<SecureContext> {
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
     throw new StartError(`BANK_TLS_CA=${files.ca} cannot be used: it holds no certificate in PEM.`);
   try {
-    return createSecureContext({
+    const secureContext = createSecureContext({
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
       ...(ca !== undefined && { ca }),
     });
+    const expiries = new Map<string, number>();
+    if (cert !== undefined) expiries.set('BANK_TLS_CERT', expiryOf(cert));
+    if (ca !== undefined) expiries.set('BANK_TLS_CA', expiryOf(ca));
+    return { secureContext, expiries };
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'they are no PEM';
     const named = Object.entries(variables)
@@ -39,6 +50,31 @@ export async function readBankTls(files: TlsFiles): Promise<SecureContext> {
     throw new StartError(
       `${named.join(', ')} cannot be used: give a certificate and its own key, without a passphrase, in PEM (${reason}).`,
     );
+  }
+}
+
+const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** When the first of the certificates expires. */
+const expiryOf = (pem: Buffer): number =>
+  Math.min(
+    ...Array.from(pem.toString('latin1').matchAll(block), ([text]) =>
+      Date.parse(new X509Certificate(text).validTo),
+    ),
+  );
+
+export const daysLeft = (expiry: number, now: number): number => (expiry - now) / (24 * 60 * 60 * 1000);
+
+/** From so many days before its end on a certificate is warned of. */
+const warnDays = 30;
+
+/** Warns of certificates that expire soon, and of those that have expired. */
+export function warnOfExpiry({ expiries }: BankTls, logger: Logger, now: number): void {
+  for (const [file, expiry] of expiries) {
+    const days = Math.floor(daysLeft(expiry, now));
+    const expires = new Date(expiry).toISOString();
+    if (days < 0) logger.error({ file, expires }, 'a certificate for the bank has expired');
+    else if (days < warnDays) logger.warn({ file, expires, days }, 'a certificate for the bank expires soon');
   }
 }
 

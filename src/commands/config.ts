@@ -1,15 +1,38 @@
-import { readConfig } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import { inForce } from '../config/effective-settings.ts';
 import { StartError } from '../config/start-error.ts';
+import { readBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
-export async function manageConfig({ environment, sources, args, write }: CliContext): Promise<number> {
+export async function manageConfig({
+  environment,
+  sources,
+  args,
+  write,
+}: Pick<CliContext, 'environment' | 'sources' | 'args' | 'write'>): Promise<number> {
   const [what = '', ...rest] = args;
   if (rest.length > 0 || !['check', 'show'].includes(what))
     throw new StartError('Say what: bankql config check, or bankql config show.');
   if (what === 'show') write(inForce(environment, sources));
-  readConfig(environment);
+  const config = readConfig(environment);
+  if (what === 'check') await checkFiles(config);
   if (what === 'check') write('The configuration can be used.\n');
   return 0;
+}
+
+/** What a start would read of files, and what is wrong with them that only calls of the bank would show. Errors: StartError. */
+async function checkFiles(config: Config): Promise<void> {
+  const problems: string[] = [];
+  const collect = ({ message }: Error) => void problems.push(message);
+  const { bankTls } = config;
+  const tls = bankTls === null ? null : await readBankTls(bankTls).catch(collect);
+  for (const [variable, expiry] of tls?.expiries ?? [])
+    if (expiry < Date.now())
+      problems.push(
+        `${variable} cannot be used: its certificate expired on ${new Date(expiry).toISOString()}.`,
+      );
+  const { readPersisted, readSchema } = await import('./serve.ts');
+  if (config.persisted !== null) await readPersisted(config, await readSchema(config)).catch(collect);
+  if (problems.length > 0) throw new StartError(problems.join('\n'));
 }

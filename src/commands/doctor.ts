@@ -24,7 +24,7 @@ export async function checkBank({ environment, args, write, progress }: CliConte
   try {
     const baseUrl = config.bank?.baseUrl ?? sandbox?.url ?? '';
     const { accountScope, bankTls, bankLimits } = config;
-    const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
+    const secureContext = bankTls === null ? undefined : (await readBankTls(bankTls)).secureContext;
     const network = { ...bankLimits.network, secureContext };
     return await runDoctor({
       ...options,

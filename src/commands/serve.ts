@@ -31,7 +31,7 @@ import { createOperationObserver } from '../telemetry/operation-observer.ts';
 import { watchPools } from '../telemetry/pool-metrics.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { alice, bearer, createAnnouncements, noAnnouncements } from './announcements.ts';
-import { readBankTls, watchBankTls } from './bank-tls.ts';
+import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
 import type { CliContext } from './cli-context.ts';
 import { readLogLevel } from './log-level.ts';
 import { openLogOutput } from './log-output.ts';
@@ -105,10 +105,14 @@ export async function serveBankql(
         });
   const rateLimiter = rates?.limiter ?? null;
   const { bankTls } = config;
-  const secureContext = bankTls === null ? undefined : await readBankTls(bankTls);
+  let tls = bankTls === null ? null : await readBankTls(bankTls);
+  if (tls !== null) warnOfExpiry(tls, logger, Date.now());
+  telemetry.watchCertificates(() =>
+    Array.from(tls?.expiries ?? [], ([file, expiry]) => [file, daysLeft(expiry, Date.now())] as const),
+  );
   const client = createBankClient({
     ...config.bankLimits,
-    network: { ...config.bankLimits.network, secureContext },
+    network: { ...config.bankLimits.network, secureContext: tls?.secureContext },
     baseUrl,
     onCall: telemetry.onCall,
     traceCall: tracing?.traceCall,
@@ -214,7 +218,14 @@ export async function serveBankql(
   });
   telemetry.watchUnread(() => server.unreadBytes);
   telemetry.watchDroppedLines(() => droppedLines);
-  const reloadTls = bankTls === null ? null : async () => bank.useTls(await readBankTls(bankTls));
+  const reloadTls =
+    bankTls === null
+      ? null
+      : async () => {
+          tls = await readBankTls(bankTls);
+          bank.useTls(tls.secureContext);
+          warnOfExpiry(tls, logger, Date.now());
+        };
   const unwatchTls = bankTls === null || reloadTls === null ? null : watchBankTls(bankTls, reloadTls, logger);
   const metricsServer =
     config.metrics === null || isWorker
@@ -271,14 +282,17 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
 }
 
 /** The schema that is served. */
-async function readSchema({ federation, introspection }: Config): Promise<GraphQLSchema> {
+export async function readSchema({ federation, introspection }: Config): Promise<GraphQLSchema> {
   if (!federation) return schema;
   const { toSubgraph } = await import('../schema/federation.ts');
   return toSubgraph(schema, { showsSdl: introspection });
 }
 
 /** The documents of the manifest; null where there is none. Errors: StartError. */
-async function readPersisted({ persisted, documentLimits, introspection }: Config, served: GraphQLSchema) {
+export async function readPersisted(
+  { persisted, documentLimits, introspection }: Config,
+  served: GraphQLSchema,
+) {
   if (persisted === null) return null;
   const rules = { schema: served, documentLimits, introspection };
   const documents = await loadPersistedDocuments(persisted.file, rules).catch((cause: Error) => {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DocumentCacheStats } from '../engine/documents.ts';
+import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import type { OperationActivity } from '../server/request-scope.ts';
 import { createOperationLabel, type OperationNameMode } from './operation-label.ts';
 
@@ -22,8 +23,8 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMet
   const labelOf = createOperationLabel(options.operationNames);
   const requests = new Counter({
     name: 'bankql_graphql_requests_total',
-    help: 'Requests for GraphQL by how they ended.',
-    labelNames: ['operation', 'kind', 'outcome'],
+    help: 'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
+    labelNames: ['operation', 'kind', 'outcome', 'fault'],
     registers,
   });
   const duration = new Histogram({
@@ -39,6 +40,7 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMet
     labelNames: ['code'],
     registers,
   });
+  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
   new Gauge({
     name: 'bankql_graphql_in_flight',
     help: 'Requests that are under way.',
@@ -78,9 +80,19 @@ export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMet
   return {
     observe({ operation, outcome, codes, milliseconds }) {
       const label = labelOf(operation);
-      requests.inc({ operation: label, kind: operation?.kind ?? 'unknown', outcome });
+      const kind = operation?.kind ?? 'unknown';
+      requests.inc({ operation: label, kind, outcome, fault: faultOf(codes) });
       duration.observe({ operation: label }, milliseconds / 1000);
       for (const code of codes) errors.inc({ code });
     },
   };
 }
+
+/** The first of these that one of the errors has: a request that both a client and the bank spoiled is the bank's. */
+const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
+
+const faultOf = (codes: readonly string[]): Fault | 'none' => {
+  if (codes.length === 0) return 'none';
+  const found = new Set(codes.map((code) => (isErrorCode(code) ? errorCodes[code].fault : 'bankql')));
+  return faults.find((fault) => found.has(fault)) ?? 'none';
+};

@@ -3,7 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CallReport } from '../bank/resilience/call-report.ts';
 import type { BreakerReason } from '../bank/resilience/circuit-breaker.ts';
 import type { Drift } from '../bank/response.ts';
-import type { FailedPayment } from '../payments/payment-refusals.ts';
+import { operations } from '../contract/operations.ts';
+import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { StoreEvent } from '../payments/stores/store-event.ts';
@@ -12,9 +13,27 @@ import type { ShedReason } from '../server/ledger.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
+import { version } from '../version.ts';
 import { logFailedPayment } from './payment-log.ts';
 import { logRestCall } from './rest-call-log.ts';
 import { logStoreEvent } from './store-event-log.ts';
+
+/**
+ * Counters with a known set of labels start at 0: Prometheus' `increase` does not see the event with which a series begins.
+ */
+function startAtZero(counter: Counter<string>, labels: Readonly<Record<string, readonly string[]>>): void {
+  const combinations = Object.entries(labels).reduce<Record<string, string>[]>(
+    (all, [label, values]) => all.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
+    [{}],
+  );
+  for (const combination of combinations) counter.inc(combination, 0);
+}
+
+/** All words of a union: the compiler names one that is missing. */
+const words = <Word extends string>(all: Readonly<Record<Word, true>>): readonly string[] => Object.keys(all);
+
+const operationIds = Object.keys(operations);
+const paymentIds = Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : []));
 
 /**
  * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
@@ -126,6 +145,66 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     labelNames: ['why'],
     registers,
   });
+  startAtZero(openings, {
+    operation: operationIds,
+    reason: words<BreakerReason>({ failed: true, slow: true }),
+  });
+  startAtZero(payments, {
+    operation: paymentIds,
+    state: words<AuditEntry['state']>({
+      PENDING: true,
+      DONE: true,
+      REJECTED: true,
+      UNKNOWN: true,
+      NOT_SENT: true,
+      RELEASED: true,
+    }),
+  });
+  startAtZero(shed, {
+    why: words<ShedReason>({
+      'in flight': true,
+      'in flight of the caller': true,
+      'event loop lag': true,
+      'unread bytes': true,
+      'unread bytes of the caller': true,
+    }),
+  });
+  startAtZero(refused, { status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }) });
+  startAtZero(tokens, {
+    why: words<TokenRefusal>({
+      'no token': true,
+      expired: true,
+      claims: true,
+      signature: true,
+      algorithm: true,
+      key: true,
+      'no keys': true,
+      malformed: true,
+    }),
+  });
+  startAtZero(rates, {
+    refused: words<RateRefusal['refused']>({ request: true, call: true }),
+    budget: words<RateRefusal['budget']>({ caller: true, key: true }),
+  });
+  startAtZero(paymentRefusals, {
+    why: words<PaymentRefusal>({
+      'store away': true,
+      'records lost': true,
+      'not logged': true,
+      'in progress': true,
+      'key reused': true,
+      'rate limited': true,
+      overloaded: true,
+      'bank away': true,
+    }),
+  });
+  new Gauge({
+    name: 'bankql_build_info',
+    aggregator: 'max',
+    help: 'The version of bankql; always 1.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1);
   const seen = new Set<string>();
 
   return {
@@ -158,6 +237,20 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     /** Where the gauge of unread bytes is read. */
     watchUnread(read: () => number) {
       unreadBytes = read;
+    },
+    /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */
+    watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {
+      new Gauge({
+        name: 'bankql_bank_certificate_days_left',
+        aggregator: 'min',
+        help: 'Days until a certificate for the bank expires, by the variable that names its file.',
+        labelNames: ['file'],
+        registers,
+        collect() {
+          this.reset();
+          for (const [file, days] of read()) this.set({ file }, days);
+        },
+      });
     },
     /** Where the counter of dropped lines of the log is read. */
     watchDroppedLines(read: () => number) {

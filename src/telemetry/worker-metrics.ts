@@ -4,8 +4,10 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export interface WorkerMetricsOptions {
-  /** How many workers serve. */
-  readonly ready: () => number;
+  /** How many workers there should be. */
+  readonly desired: number;
+  /** How many serve. */
+  readonly running: () => number;
 }
 
 /** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
@@ -17,15 +19,17 @@ const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
  * The metrics of all workers together: counts are summed up, those of workers that have ended among them; of gauges that
  * say the same in each worker, one counts. What a worker that crashed has counted since it was last read is lost.
  */
-export function createWorkerMetrics({ ready }: WorkerMetricsOptions) {
+export function createWorkerMetrics({ desired, running }: WorkerMetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
   new Gauge({
     name: 'bankql_workers',
-    help: 'Workers that serve; only where there are several.',
+    help: 'Workers: as many as WORKERS asks for (desired), and those that serve (running). Only with WORKERS.',
+    labelNames: ['state'],
     registers,
     collect() {
-      this.set(ready());
+      this.set({ state: 'desired' }, desired);
+      this.set({ state: 'running' }, running());
     },
   });
   const crashes = new Counter({

@@ -1,8 +1,9 @@
 import { copyFile, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readBankTls, type TlsFiles, watchBankTls } from '../../src/commands/bank-tls.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readBankTls, type TlsFiles, warnOfExpiry, watchBankTls } from '../../src/commands/bank-tls.ts';
+import { manageConfig } from '../../src/commands/config.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../support/certificates.ts';
 
 describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
@@ -20,6 +21,47 @@ describe.skipIf(!hasOpenssl)('the files with certificates for the bank', () => {
     await readBankTls(files);
     await readBankTls({ ...files, ca: null });
     await readBankTls({ cert: null, key: null, ca: files.ca });
+  });
+
+  test('are warned of when they expire within 30 days, and when they have', async () => {
+    const read = await readBankTls(files);
+    expect([...read.expiries.keys()]).toEqual(['BANK_TLS_CERT', 'BANK_TLS_CA']);
+    const days = 24 * 60 * 60 * 1000;
+    const expiry = read.expiries.get('BANK_TLS_CERT') ?? 0;
+    const linesAt = (now: number) => {
+      const lines: unknown[] = [];
+      const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+      warnOfExpiry({ ...read, expiries: new Map([['BANK_TLS_CERT', expiry]]) }, logger, now);
+      return lines;
+    };
+    expect(linesAt(expiry - 31 * days)).toEqual([]);
+    expect(linesAt(expiry - 29.5 * days)).toMatchObject([
+      { level: 40, file: 'BANK_TLS_CERT', days: 29, msg: 'a certificate for the bank expires soon' },
+    ]);
+    expect(linesAt(expiry + 1)).toMatchObject([{ level: 50, msg: 'a certificate for the bank has expired' }]);
+  });
+
+  test('that are missing or have expired fail `bankql config check`', async () => {
+    const check = (environment: Readonly<Record<string, string>>) =>
+      manageConfig({
+        environment: { BANK_BASE_URL: 'https://bank.example', STATE_URL: 'memory:', ...environment },
+        args: ['check'],
+        sources: new Map(),
+        write: () => {},
+      });
+    const named = { BANK_TLS_CERT: files.cert ?? '', BANK_TLS_KEY: files.key ?? '' };
+    expect(await check(named)).toBe(0);
+    await expect(check({ ...named, BANK_TLS_CERT: '/absent.pem' })).rejects.toThrow(
+      'BANK_TLS_CERT=/absent.pem cannot be read: ENOENT.',
+    );
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 24 * 60 * 60 * 1000 });
+    try {
+      await expect(check(named)).rejects.toThrow(
+        /^BANK_TLS_CERT cannot be used: its certificate expired on /,
+      );
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('that cannot be used are named', async () => {

@@ -12,15 +12,9 @@ async function run(
     environment,
     sources,
     args,
-    replica: 'r',
-    isTerminal: false,
-    progress: () => {},
-    onExit: () => {},
     write(text) {
       written += text;
     },
-    writeError: () => {},
-    ask: null,
   }).catch((error: Error) => error.message);
   return { outcome, lines: written.split('\n').filter((line) => line !== '') };
 }

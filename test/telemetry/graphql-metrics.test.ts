@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { DocumentCacheStats } from '../../src/engine/documents.ts';
+import { errorCodes } from '../../src/errors.ts';
 import { createGraphQLMetrics } from '../../src/telemetry/graphql-metrics.ts';
 import { serveMetrics } from '../../src/telemetry/metrics-server.ts';
 import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';
@@ -45,11 +46,14 @@ test('requests are counted by operation, kind and outcome, errors by code, docum
   await expect
     .poll(() => samplesOf(registry, 'bankql_graphql_requests_total'))
     .toEqual([
-      [{ operation: 'Typename', kind: 'query', outcome: 'ok' }, 2],
-      [{ operation: 'other', kind: 'query', outcome: 'partial' }, 1],
-      [{ operation: 'other', kind: 'unknown', outcome: 'failed' }, 1],
+      [{ operation: 'Typename', kind: 'query', outcome: 'ok', fault: 'none' }, 2],
+      [{ operation: 'other', kind: 'query', outcome: 'partial', fault: 'client' }, 1],
+      [{ operation: 'other', kind: 'unknown', outcome: 'failed', fault: 'client' }, 1],
     ]);
-  expect(await samplesOf(registry, 'bankql_graphql_errors_total')).toEqual([
+  const counted = await samplesOf(registry, 'bankql_graphql_errors_total');
+  // Every code starts at 0.
+  expect(counted).toHaveLength(Object.keys(errorCodes).length);
+  expect(counted.filter(([, count]) => count !== 0)).toEqual([
     [{ code: 'NOT_FOUND' }, 2],
     [{ code: 'GRAPHQL_PARSE_FAILED' }, 1],
   ]);

@@ -28,7 +28,7 @@ const valuesOf = (text: string) =>
   );
 
 test('counts and gauges are summed up; of a gauge that all share, one counts; of the lag, the longest', async () => {
-  const metrics = createWorkerMetrics({ ready: () => 2 });
+  const metrics = createWorkerMetrics({ desired: 2, running: () => 2 });
   const [one, other] = [createWorker(), createWorker()];
   for (const [n, worker] of [one, other].entries()) {
     worker.requests.inc({ outcome: 'ok' }, 10 + n);
@@ -39,7 +39,8 @@ test('counts and gauges are summed up; of a gauge that all share, one counts; of
     metrics.update(n, await worker.snapshot());
   }
   expect(valuesOf(await metrics.text())).toMatchObject({
-    bankql_workers: 2,
+    'bankql_workers{state="desired"}': 2,
+    'bankql_workers{state="running"}': 2,
     'requests_total{outcome="ok"}': 21,
     'seconds_bucket{le="1"}': 0,
     'seconds_bucket{le="5"}': 2,
@@ -51,7 +52,7 @@ test('counts and gauges are summed up; of a gauge that all share, one counts; of
 });
 
 test('no count falls when a worker ends: what it counted stays, and its gauges go', async () => {
-  const metrics = createWorkerMetrics({ ready: () => 1 });
+  const metrics = createWorkerMetrics({ desired: 2, running: () => 1 });
   for (let generation = 1; generation <= 3; generation++) {
     const worker = createWorker();
     worker.requests.inc({ outcome: 'ok' }, 10);
@@ -73,8 +74,12 @@ test('no count falls when a worker ends: what it counted stays, and its gauges g
 });
 
 test('a worker that ends before it told anything changes nothing; crashes are counted', async () => {
-  const metrics = createWorkerMetrics({ ready: () => 0 });
+  const metrics = createWorkerMetrics({ desired: 2, running: () => 0 });
   await metrics.retire(7);
   metrics.onCrash();
-  expect(valuesOf(await metrics.text())).toEqual({ bankql_workers: 0, bankql_worker_crashes_total: 1 });
+  expect(valuesOf(await metrics.text())).toEqual({
+    'bankql_workers{state="desired"}': 2,
+    'bankql_workers{state="running"}': 0,
+    bankql_worker_crashes_total: 1,
+  });
 });

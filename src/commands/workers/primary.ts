@@ -25,7 +25,10 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
   const maxLength = config.memoryBounds.unwrittenLines;
   const logger = pino(logOptions('info'), openLogOutput(1, true, { maxLength, isShared: true }).stream);
   const announcements = createAnnouncements({ isTerminal, write, logger });
-  const metrics = createWorkerMetrics({ ready: () => supervisor.ready });
+  const metrics = createWorkerMetrics({
+    desired: config.workers,
+    running: () => supervisor.ready,
+  });
   /** Workers by their ids, with what waits for their metrics. */
   const asked = new Map<Worker, () => void>();
 

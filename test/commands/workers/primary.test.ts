@@ -63,7 +63,7 @@ async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>>
 
 /** Waits until so many workers serve. */
 const serving = (bankql: BankqlProcess, workers: number) =>
-  vi.waitFor(async () => expect((await metricsOf(bankql)).bankql_workers).toBe(workers), {
+  vi.waitFor(async () => expect((await metricsOf(bankql))['bankql_workers{state="running"}']).toBe(workers), {
     timeout: 30_000,
     interval: 100,
   });
@@ -143,9 +143,10 @@ describe('two workers over one store', () => {
     const served = () => [...new Set(withMessage(bankql, 'operation').map(({ pid }) => Number(pid)))].sort();
     await expect.poll(served).toEqual(workers.sort());
     expect(await metricsOf(bankql)).toMatchObject({
-      bankql_workers: 2,
+      'bankql_workers{state="desired"}': 2,
+      'bankql_workers{state="running"}': 2,
       bankql_worker_crashes_total: 0,
-      'bankql_graphql_requests_total{operation="other",kind="mutation",outcome="ok"}': 7,
+      'bankql_graphql_requests_total{operation="other",kind="mutation",outcome="ok",fault="none"}': 7,
       bankql_state_up: 1,
     });
   });
@@ -161,7 +162,7 @@ describe('two workers over one store', () => {
 
   test('a worker that is killed is replaced, logged and counted, and no count falls', async () => {
     for (let n = 0; n < 4; n++) await ask(bankql);
-    const name = 'bankql_graphql_requests_total{operation="other",kind="query",outcome="ok"}';
+    const name = 'bankql_graphql_requests_total{operation="other",kind="query",outcome="ok",fault="none"}';
     expect((await metricsOf(bankql))[name]).toBe(4);
     const [killed = 0] = workersOf(bankql);
     process.kill(killed, 'SIGKILL');

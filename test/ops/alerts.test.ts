@@ -1,0 +1,209 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Bankql, startBankql } from '../../src/index.ts';
+import { credentials } from '../support/bankql.ts';
+import { pay, transfer } from '../support/payment-client.ts';
+import { assertAlerts, hasPromtool, runRuleTests } from '../support/promtool.ts';
+import { type RecordedCall, type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+/** Which alerts fire: the metrics are scraped from a bankql that lives through each case, a scrape counting as a minute. */
+
+const root = join(import.meta.dirname, '../..');
+
+test.skipIf(!hasPromtool)('the tests that come with the rules pass', () => {
+  expect(runRuleTests(join(root, 'ops/prometheus/alerts.test.yml'))).toContain('SUCCESS');
+});
+
+describe.skipIf(!hasPromtool)('scraped each minute', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-alerts-'));
+  let stores = 0;
+  let bank: RecordingBank;
+  let bankql: Bankql;
+  let metricsUrl = '';
+  const scrapes: string[] = [];
+
+  beforeAll(async () => {
+    bank = await startRecordingBank();
+  });
+  afterAll(async () => {
+    await bank.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    scrapes.length = 0;
+    isWell();
+    await start(`sqlite:${join(folder, `${stores++}.db`)}`);
+  });
+  afterEach(() => bankql.stop());
+
+  /** Fails one operation, and answers the others. */
+  const failFor =
+    (part: string, status: number) =>
+    ({ path }: RecordedCall) =>
+      path.includes(part) ? { status, body: {} } : { body: { branches: [] } };
+  const isWell = () => bank.otherwise({ body: { messages: [], branches: [] } });
+
+  async function start(stateUrl: string, bankUrl = bank.url, timeoutMs = '5000') {
+    let output = '';
+    bankql = await startBankql({
+      environment: {
+        BANK_BASE_URL: bankUrl,
+        BANK_ID: 'BANK',
+        PORT: '0',
+        METRICS_PORT: '0',
+        STATE_URL: stateUrl,
+        LOG_LEVEL: 'fatal',
+        BANK_TIMEOUT_MS: timeoutMs,
+        BANK_TRANSFER_TIMEOUT_MS: timeoutMs,
+        BANK_CONNECT_TIMEOUT_MS: '50',
+        BANK_RETRY_SHARE: '0',
+        PUBLIC_CACHE_TTL_MS: '0',
+        // What a breaker does depends on real time; paused calls are the bank's fault too.
+        BANK_BREAKER_THRESHOLD: '0',
+        // A busy machine makes event loops late, which is not what these tests are about.
+        MAX_EVENT_LOOP_LAG_MS: '60000',
+      },
+      write: (text) => {
+        output += text;
+      },
+    });
+    metricsUrl = /http:\S+\/metrics/.exec(output)?.[0] ?? '';
+  }
+
+  async function scrape() {
+    const text = await (await fetch(metricsUrl)).text();
+    // How late this machine's event loop is, and how long its calls take, is its own.
+    scrapes.push(text.replaceAll(/^bankql_(nodejs|graphql_duration|bank_call_seconds_bucket).*\n/gm, ''));
+  }
+
+  const ask = (query: string, headers: Readonly<Record<string, string>> = credentials) =>
+    fetch(`${bankql.url}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    }).then((response) => response.text());
+  const read = () =>
+    ask(
+      '{ bank { messages { totalCount } branches { totalCount } } other: bank(bankId: "B") { branches { totalCount } } }',
+    );
+
+  /** So many minutes, with what clients do in each. */
+  async function live(minutes: number, minute: () => Promise<unknown> = read) {
+    for (let now = 0; now < minutes; now++) {
+      await scrape();
+      for (let times = 0; times < 3; times++) await minute();
+    }
+    await scrape();
+  }
+
+  test('no alert fires if all is well', async () => {
+    await live(12);
+    assertAlerts(scrapes, []);
+  });
+
+  test('nor for mistakes of callers: bad queries, unknown ids, missing credentials, input that the bank refuses', async () => {
+    bank.on('GET /v1/api/banks/BANK/products/unknown', { status: 404, body: {} });
+    bank.on('PUT /v1/api/banks/BANK/products', { status: 422, body: {} });
+    await live(12, async () => {
+      await read();
+      await read();
+      await ask('{ nowhere }');
+      await ask('{ this is no query');
+      await ask('{ bank { messages { totalCount } } }', {});
+      await ask('{ bank { product(productId: "unknown") { name } } }');
+      await ask('mutation { putProduct(input: { product: {} }) { trackId } }');
+    });
+    expect(bank.lines()).toContain('PUT /v1/api/banks/BANK/products');
+    assertAlerts(scrapes, []);
+  });
+
+  test.each([
+    ['answers 500', () => bank.otherwise({ status: 500, body: {} }), ['BankqlBankFails']],
+    ['answers 500 to one operation', () => bank.otherwise(failFor('messages', 500)), ['BankqlBankFails']],
+    [
+      'refuses one operation with 422',
+      () => bank.otherwise(failFor('messages', 422)),
+      ['BankqlOperationRefused'],
+    ],
+    ['resets connections', () => bank.otherwise(() => 'reset'), ['BankqlBankFails']],
+    [
+      'refuses everybody with 422',
+      () => bank.otherwise({ status: 422, body: {} }),
+      ['BankqlBankRefuses', 'BankqlOperationRefused'],
+    ],
+    [
+      'refuses everybody with 401',
+      () => bank.otherwise({ status: 401, body: {} }),
+      ['BankqlBankRefuses', 'BankqlOperationRefused'],
+    ],
+  ] as const)('a bank that %s', async (_what, fail, alerts) => {
+    await live(10);
+    fail();
+    await live(12);
+    assertAlerts(scrapes, alerts);
+  });
+
+  test('a bank that is silent', async () => {
+    await bankql.stop();
+    await start(`sqlite:${join(folder, `${stores++}.db`)}`, bank.url, '50');
+    bank.otherwise(() => 'hang');
+    await live(12);
+    assertAlerts(scrapes, ['BankqlBankFails']);
+  });
+
+  test('a bank that is down', async () => {
+    await bankql.stop();
+    await start(`sqlite:${join(folder, `${stores++}.db`)}`, 'http://127.0.0.1:1');
+    await live(12);
+    assertAlerts(scrapes, ['BankqlBankFails']);
+  });
+
+  test('the first payment of unknown outcome, and one more after a restart; an old one does not alert again', async () => {
+    await live(3);
+    bank.otherwise(() => 'reset');
+    expect(await pay(bankql.url, transfer('first'))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    isWell();
+    await live(3);
+    assertAlerts(scrapes, ['BankqlPaymentOutcomeUnknown']);
+    // The store is read every few seconds at most; these minutes take less.
+    const old = (scrapes.splice(0).at(-1) ?? '').replace(/^(bankql_state_payments.*UNKNOWN.*) 0$/m, '$1 1');
+    await bankql.stop();
+    await start(`sqlite:${join(folder, `${stores - 1}.db`)}`);
+    await live(3);
+    assertAlerts([...Array.from({ length: 32 }, () => old), ...scrapes], [], scrapes.length);
+    bank.otherwise(() => 'reset');
+    expect(await pay(bankql.url, transfer('second'))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    isWell();
+    await live(3);
+    assertAlerts(scrapes, ['BankqlPaymentOutcomeUnknown']);
+  });
+});
+
+test('every alert has a severity, a runbook entry under its URL, and there a first command for each deployment', () => {
+  const rules = readFileSync(join(root, 'ops/prometheus/alerts.yml'), 'utf8');
+  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
+  const entries = new Map(
+    runbook
+      .split(/^### /m)
+      .slice(1)
+      .map((entry) => [entry.split('\n', 1)[0] ?? '', entry]),
+  );
+  const alerts = rules.split(/^ {6}- alert: /m).slice(1);
+  expect(alerts.length).toBeGreaterThan(20);
+  const named = alerts.map((alert) => {
+    const name = alert.split('\n', 1)[0] ?? '';
+    expect(alert).toMatch(/severity: (page|ticket)/);
+    const [, page = '', anchor = ''] =
+      /runbook_url: https:\/\/bankql\.example\/docs\/(\w+)\.html#(\w+)/.exec(alert) ?? [];
+    expect(page).toBe('runbook');
+    const entry = [...entries].find(([title]) => title.toLowerCase() === anchor)?.[1] ?? '';
+    const commands = /```sh\n([^`]*)```/.exec(entry)?.[1] ?? '';
+    for (const deployment of ['systemd', 'compose', 'Kubernetes'])
+      expect(commands, `${name}: ${deployment}`).toMatch(new RegExp(`^.+ # ${deployment}$`, 'm'));
+    return anchor;
+  });
+  // No entry is left of an alert that is gone.
+  expect([...new Set(named)].sort()).toEqual([...entries.keys()].map((title) => title.toLowerCase()).sort());
+});
