@@ -17,8 +17,10 @@ import type { Defaults } from './context.ts';
 import {
   type EstimateContext,
   fieldExtensionsOf,
+  hasPlaceholderId,
   type KnownObject,
   nullOnError,
+  placeholderId,
   startPrefetch,
 } from './field-extensions.ts';
 import { ListWork } from './list-work.ts';
@@ -104,11 +106,13 @@ export function estimateCalls({
   };
   let place: CallPlace = atRoot;
   const note: ReadOperation = (called, { ids, body }) => {
-    calls.push({ operation: called, key: { ids, body }, place });
+    // A read whose ids are known is made once, however many entries of a list lead to it.
+    const isOne = !hasPlaceholderId(JSON.stringify([ids, body]));
+    calls.push({ operation: called, key: { ids, body }, place: isOne ? { ...place, lists: 0 } : place });
     return new Promise(() => {});
   };
   let unknownIds = 0;
-  const unknownId = () => `unknown-${++unknownIds}`;
+  const unknownId = () => placeholderId(++unknownIds);
   const fresh = () => createLoaders(note, { schedule: (dispatch) => void dispatches.push(dispatch) });
   let loaders = fresh();
   const context: EstimateContext = {
@@ -212,12 +216,13 @@ const atRoot: WalkedPlace = { path: [], isCertain: true, lists: 0, round: 1, has
 
 /** The place of an object that a field leads to. */
 function placeOf(lead: Lead, { field }: SelectedField, at: WalkedPlace): WalkedPlace {
-  if (lead.from === undefined) return { ...at, hasRecord: false };
+  const isKnown = lead.hasRecord === true;
+  if (lead.from === undefined) return { ...at, hasRecord: isKnown };
   const isPage = Reflect.has(lead.parent, pageEntry);
   const lists = at.lists + Number(isListType(getNullableType(field.type)));
   if (lead.from === 'parent') return { ...at, isCertain: false, lists };
-  const round = at.hasRecord && !isPage ? at.round : at.round + 1;
-  return { ...at, isCertain: false, lists, round, hasRecord: isPage };
+  const round = isKnown || (at.hasRecord && !isPage) ? at.round : at.round + 1;
+  return { ...at, isCertain: false, lists, round, hasRecord: isPage || isKnown };
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -173,6 +173,8 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     context: Context,
     list: readonly Item[],
   ) => Node,
+  /** The parent to plan with if only a record tells the parent's ids; by default that parent. */
+  plannedParent: (parent: Parent, context: ReadContext) => Parent = (parent) => parent,
 ) {
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
@@ -195,8 +197,10 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     context: EstimateContext,
     unknownId: () => string,
   ): KnownObject => {
+    const planned = plannedParent(parent, context);
+    if (planned !== parent) startPrefetch(() => load(planned, args, context));
     const record = unknownRecord<Exclude<Item, Error>>(unknownId);
-    const entry = toNode(parent, record, 0, args, context as unknown as Context, []);
+    const entry = toNode(planned, record, 0, args, context as unknown as Context, []);
     return { parent: { [pageEntry]: { ...entry, record: undefined } } };
   };
   return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown) };

@@ -4,7 +4,8 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import { bankIdOr } from './context.ts';
+import { bankIdOr, type ReadContext } from './context.ts';
+import { hasPlaceholderId } from './field-extensions.ts';
 import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { MessageConnection, MessageObject } from './message.ts';
@@ -14,11 +15,15 @@ import { type CustomerNode, CustomerObject, customerNode } from './node-lookups/
 import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { viewerAccount, viewerWhoIs } from './viewer-ids.ts';
+import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer-ids.ts';
 import { writeField, writtenNode } from './write-field.ts';
 
 /** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);
+
+/** A customer whom a record will name may be the viewer. */
+const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
+  hasPlaceholderId(customer.customerId) ? viewerCustomer(viewerOf(context)) : customer;
 
 CustomerObject.implement({
   description: customer.description,
@@ -63,6 +68,7 @@ CustomerObject.implement({
             loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
           (customer, record, _index, _args, context) =>
             toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record),
+          plannedCustomer,
         ),
       },
       AccountConnection,
@@ -79,6 +85,7 @@ CustomerObject.implement({
             return context.session.loaders.messagesOwner.load({ bankId });
           },
           (_customer, record) => record,
+          plannedCustomer,
         ),
       },
       MessageConnection,

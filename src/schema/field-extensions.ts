@@ -55,7 +55,17 @@ export interface KnownObject {
   readonly parent: object;
   /** Requests its record, if that takes a call. */
   readonly read?: () => unknown;
+  /** Its record is known without a call: a payment's, for example. */
+  readonly hasRecord?: true;
 }
+
+const unknownIdPrefix = 'unknown-';
+
+/** Creates a placeholder for an id that only a record tells. */
+export const placeholderId = (number: number): string => `${unknownIdPrefix}${number}`;
+
+/** Whether an id, or any text in which ids stand, holds a placeholder. */
+export const hasPlaceholderId = (text: string): boolean => text.includes(unknownIdPrefix);
 
 /** Stands in for a record that is not read: each of its members is a placeholder id. */
 export const unknownRecord = <Item>(unknownId: () => string): Item =>

@@ -3,11 +3,13 @@ import { unwrap } from '../bank/response.ts';
 import { otherAccount } from '../contract/other-account.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import { fieldExtensions } from './field-extensions.ts';
 import { recordFields } from './fields.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { BankObject, bankNode } from './node-lookups/bank.ts';
 import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
 import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
+import { type ViewArgument, validateViewIds } from './view-ids.ts';
 
 OtherAccountObject.implement({
   description: otherAccount.description,
@@ -57,6 +59,10 @@ OtherAccountObject.implement({
           description: 'The view through which it is read; that of the counterparty where left out.',
         }),
       },
+      extensions: fieldExtensions({
+        estimateUnknown: (other: OtherAccountNode, { viewId }: ViewArgument, context, unknownId) =>
+          accountNode.estimate(validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId), context),
+      }),
       resolve: (other, { viewId }, context, info) => {
         const ids = linkedAccountOf(other, viewId);
         return ids === null ? null : accountNode.load(ids, context, info);

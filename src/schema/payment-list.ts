@@ -2,7 +2,7 @@ import { badUserInput } from '../errors.ts';
 import type { OwnPayment } from '../payments/payment-search.ts';
 import { builder } from './builder.ts';
 import { checkPage, connectionOf } from './connection.ts';
-import { PaymentState } from './payment.ts';
+import { findsPayments, PaymentState } from './payment.ts';
 import { type FoundPayment, PaymentObject } from './payment-node.ts';
 
 const PaymentEdge = builder.edgeObject({
@@ -67,6 +67,7 @@ builder.queryField('payments', (t) =>
     nullable: true,
     description:
       "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Sends nothing to the bank.",
+    extensions: findsPayments,
     args: {
       states: t.arg({ type: [PaymentState], description: 'Those in one of these states alone.' }),
       first: t.arg.int({

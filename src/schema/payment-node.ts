@@ -39,5 +39,5 @@ export const paymentNode = {
     if (found === null) return null;
     return { record: found.record, idempotencyKey: found.idempotencyKey ?? '', __typename: 'Payment' };
   },
-  estimate: (value: unknown) => ({ type: 'Payment', parent: referenceOf(value) }),
+  estimate: (value: unknown) => ({ type: 'Payment', parent: referenceOf(value), hasRecord: true }) as const,
 } as const;

@@ -17,7 +17,7 @@ import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { AccountObject, accountNode } from './node-lookups/account.ts';
 import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
-import { validateViewIds } from './view-ids.ts';
+import { type ViewArgument, validateViewIds } from './view-ids.ts';
 
 /** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(
@@ -78,6 +78,16 @@ const accountOf = (
   { defaults }: ReadContext,
 ): ViewIds => validateViewIds(bankId, accountId, viewIdOr(defaults, viewId));
 
+/** The extensions of a link of a payment, whose record is not read for a plan. */
+const planned = (lead: (ids: ViewIds, context: EstimateContext, unknownId: () => string) => KnownObject) =>
+  fieldExtensions({
+    estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) =>
+      lead(accountOf(unknownId(), unknownId(), viewId, context), context, unknownId),
+  });
+
+/** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
+export const findsPayments = fieldExtensions({ estimateUnknown: () => ({ parent: {}, hasRecord: true }) });
+
 PaymentObject.implement({
   description: "What bankql's record says of a payment. Costs no REST call but for the links.",
   interfaces: [builder.nodeInterfaceRef()],
@@ -114,6 +124,7 @@ PaymentObject.implement({
       nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
+      extensions: planned((ids, context) => accountNode.estimate(ids, context)),
       resolve: ({ record }, { viewId }, context, info) =>
         accountNode.load(accountOf(record.bankId, record.accountId, viewId, context), context, info),
     }),
@@ -123,6 +134,7 @@ PaymentObject.implement({
       description:
         'The account that is paid, at the bank that pays where the payment names no other; null where it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
+      extensions: planned((ids, context) => accountNode.estimate(ids, context)),
       resolve: ({ record }, { viewId }, context, info) => {
         const { toAccountId, toBankId, bankId } = record;
         if (!toAccountId) return null;
@@ -135,6 +147,9 @@ PaymentObject.implement({
       description:
         'The transaction that `transactionId` names, of the account that pays; null where the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
+      extensions: planned((ids, context, unknownId) =>
+        transactionNode.estimate(paidTransaction(ids, unknownId()), context),
+      ),
       resolve: (payment, { viewId }, context, info) => {
         const { bankId, accountId } = payment.record;
         const { transactionId } = receipt(payment);
@@ -198,6 +213,7 @@ builder.queryField('payment', (t) =>
     nullable: true,
     description:
       "What became of the calling customer's payment with this key; null where there is none. Sends nothing to the bank.",
+    extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),
   }),

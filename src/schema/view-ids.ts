@@ -11,3 +11,8 @@ export const validateViewIds = (bankId: string, accountId: string, viewId: strin
   accountId: validateId('accountId', accountId),
   viewId: validateId('viewId', viewId),
 });
+
+/** The argument of links to accounts that may be read through another view. */
+export interface ViewArgument {
+  readonly viewId?: string | null | undefined;
+}
