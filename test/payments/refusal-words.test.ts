@@ -143,7 +143,7 @@ const places: Readonly<Record<string, string>> = {
   'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: This request sent nothing, and asking for less is safe':
     'of this request alone',
   'docs/errors.md: This request sent nothing': 'the words that speak of this request alone',
-  'docs/errors.md: This request sent nothing, an earlier one may have': 'of this request alone',
+  'docs/errors.md: This request sent nothing, but an earlier one may have': 'of this request alone',
   'docs/errors.md: this request sent nothing': 'of this request alone',
   'docs/hardening.md: nothing is sent or kept, and its key is free':
     'the budget is asked only where the key is not known (Payments.isKnown)',

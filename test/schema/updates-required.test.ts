@@ -74,7 +74,7 @@ describe('what a bank requires', () => {
     await using fixture = await startBankqlFixture();
     const state = serve(fixture.bank, products);
     state.record = { name: 'n' };
-    await fixture.ask(`mutation { ${update(products, '')} }`);
+    await fixture.ask(`mutation { ${update(products, 'name: "n"')} }`);
     state.record = productRecord;
     await fixture.ask(`mutation { ${update(products, 'bankIds: ["product-bank-id-2"]')} }`);
     const bodies = fixture.bank.calls

@@ -55,6 +55,15 @@ const updates: Readonly<Record<string, string>> = {
   annotateTransaction: metadata,
 };
 
+/** One field, with the value that the record already has: the rest of the record is written as it was read. */
+const sameValue: Readonly<Record<string, string>> = {
+  updateCustomer: 'email: "email"',
+  updateAccount: 'label: "label"',
+  updateBranch: 'name: "branch-name"',
+  updateProduct: 'name: "product-name"',
+  annotateTransaction: 'tags: "tags"',
+};
+
 async function written(): Promise<Record<string, string>> {
   const bodies: Record<string, string> = {};
   for (const [name, field] of Object.entries(mutations)) {
@@ -65,7 +74,7 @@ async function written(): Promise<Record<string, string>> {
   for (const it of updateCases) {
     for (const [what, changes] of [
       ['all', updates[it.field] ?? ''],
-      ['nothing', ''],
+      ['the same value', sameValue[it.field] ?? ''],
     ] as const) {
       await using fixture = await startBankqlFixture();
       serve(fixture.bank, it);
