@@ -11,13 +11,31 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TransportFailure } from '../src/bank/http/http-message.ts';
-import { createTransport } from '../src/bank/http/transport.ts';
+import { createTransport, type Transport } from '../src/bank/exchange.ts';
+import { type HttpRequest, type HttpResult, TransportFailure } from '../src/bank/http-message.ts';
+import { type PreparedCall, prepareCall } from '../src/bank/request.ts';
+import { operations } from '../src/contract/operations.ts';
 import { createTestClient } from './support/bank-client.ts';
 import { type RecordingBank, type Reply, startRecordingBank } from './support/recording-bank.ts';
 import { sampleCalls } from './support/sample-calls.ts';
 
-/** What transport.ts leans on in undici: an upgrade that changes it fails here. */
+const credentials = { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' };
+
+/** The outcome of a request that is sent as a read or as a write. */
+function sendOver(transport: Transport, kind: 'read' | 'write', request: HttpRequest): Promise<HttpResult> {
+  const operation = kind === 'read' ? operations.getMessagesOwner : operations.putCustomerID;
+  const ids = { BANK_ID: 'B', CUSTOMER_ID: 'c' };
+  const call: PreparedCall = {
+    ...prepareCall('', operations.getMessagesOwner, { ids, credentials }),
+    operation,
+    request,
+    trackId: null,
+  };
+  const limits = { deadline: performance.now() + 2000, cancellation: null, operationDeadline: null };
+  return new Promise((resolve) => transport.send(call, limits, resolve));
+}
+
+/** What exchange.ts relies on in undici: an upgrade that changes it fails here. */
 
 describe('undici sends once what it is given, and gives back what came', () => {
   let bank: RecordingBank;
@@ -48,8 +66,8 @@ describe('undici sends once what it is given, and gives back what came', () => {
       }).finally(() => pool.destroy());
     },
     ...Object.fromEntries(
-      (['send', 'sendAlone'] as const).map((send) => [
-        `createTransport, ${send}`,
+      (['read', 'write'] as const).map((kind) => [
+        `createTransport, a ${kind}`,
         async (method: 'GET' | 'PUT' | 'POST') => {
           const transport = createTransport({
             origin: bank.url,
@@ -62,12 +80,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
             maxBodyBytes: 1000,
           });
           const request = { method, path: '/here', headers: [], body: method === 'GET' ? null : '{}' };
-          const outcome = await transport[send](request, {
-            caller: '',
-            operation: 'getCustomer',
-            identity: '',
-            timeoutMs: 2000,
-          });
+          const outcome = await sendOver(transport, kind, request);
           await transport.close();
           return outcome instanceof TransportFailure
             ? 'failed'
@@ -119,9 +132,7 @@ describe('undici sends once what it is given, and gives back what came', () => {
       maxBodyBytes: 1000,
     });
     const request = { method: 'GET' as const, path: '/', headers: [], body: null };
-    expect(
-      await transport.send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 2000 }),
-    ).toMatchObject({
+    expect(await sendOver(transport, 'read', request)).toMatchObject({
       reason: 'refused',
       message: 'the answer is encoded although none was asked for',
     });
@@ -170,16 +181,18 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     expect(await versionOver({ allowH2: false })).toBe('1.1');
   });
 
-  const eachWay = 'for (const send of [transport.send, transport.sendAlone]) await call(send);';
+  const eachWay = "for (const kind of ['read', 'write']) await call(kind);";
 
-  /** transport.ts takes no certificates but Node's: a process of its own is told of one more. */
+  /** The transport accepts no certificates but Node's: only a process of its own can be given one more. */
   const overTransport = async (environment: NodeJS.ProcessEnv, calls = eachWay) => {
     const script = `
-      import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/http/transport.ts'))};
+      import { createTransport } from ${JSON.stringify(join(import.meta.dirname, '../src/bank/exchange.ts'))};
       const transport = createTransport({ origin: '${origin}', connections: 2, connectionWaitMs: 1000, operationShare: 1, slowCallMs: 1000, connectionPerCaller: false, connectTimeoutMs: 5000, maxBodyBytes: 100 });
-      const call = async (send, path = '/') => {
+      const call = async (kind, path = '/') => {
         const request = { method: 'POST', path, headers: [], body: '{}' };
-        const { body, reason, sent, cause } = await send(request, { caller: '', operation: 'getCustomer', identity: '', timeoutMs: 9000 });
+        const sample = { operation: { id: 'getCustomer', kind }, caller: { id: '' }, request, trackId: null, traceparent: null };
+        const limits = { deadline: performance.now() + 9000, cancellation: null, operationDeadline: null };
+        const { body, reason, sent, cause } = await new Promise((resolve) => transport.send(sample, limits, resolve));
         console.log(body === undefined ? [reason, sent, cause.code].join(' ') : body.toString());
       };
       ${calls}
@@ -188,20 +201,20 @@ describe.skipIf(!hasOpenssl)('to a server that offers HTTP/2', () => {
     return (await promisify(execFile)(process.execPath, args, { env: environment })).stdout;
   };
 
-  test('transport.ts speaks HTTP/1.1, for reads and for writes', async () => {
+  test('the transport speaks HTTP/1.1, for reads and for writes', async () => {
     expect(await overTransport({ NODE_EXTRA_CA_CERTS: cert })).toBe('1.1\n1.1\n');
   });
 
-  test('each connection of transport.ts takes up the TLS session of the first', async () => {
+  test('each connection of the transport resumes the TLS session of the first', async () => {
     const calls = `
-      await call(transport.sendAlone, '/session');
-      await Promise.all([1, 2].map(() => call(transport.sendAlone, '/session')));
-      await call(transport.send, '/session');`;
+      await call('write', '/session');
+      await Promise.all([1, 2].map(() => call('write', '/session')));
+      await call('read', '/session');`;
     const told = await overTransport({ NODE_EXTRA_CA_CERTS: cert }, calls);
     expect(told).toBe('new\ntaken up\ntaken up\ntaken up\n');
   });
 
-  test('transport.ts sends nothing to a server whose certificate nobody vouches for', async () => {
+  test('the transport sends nothing to a server whose certificate is not trusted', async () => {
     expect(await overTransport({})).toBe('unavailable false DEPTH_ZERO_SELF_SIGNED_CERT\n'.repeat(2));
   });
 });

@@ -1,47 +1,38 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
-import { createParsedResponseCache } from './cache/parsed-response-cache.ts';
-import {
-  createSharedReads,
-  type ReadResult,
-  type SharedReadsOptions,
-  type SharedSource,
-} from './cache/shared-reads.ts';
-import { mapErrorResponse, mapTransportFailure } from './error-mapping.ts';
-import type { CancellationToken } from './http/cancellation.ts';
-import type { NetworkOptions } from './http/connector.ts';
-import { type HttpResponse, type HttpResult, TransportFailure } from './http/http-message.ts';
-import type { PoolUsage } from './http/transport.ts';
-import { type CallInput, errorDetailsOf, type PreparedCall, prepareCall } from './request.ts';
-import type { CallReport } from './resilience/call-report.ts';
-import type { TraceCall } from './resilience/call-trace.ts';
-import type { BreakerReason } from './resilience/circuit-breaker.ts';
-import { OperationDeadline } from './resilience/operation-deadline.ts';
-import { createRetryingSender } from './resilience/send-with-retry.ts';
+import { type BreakerReason, breaker } from './breaker.ts';
+import type { NetworkOptions } from './connector.ts';
+import { mapTransportFailure } from './errors.ts';
+import { createTransport, type PoolUsage } from './exchange.ts';
+import { type HttpResponse, TransportFailure } from './http-message.ts';
+import { parseSuccess, type ReadResult, remember, successOf } from './remember.ts';
+import { type CallReport, report, type TraceCall } from './report.ts';
+import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
 import { createUpdateQueue, type UpdateQueue } from './resilience/update-queue.ts';
-import { type Drift, isEmptyResponse, parseResponse, validateResponse } from './response.ts';
-import { ErrorInSuccess } from './response-content.ts';
+import { type Drift, isEmptyResponse } from './response.ts';
+import { retry } from './retry.ts';
+import { type ReadLimits, SharedReads, type ShareOptions } from './share.ts';
 
-export interface BankOptions extends SharedReadsOptions {
+export interface BankOptions extends ShareOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
   readonly baseUrl: string;
   /** The deadline of a read (its second attempt included) or a write, and that of a payment, in milliseconds. */
   readonly timeoutMs: number;
   readonly paymentTimeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** Calls that are under way at the same time, reads and writes each. */
+  /** Calls that are in flight at the same time, reads and writes each. */
   readonly connections: number;
-  /** How long a call waits for its turn among them, in milliseconds. */
+  /** How long a GraphQL operation waits for the first of them, in milliseconds. */
   readonly connectionWaitMs: number;
-  /** The share of them that one REST operation may hold while others wait, above 0; 1 for all. */
+  /** The share of them that one bank operation may hold while others wait, above 0; 1 for all. */
   readonly operationShare: number;
   /** Whether a kept connection bears requests of one caller's identity only. */
   readonly connectionPerCaller: boolean;
   /** The longest answer, in bytes. */
   readonly maxBodyBytes: number;
-  /** Straight to the bank, with Node's certificates, where it is left out. */
+  /** Directly to the bank, with Node's certificates, if omitted. */
   readonly network?: NetworkOptions | undefined;
-  /** What parsed answers that may come again byte for byte may take in memory, in bytes. */
+  /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
   readonly parsedCacheBytes: number;
   /** The share of reads that may be tried again; 0 for none. */
   readonly retryShare: number;
@@ -49,23 +40,13 @@ export interface BankOptions extends SharedReadsOptions {
   readonly breakerThreshold: number;
   /** How long an open breaker waits before one call may try, in milliseconds. */
   readonly breakerOpenMs: number;
-  /** From when on an answer to a read or a write is slow; to a payment, after as much of its own deadline. */
+  /** From this time on an answer to a read or a write is slow; to a payment, after as much of its own deadline. */
   readonly slowCallMs: number;
-  /** These are told what happens, for the log and the metrics; they must not throw. */
+  /** These report what happens, for the log and the metrics; they must not throw. */
   readonly onCall?: (call: CallReport) => void;
   readonly traceCall?: TraceCall | undefined;
   readonly onBreaker?: (operation: string, isOpen: boolean, reason: BreakerReason | null) => void;
   readonly onDrift?: (drift: Drift) => void;
-}
-
-/** How long a read's caller waits, and whether it may share another's call. */
-export interface ReadLimits {
-  /** Shared by all reads of an operation; as long as the call itself takes where it is left out. */
-  readonly operationDeadline?: OperationDeadline;
-  /** Joins nobody's call and takes nothing from the cache: the reads of a mutation see what it wrote. */
-  readonly unshared?: boolean;
-  /** Is told where the answer comes from, where that is no call of its own; it must not throw. */
-  readonly onSource?: ((source: SharedSource) => void) | undefined;
 }
 
 /** What was read; it may be shared with others, and must not be changed. */
@@ -84,7 +65,7 @@ export interface BankClient {
   send(call: PreparedCall): Promise<HttpResponse>;
   /**
    * Reads, and checks the answer.
-   * Shape:  the answer as contract/ has it.
+   * Shape:  the answer as in contract/.
    * Errors: BankqlError with any code of the bank's and of `prepare`.
    */
   read<T extends Operation & { readonly kind: 'read' }>(
@@ -94,93 +75,61 @@ export interface BankClient {
   ): Promise<BankRead<Answer<T>>>;
   /**
    * Writes, once, to its end whatever becomes of the caller, and checks the answer.
-   * Shape:  the answer as contract/ has it, null where the bank answered with no more than its status; the call's Track-ID.
-   * Errors: as `read`; OUTCOME_UNKNOWN where it was sent and the bank's answer is not known.
+   * Shape:  the answer as in contract/, null if the bank answered with no more than its status; the call's Track-ID.
+   * Errors: as `read`; OUTCOME_UNKNOWN if it was sent and the bank's answer is not known.
    */
   write<T extends Operation & { readonly kind: 'write' }>(
     operation: T,
     input: CallInput<T>,
   ): Promise<{ readonly answer: Answer<T> | null; readonly trackId: string | null }>;
-  /** Counts what only shows where an answer is used. */
+  /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
    * Runs an update; the writes of one record take turns (resilience/update-queue.ts).
    * Errors: those of the update; OVERLOADED and BANK_TIMEOUT if its turn did not come and nothing was written.
    */
   readonly update: UpdateQueue;
-  /** What each operation holds and waits for of the connections. */
+  /** What each bank operation holds and waits for of the connections. */
   poolUsage(): readonly PoolUsage[];
-  /** From now on the bank is shown these certificates, and its own are held against these. */
+  /** From now on the bank is shown these certificates, and its own are checked against these. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
 }
 
+/**
+ * The way of a call, each step entered once on the way down and once on the way up:
+ *
+ *     share → remember → retry → report → breaker → pool → connection
+ *
+ * Reads take all of it; writes and payments begin at `report`. A step that is switched off is not part of it.
+ */
 export function createBankClient(options: BankOptions): BankClient {
   const { origin, pathname } = new URL(options.baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-  const { breakerThreshold, breakerOpenMs, slowCallMs, onBreaker, onDrift } = options;
-  const slowPaymentMs = (slowCallMs * options.paymentTimeoutMs) / options.timeoutMs;
-  const sender = createRetryingSender({
-    ...options,
-    origin,
-    breaker: {
-      threshold: breakerThreshold,
-      openMs: breakerOpenMs,
-      slowMs: { read: slowCallMs, write: slowCallMs, payment: slowPaymentMs },
-      onChange: onBreaker,
-    },
-  });
-
-  const update = createUpdateQueue();
-  const sharedReads = createSharedReads(options, sendRead);
-  const parsedResponses = createParsedResponseCache(options.parsedCacheBytes);
-
-  function sendRead(
-    call: PreparedCall,
-    deadline: number,
-    cancellation: CancellationToken,
-  ): Promise<ReadResult> {
-    return sender.sendWithRetry(call, deadline, cancellation, toReadResult);
-  }
-
-  function toReadResult(call: PreparedCall, result: HttpResult): ReadResult {
-    const response = successOf(call, result);
-    const kept = call.keepDigits ? null : parsedResponses.find(call.key, response);
-    const read = kept ?? parseSuccess(call, response);
-    if (kept === null && !call.keepDigits) parsedResponses.note(call.key, response, read);
-    const { answer, isValid, drifts } = read;
-    for (const drift of drifts) onDrift?.(drift);
-    const { status, body } = response;
-    return { answer, isValid, trackId: call.trackId, status, bytes: body.length };
-  }
-
-  /** Errors: BankqlError, where no whole answer came or it is no success. */
-  function successOf(call: PreparedCall, result: HttpResult): HttpResponse {
-    if (result instanceof TransportFailure) throw mapTransportFailure(call, result);
-    if (result.status < 200 || result.status > 299) throw mapErrorResponse(call, result);
-    return result;
-  }
-
-  /** Errors: BANK_BAD_RESPONSE, where it is not read; BANK_REJECTED, where it tells of an error. */
-  function parseSuccess<T extends Operation>(call: PreparedCall<T>, response: HttpResponse) {
-    const details = { ...errorDetailsOf(call), status: response.status };
-    const drifts: Drift[] = [];
-    const note = (drift: Drift) => void drifts.push(drift);
-    const json = parseResponse(response, details, note, call.keepDigits);
-    try {
-      return { ...validateResponse(call.operation, json, details, note), drifts };
-    } catch (error) {
-      throw error instanceof ErrorInSuccess ? mapErrorResponse(call, response) : error;
-    }
-  }
+  const { timeoutMs, paymentTimeoutMs, slowCallMs, onDrift } = options;
+  const breakerOptions = {
+    threshold: options.breakerThreshold,
+    openMs: options.breakerOpenMs,
+    slowMs: { read: slowCallMs, write: slowCallMs, payment: (slowCallMs * paymentTimeoutMs) / timeoutMs },
+    onChange: options.onBreaker,
+  };
+  const transport = createTransport({ ...options, origin });
+  const attempt = report(options, breaker(breakerOptions, transport.send));
+  const reads = new SharedReads(options, remember(options, retry(options, attempt)));
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
-    const isPayment = call.operation.kind === 'payment';
-    sharedReads.invalidate(call);
+    const limitMs = call.operation.kind === 'payment' ? paymentTimeoutMs : timeoutMs;
+    const limits = { deadline: performance.now() + limitMs, cancellation: null, operationDeadline: null };
+    reads.invalidate(call);
     try {
-      return await sender.sendOnce(call, isPayment ? options.paymentTimeoutMs : options.timeoutMs);
+      return await new Promise((resolve, reject) => {
+        attempt(call, limits, (result) => {
+          if (result instanceof TransportFailure) reject(result);
+          else resolve(result);
+        });
+      });
     } finally {
-      sharedReads.invalidate(call);
+      reads.invalidate(call);
     }
   }
 
@@ -188,12 +137,11 @@ export function createBankClient(options: BankOptions): BankClient {
     prepare: (operation, input) => prepareCall(prefix, operation, input),
     send,
 
-    read(operation, input, { operationDeadline = new OperationDeadline(), unshared = false, onSource } = {}) {
+    read(operation, input, limits = {}) {
       try {
         const call = prepareCall(prefix, operation, input);
-        const fetched = sharedReads.read(call, operationDeadline, unshared, onSource);
         // What is shared is keyed by its operation, so that the answer is one of this operation's.
-        return fetched as Promise<BankRead<Answer<typeof operation>>>;
+        return reads.read(call, limits) as Promise<BankRead<Answer<typeof operation>>>;
       } catch (error) {
         return Promise.reject(error);
       }
@@ -201,10 +149,10 @@ export function createBankClient(options: BankOptions): BankClient {
 
     async write(operation, input) {
       const call = prepareCall(prefix, operation, input);
+      const { trackId } = call;
       const response = await send(call).catch((error: unknown) => {
         throw error instanceof TransportFailure ? mapTransportFailure(call, error) : error;
       });
-      const { trackId } = call;
       if (isEmptyResponse(successOf(call, response))) {
         onDrift?.({ operation: operation.id, field: 'empty-body' });
         return { answer: null, trackId };
@@ -215,9 +163,9 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     noteDrift: (drift) => onDrift?.(drift),
-    update,
-    poolUsage: () => sender.usage(),
-    useTls: sender.useTls,
-    close: () => sender.close(),
+    update: createUpdateQueue(),
+    poolUsage: transport.usage,
+    useTls: transport.useTls,
+    close: transport.close,
   };
 }

@@ -78,33 +78,36 @@ export const secretsOf = (credentials: Credentials): string[] =>
 export const hash = (values: readonly (string | readonly string[] | null | undefined)[]): string =>
   oneHash('sha256', JSON.stringify(values), 'base64');
 
-/** What is worked out of a request's credentials once, however many calls they make. */
-class CallerIdentity {
-  /** Of each operation that was called, by its headers' maker. */
+/** What is derived from a request's credentials once, however many calls it makes. */
+export class CallerIdentity {
+  readonly credentials: Credentials;
+  /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
+  readonly id: string;
+  /** The headers of each operation that was called. */
   readonly headers = new Map<Operation, string[]>();
-  readonly #credentials: Credentials;
-  #name: string | undefined;
-  #key: string | undefined;
+  #keyId: string | null = null;
 
   constructor(credentials: Credentials) {
-    this.#credentials = credentials;
+    const { subscriptionKey, authProviderName, authId } = credentials;
+    this.credentials = credentials;
+    this.id = hash([subscriptionKey, authProviderName, authId]);
   }
 
-  get name(): string {
-    const { subscriptionKey, authProviderName, authId } = this.#credentials;
-    this.#name ??= hash([subscriptionKey, authProviderName, authId]);
-    return this.#name;
+  /** Identifies subscription keys without containing one. */
+  get keyId(): string {
+    this.#keyId ??= hash([this.credentials.subscriptionKey]);
+    return this.#keyId;
   }
 
-  get key(): string {
-    this.#key ??= hash([this.#credentials.subscriptionKey]);
-    return this.#key;
+  /** Identifies what the bank is shown of the caller with this operation. */
+  identityFor({ auth }: Operation): string {
+    return auth === 'none' ? this.keyId : this.id;
   }
 }
 
 const callers = new WeakMap<Credentials, CallerIdentity>();
 
-function identityOf(credentials: Credentials): CallerIdentity {
+export function identityOf(credentials: Credentials): CallerIdentity {
   let caller = callers.get(credentials);
   if (caller === undefined) {
     caller = new CallerIdentity(credentials);
@@ -113,23 +116,8 @@ function identityOf(credentials: Credentials): CallerIdentity {
   return caller;
 }
 
-/** Tells callers apart by all three of their credentials, byte for byte, without holding one. */
-export const callerId = (credentials: Credentials): string => identityOf(credentials).name;
+/** As CallerIdentity.id. */
+export const callerId = (credentials: Credentials): string => identityOf(credentials).id;
 
-/** Tells subscription keys apart without holding one. */
-export const subscriptionKeyId = (credentials: Credentials): string => identityOf(credentials).key;
-
-/** The headers of a caller's calls of one operation, made once. Errors: those of `make`. */
-export function cachedHeaders(
-  operation: Operation,
-  credentials: Credentials,
-  make: (operation: Operation, credentials: Credentials) => string[],
-): string[] {
-  const { headers } = identityOf(credentials);
-  let made = headers.get(operation);
-  if (made === undefined) {
-    made = make(operation, credentials);
-    headers.set(operation, made);
-  }
-  return made;
-}
+/** As CallerIdentity.keyId. */
+export const subscriptionKeyId = (credentials: Credentials): string => identityOf(credentials).keyId;

@@ -1,4 +1,4 @@
-/** A place in a chain. */
+/** A member of a list. */
 export interface ListNode<T> {
   readonly value: T;
   previous: ListNode<T> | null;
@@ -6,14 +6,14 @@ export interface ListNode<T> {
 }
 
 /**
- * A line whose members leave from anywhere, at the same small price however long it is. (Arrays are moved at each
- * departure, and a Set that grows and shrinks makes its table anew.)
+ * A list whose members leave from anywhere, at the same small cost however long it is. (Removing from an array moves
+ * the rest, and a Set that grows and shrinks rebuilds its table.)
  */
 export class LinkedList<T> {
   first: ListNode<T> | null = null;
   last: ListNode<T> | null = null;
 
-  /** Behind another member; at the front where that is null. */
+  /** Behind another member; at the front if that is null. */
   addAfter(previous: ListNode<T> | null, value: T): ListNode<T> {
     const next = previous === null ? this.first : previous.next;
     const node: ListNode<T> = { value, previous, next };
@@ -25,10 +25,15 @@ export class LinkedList<T> {
   }
 
   append(value: T): ListNode<T> {
-    return this.addAfter(this.last, value);
+    const { last } = this;
+    const node: ListNode<T> = { value, previous: last, next: null };
+    if (last === null) this.first = node;
+    else last.next = node;
+    this.last = node;
+    return node;
   }
 
-  /** Takes a member out, once; what it was linked to it holds no longer. */
+  /** Removes a member, once; it keeps no link to the others. */
   remove(node: ListNode<T>): void {
     const { previous, next } = node;
     if (previous === null && this.first !== node) return;

@@ -1,9 +1,14 @@
 import { z } from 'zod';
-import { type HttpResponse, textOf } from '../bank/http/http-message.ts';
+import { type HttpResponse, textOf } from '../bank/http-message.ts';
 import type { Path } from '../bank/interpret-record.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
-import { type OnDrift, parseResponse, responseDrifts, validateResponse } from '../bank/response.ts';
-import { contentOf } from '../bank/response-content.ts';
+import {
+  contentOf,
+  type OnDrift,
+  parseResponse,
+  responseDrifts,
+  validateResponse,
+} from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 

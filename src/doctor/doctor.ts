@@ -1,5 +1,5 @@
 import type { BankOptions } from '../bank/client.ts';
-import { createTransport } from '../bank/http/transport.ts';
+import { createTransport } from '../bank/exchange.ts';
 import { type Check, checksOf } from './checks.ts';
 import type { DoctorOptions } from './options.ts';
 import { type CheckResult, runCheck } from './run-check.ts';

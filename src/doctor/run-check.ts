@@ -1,8 +1,8 @@
-import { bankText } from '../bank/error-body.ts';
-import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
-import type { Transport } from '../bank/http/transport.ts';
-import { type PreparedCall, toHttpRequest } from '../bank/request.ts';
-import { ErrorInSuccess } from '../bank/response-content.ts';
+import { bankText } from '../bank/errors.ts';
+import type { Transport } from '../bank/exchange.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
+import type { PreparedCall } from '../bank/request.ts';
+import { ErrorInSuccess } from '../bank/response.ts';
 import { type ContractDiff, diffWithContract } from './contract-diff.ts';
 
 /** The result of one check. */
@@ -31,11 +31,9 @@ export async function runCheck(
   only?: string,
 ): Promise<CheckResult> {
   const started = performance.now();
-  const response = await transport.send(toHttpRequest(call), {
-    caller: '',
-    operation: call.operation.id,
-    identity: '',
-    timeoutMs,
+  const limits = { deadline: started + timeoutMs, cancellation: null, operationDeadline: null };
+  const response = await new Promise<HttpResult>((resolve) => {
+    transport.send(call, limits, resolve);
   });
   const milliseconds = Math.round(performance.now() - started);
   const finding =

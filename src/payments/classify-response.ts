@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { HttpResponse } from '../bank/http/http-message.ts';
+import type { HttpResponse } from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';

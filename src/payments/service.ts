@@ -1,8 +1,7 @@
 import type { BankClient } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
-import { bankText } from '../bank/error-body.ts';
-import { mapErrorResponse, mapTransportFailure } from '../bank/error-mapping.ts';
-import { type HttpResponse, TransportFailure } from '../bank/http/http-message.ts';
+import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
+import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';

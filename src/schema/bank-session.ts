@@ -1,9 +1,9 @@
-import type { ReadSource, SharedSource } from '../bank/cache/shared-reads.ts';
-import type { BankClient, BankRead, ReadLimits } from '../bank/client.ts';
+import type { BankClient, BankRead } from '../bank/client.ts';
 import { type Credentials, callerId } from '../bank/credentials.ts';
+import { OperationDeadline } from '../bank/deadline.ts';
 import type { CallInput } from '../bank/request.ts';
-import { OperationDeadline } from '../bank/resilience/operation-deadline.ts';
 import type { Drift } from '../bank/response.ts';
+import type { ReadLimits, ReadSource, SharedSource } from '../bank/share.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';

@@ -1,5 +1,5 @@
 import type { LoggerOptions } from 'pino';
-import { redact } from '../bank/redact.ts';
+import { redact } from '../bank/errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
 /** pino's. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { PoolUsage } from '../bank/http/transport.ts';
+import type { PoolUsage } from '../bank/exchange.ts';
 
 /** The places among BANK_CONNECTIONS, read when metrics are. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {

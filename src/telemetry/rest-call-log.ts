@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { CallReport } from '../bank/resilience/call-report.ts';
+import type { CallReport } from '../bank/report.ts';
 
 /**
  * One line of the log for each attempt of a REST call: at debug, and at warn where the bank failed. What a line holds is

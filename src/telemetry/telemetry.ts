@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallReport } from '../bank/resilience/call-report.ts';
-import type { BreakerReason } from '../bank/resilience/circuit-breaker.ts';
+import type { BreakerReason } from '../bank/breaker.ts';
+import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';

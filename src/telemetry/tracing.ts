@@ -12,7 +12,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import type { TraceCall } from '../bank/resilience/call-trace.ts';
+import type { TraceCall } from '../bank/report.ts';
 import type { OperationActivity } from '../server/request-scope.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';

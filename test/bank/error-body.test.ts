@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bankCode, bankText } from '../../src/bank/error-body.ts';
+import { bankCode, bankText } from '../../src/bank/errors.ts';
 
 const response = (body: string) => ({ status: 400, headers: {}, body: Buffer.from(body), milliseconds: 1 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandPath, idsInOrder } from '../../src/bank/path-template.ts';
+import { expandPath } from '../../src/bank/request.ts';
 
 const template = '/v1/api/banks/{BANK_ID}/customers/{CUSTOMER_ID}';
 
@@ -21,7 +21,3 @@ test.each(['', '.', '..', 'a/b', 'a?b', '%2e'])(
     );
   },
 );
-
-test('ids come in the order of the path, whatever the order of the object', () => {
-  expect(idsInOrder(template, { CUSTOMER_ID: 'c', BANK_ID: 'b' })).toEqual(['b', 'c']);
-});

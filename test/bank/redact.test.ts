@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redact } from '../../src/bank/redact.ts';
+import { redact } from '../../src/bank/errors.ts';
 
 test.each([
   ['before the cut', 'a secret here', 20, 'a [redacted] here'],

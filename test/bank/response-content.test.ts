@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/response-content.ts';
+import { contentOf, ErrorInSuccess, errorWords } from '../../src/bank/response.ts';
 import { operations } from '../../src/contract/operations.ts';
 
 const { getCustomer, getMessagesOwner, postMetadata, getBranches, postMakeTransaction } = operations;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
-import { OperationDeadline } from '../../src/bank/resilience/operation-deadline.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { BankqlError } from '../../src/errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../../src/loaders/loaders.ts';

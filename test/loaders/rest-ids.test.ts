@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandPath } from '../../src/bank/path-template.ts';
+import { expandPath } from '../../src/bank/request.ts';
 import { operations } from '../../src/contract/operations.ts';
 import {
   inAccount,

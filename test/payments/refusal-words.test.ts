@@ -139,7 +139,7 @@ test('where the bank cannot be reached the error names the key, which is free', 
  */
 const places: Readonly<Record<string, string>> = {
   'docs/decisions/0008-dispatch-instead-of-request.md: Before that nothing was sent, which is the only proof that reopens a key':
-    'of the one request of a record: http/transport.ts',
+    'of the one request of a record: exchange.ts',
   'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: This request sent nothing, and asking for less is safe':
     'of this request alone',
   'docs/errors.md: This request sent nothing': 'the words that speak of this request alone',
@@ -170,8 +170,7 @@ const places: Readonly<Record<string, string>> = {
     'of the one request of a record: another one of the key would have been found',
   'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
-  'src/bank/http/dispatch-handler.ts: until then, nothing was sent': 'a comment on one request',
-  'src/bank/http/transport.ts: until then, nothing was sent': 'a comment on one request',
+  'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
   'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
   'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
   'src/payments/payment-refusals.ts: Codes with which this request sent nothing': 'a comment on this request',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { getOperationAST, getVariableValues, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { expandPath } from '../../src/bank/path-template.ts';
+import { expandPath } from '../../src/bank/request.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { fragmentsOf } from '../../src/executor/selection.ts';
 import { type CallEstimate, estimateCalls } from '../../src/schema/call-estimate.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CallReport } from '../../src/bank/resilience/call-report.ts';
+import type { CallReport } from '../../src/bank/report.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
 import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';

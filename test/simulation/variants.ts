@@ -1,5 +1,5 @@
 import type { BankClient } from '../../src/bank/client.ts';
-import { TransportFailure } from '../../src/bank/http/http-message.ts';
+import { TransportFailure } from '../../src/bank/http-message.ts';
 import type { PaymentServiceOptions } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { deadlineMs } from './limits.ts';

@@ -18,7 +18,7 @@ const longest = [
   'server/attacks',
   'server/resilience-faults',
   'payments/stores/redis/redis-store-faults',
-  'bank/cache/bounded-memory',
+  'bank/bounded-memory',
   'payments/at-most-once',
   'server/rate-limit/bounded-counter-store',
   'payments/stores/postgres/postgres-store',
@@ -33,8 +33,8 @@ const longest = [
   'engine/documents',
   'commands/payments/operator-story',
   'schema/call-estimate',
-  'bank/resilience/send-with-retry',
-  'bank/resilience/bulkhead',
+  'bank/retry',
+  'bank/bulkhead',
   'server/slow-clients',
 ].map((name) => `/test/${name}.test.ts`);
 

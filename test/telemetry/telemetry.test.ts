@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import type { CallReport } from '../../src/bank/resilience/call-report.ts';
+import type { CallReport } from '../../src/bank/report.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 
 const silent = pino({ level: 'silent' });

@@ -1,5 +1,5 @@
 import { BankqlError } from '../../errors.ts';
-import type { OperationDeadline } from './operation-deadline.ts';
+import type { OperationDeadline } from '../deadline.ts';
 
 /** An update of a record: a read, and a write of what the read led to. */
 export interface Update<Body, Result> {

@@ -1,7 +1,7 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OperationDeadline } from '../../../src/bank/resilience/operation-deadline.ts';
+import { OperationDeadline } from '../../../src/bank/deadline.ts';
 import { createUpdateQueue } from '../../../src/bank/resilience/update-queue.ts';
 
 /** Updates whose reads and writes end when the test says so; `log` lists what was begun. */

@@ -1,0 +1,181 @@
+import type { Operation } from '../contract/operation.ts';
+import type { Send } from './exchange.ts';
+import { type HttpResult, isGatewayError, TransportFailure } from './http-message.ts';
+
+/** Why calls are paused: the bank did not answer them, or answered too slowly. */
+export type BreakerReason = 'failed' | 'slow';
+
+export interface CircuitBreakerOptions {
+  /** The share of failed and slow calls that opens an operation's breaker, above 0 and up to 1; 0 for no breaker. */
+  readonly threshold: number;
+  /** From this time on an answer is slow, in milliseconds, by the kind of the operation; never if omitted. */
+  readonly slowMs?: Readonly<Record<Operation['kind'], number>>;
+  /** How long it stays open before a trial call is let through, in milliseconds. */
+  readonly openMs: number;
+  /** Called when an operation's breaker opens, with the reason, or closes, with null. */
+  readonly onChange?:
+    | ((operation: string, isOpen: boolean, reason: BreakerReason | null) => void)
+    | undefined;
+}
+
+/** The length of the sliding window in seconds, and the minimum number of calls in it. */
+const sampleSeconds = 10;
+const minCalls = 20;
+
+/**
+ * A circuit breaker for one operation. It opens if too many calls fail (no connection, a timeout, 502, 503 or 504) or
+ * are answered slowly. One caller's mistakes (4xx), 429 and 500 do not count: they must not cut off everybody. While it
+ * is open, calls fail at once, unsent; after a while one trial call at a time is let through.
+ */
+export class CircuitBreaker {
+  readonly #threshold: number;
+  readonly #openMs: number;
+  readonly #slowMs: number;
+  readonly #onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
+  readonly #window = new SlidingWindow();
+  #state: 'closed' | 'open' | 'half-open' = 'closed';
+  /** Counts state changes: the outcome of a call that began before one is ignored. */
+  #generation = 0;
+  #openedAt = 0;
+
+  constructor({ threshold, openMs, slowMs, onChange }: OneBreakerOptions) {
+    this.#threshold = threshold;
+    this.#openMs = openMs;
+    this.#slowMs = slowMs;
+    this.#onChange = onChange;
+  }
+
+  /** Lets a call through and returns the generation to pass to `record` at its end; null if calls are paused. */
+  tryAcquire(): number | null {
+    if (this.#state === 'closed') return this.#generation;
+    if (this.#state === 'half-open' || performance.now() < this.#openedAt + this.#openMs) return null;
+    this.#change('half-open');
+    return this.#generation;
+  }
+
+  /** Records the outcome of a call that was let through. */
+  record(generation: number, result: HttpResult): void {
+    if (generation !== this.#generation) return;
+    const fault = this.#faultOf(result);
+    if (this.#state === 'half-open') {
+      // A call that its caller cancelled says nothing about the bank, but as a trial it did not succeed.
+      if (result instanceof TransportFailure || fault !== null) this.#open(fault ?? 'failed');
+      else this.#close();
+    } else if (fault !== null) {
+      this.#window.add(fault);
+      const reason = this.#window.reasonToOpen(this.#threshold);
+      if (reason !== null) this.#open(reason);
+    } else if (!(result instanceof TransportFailure)) this.#window.add(null);
+  }
+
+  /** How the bank failed; null if it did not. */
+  #faultOf(result: HttpResult): BreakerReason | null {
+    if (result instanceof TransportFailure)
+      return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
+    if (isGatewayError(result)) return 'failed';
+    return result.milliseconds >= this.#slowMs ? 'slow' : null;
+  }
+
+  #open(reason: BreakerReason): void {
+    this.#change('open');
+    this.#openedAt = performance.now();
+    this.#onChange(true, reason);
+  }
+
+  #close(): void {
+    this.#change('closed');
+    this.#window.reset();
+    this.#onChange(false, null);
+  }
+
+  #change(state: 'closed' | 'open' | 'half-open'): void {
+    this.#state = state;
+    this.#generation++;
+  }
+}
+
+const longAgo = Number.NEGATIVE_INFINITY;
+
+interface OneBreakerOptions {
+  readonly threshold: number;
+  readonly openMs: number;
+  readonly slowMs: number;
+  readonly onChange: (isOpen: boolean, reason: BreakerReason | null) => void;
+}
+
+/** Counts the failed and slow calls of the last seconds. */
+class SlidingWindow {
+  readonly #seconds = Array.from({ length: sampleSeconds }, () => ({
+    second: longAgo,
+    calls: 0,
+    failed: 0,
+    slow: 0,
+  }));
+
+  add(fault: BreakerReason | null): void {
+    const second = secondNow();
+    const slot = this.#seconds[second % sampleSeconds];
+    if (slot === undefined) return;
+    if (slot.second !== second) Object.assign(slot, { second, calls: 0, failed: 0, slow: 0 });
+    slot.calls++;
+    if (fault !== null) slot[fault]++;
+  }
+
+  /** The more frequent reason of the bad calls, if their share is the threshold or more; otherwise null. */
+  reasonToOpen(threshold: number): BreakerReason | null {
+    const since = secondNow() - sampleSeconds;
+    let calls = 0;
+    let failed = 0;
+    let slow = 0;
+    for (const slot of this.#seconds) {
+      if (slot.second <= since) continue;
+      calls += slot.calls;
+      failed += slot.failed;
+      slow += slot.slow;
+    }
+    if (calls < minCalls || failed + slow < threshold * calls) return null;
+    return slow > failed ? 'slow' : 'failed';
+  }
+
+  reset(): void {
+    for (const slot of this.#seconds) slot.second = longAgo;
+  }
+}
+
+const secondNow = () => Math.floor(performance.now() / 1000);
+
+/** The breakers of a bank: one for each bank operation, created at its first call. */
+export function createCircuitBreakers({ threshold, openMs, slowMs, onChange }: CircuitBreakerOptions) {
+  const breakers = new Map<string, CircuitBreaker>();
+  return (operation: Operation): CircuitBreaker => {
+    let breaker = breakers.get(operation.id);
+    if (breaker === undefined) {
+      breaker = new CircuitBreaker({
+        threshold,
+        openMs,
+        slowMs: slowMs?.[operation.kind] ?? Number.POSITIVE_INFINITY,
+        onChange: (isOpen, reason) => onChange?.(operation.id, isOpen, reason),
+      });
+      breakers.set(operation.id, breaker);
+    }
+    return breaker;
+  };
+}
+
+/** Sends calls while their bank operation's breaker lets them through. */
+export function breaker(options: CircuitBreakerOptions, next: Send): Send {
+  if (options.threshold === 0) return next;
+  const breakerOf = createCircuitBreakers(options);
+  return (call, limits, onResult) => {
+    const breaker = breakerOf(call.operation);
+    const generation = breaker.tryAcquire();
+    if (generation === null) {
+      const message = 'it did not answer lately, and is given time to recover';
+      return onResult(new TransportFailure('paused', false, message), call);
+    }
+    next(call, limits, (result, sent) => {
+      breaker.record(generation, result);
+      onResult(result, sent);
+    });
+  };
+}

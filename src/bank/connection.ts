@@ -1,0 +1,178 @@
+import type { Duplex } from 'node:stream';
+import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { Connector } from './connector.ts';
+import type { HttpRequest } from './http-message.ts';
+
+export interface ConnectionOptions {
+  readonly origin: string;
+  readonly connector: Connector;
+  /** Whether the connection is kept for the next request. */
+  readonly isKept: boolean;
+  /** Whether a kept connection bears requests of one identity only. */
+  readonly isPerIdentity: boolean;
+  /** Maximum age after which it is opened anew before it is used again, in milliseconds; 0 for none. */
+  readonly maxAgeMs: number;
+}
+
+/** The share by which connections may be used for less than their maximum age, so that they do not all end at once. */
+const ageSpread = 0.2;
+
+/** A connection to the bank, for one request at a time: opened when it is first needed, and anew if it was closed. */
+export class BankConnection {
+  /** What its socket failed with; null if it did not. If the other side closes it too, undici reports only that. */
+  socketError: Error | null = null;
+  readonly #options: ConnectionOptions;
+  #client: Client | null = null;
+  /** Whose requests the client bore; null if it bore none, or if that does not matter. */
+  #identity: string | null = null;
+  #interim = new InterimResponses();
+  /** Until when it is used, in milliseconds of performance.now(), and with which certificates it was opened. */
+  #expiresAt = Number.POSITIVE_INFINITY;
+  #generation = 0;
+  #isDestroyed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Whether it need not be opened anew for this identity. */
+  suits(identity: string): boolean {
+    return this.#identity === null || this.#identity === identity;
+  }
+
+  /**
+   * Sends a request of an identity, now (in milliseconds of performance.now()). The handler calls `expectResponse` when it
+   * starts to be written.
+   */
+  dispatch(request: HttpRequest, handler: Dispatcher.DispatchHandler, identity: string, now: number): void {
+    const { connector, isPerIdentity } = this.#options;
+    // The bank's name may have another address by now, and the files other certificates.
+    const isOutdated = now >= this.#expiresAt || this.#generation !== connector.generation;
+    if (isOutdated || (isPerIdentity && !this.suits(identity))) {
+      void this.#client?.destroy();
+      this.#client = null;
+    }
+    if (isPerIdentity) this.#identity = identity;
+    this.#client ??= this.#open();
+    this.#client.dispatch(request, handler);
+  }
+
+  expectResponse(): void {
+    this.#interim.expect();
+  }
+
+  async destroy(): Promise<void> {
+    this.#isDestroyed = true;
+    await this.#client?.destroy();
+  }
+
+  #open(): Client {
+    const { origin, connector, isKept, maxAgeMs } = this.#options;
+    this.#expiresAt = Number.POSITIVE_INFINITY;
+    this.#generation = connector.generation;
+    const connect: buildConnector.connector = (options, callback) =>
+      connector.connect(options, (...result) => {
+        const [error, socket] = result;
+        if (error === null) {
+          this.#interim = interimResponsesOf(socket);
+          this.socketError = null;
+          socket.prependOnceListener('error', (failure) => {
+            this.socketError = failure;
+          });
+          if (maxAgeMs > 0) this.#expiresAt = performance.now() + maxAgeMs * (1 - ageSpread * Math.random());
+        }
+        callback(...result);
+      });
+    const client = new Client(origin, {
+      pipelining: isKept ? 1 : 0,
+      allowH2: false,
+      connect,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (this.#isDestroyed) void client.destroy();
+    return client;
+  }
+}
+
+/** Rewrites what undici reads from a socket. */
+function interimResponsesOf(socket: Duplex): InterimResponses {
+  const interim = new InterimResponses();
+  const read = socket.read;
+  socket.read = function (this: Duplex, size?: number) {
+    const chunk: unknown = read.call(this, size);
+    if (chunk instanceof Uint8Array && !interim.isFinal) interim.rewrite(chunk);
+    return chunk;
+  };
+  return interim;
+}
+
+const carriageReturn = 13;
+const lineFeed = 10;
+/** How the status line of a 100 and a 101 begins. */
+const statusLine = Buffer.from('HTTP/1.1 10');
+const headEnd = Buffer.from('\r\n\r\n');
+/** Where the status begins in a status line, and where it ends. */
+const statusAt = 9;
+const statusEnd = 12;
+const digit0 = 0x30;
+const digit1 = 0x31;
+const digit3 = 0x33;
+const digit9 = 0x39;
+
+/** The status as which undici is shown a 101 (Switching Protocols): one without a meaning. */
+export const shownSwitchingProtocols = 109;
+
+/**
+ * Makes undici ignore a 100 (Continue) response, and a 101 (Switching Protocols) that names no protocol.
+ *
+ * RFC 9110, 15.2: a client has to parse interim (1xx) responses before the final one, and may ignore those that it did
+ * not ask for. undici does so with 102 and 103, but ends the connection at a 100 and at a 101. So this rewrites the
+ * bytes before undici parses them: the status of each 100 becomes 103, and that of each 101 becomes 109. After a 101
+ * with an Upgrade header (15.2.2), bytes of another protocol follow: the handler of a 109 has to check for it. No byte
+ * is delayed, added or removed: whether a head is too long or malformed is left to undici's strict parser.
+ *
+ * It inspects interim heads and the first ten bytes of the final one, and nothing after that.
+ */
+export class InterimResponses {
+  isFinal = true;
+  /** The next byte's position in a status line; `statusEnd` after it, within an interim head. */
+  #position = 0;
+  /** How many bytes of the empty line that ends a head have been seen. */
+  #matched = 0;
+  /** Whether the status line so far is that of a 100 or a 101. */
+  #isExpected = true;
+
+  /** A request is about to be written, so a status line comes next. */
+  expect(): void {
+    this.isFinal = false;
+    this.#position = 0;
+    this.#matched = 0;
+  }
+
+  /** Inspects the bytes in the order of arrival, and rewrites them in place. */
+  rewrite(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length && !this.isFinal; at++) {
+      const byte = chunk[at] ?? 0;
+      const position = this.#position;
+      if (position === statusEnd) {
+        if (byte === headEnd[this.#matched]) this.#matched++;
+        else this.#matched = byte === carriageReturn ? 1 : 0;
+        if (this.#matched === headEnd.length) this.expect();
+        continue;
+      }
+      // Empty lines before a status line are skipped, as undici's parser does.
+      if (position === 0 && (byte === carriageReturn || byte === lineFeed)) continue;
+      this.#position++;
+      if (this.#position === statusEnd) {
+        if (this.#isExpected && byte === digit0) chunk[at] = digit3;
+        else if (this.#isExpected && byte === digit1) chunk[at] = digit9;
+        continue;
+      }
+      const isExpected = byte === statusLine[position];
+      // Anything other than a status line with status 1xx is left to undici.
+      if (!isExpected && position <= statusAt) this.isFinal = true;
+      this.#isExpected = (position <= statusAt || this.#isExpected) && isExpected;
+    }
+  }
+}

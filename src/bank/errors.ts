@@ -1,0 +1,223 @@
+import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
+import { secretsOf } from './credentials.ts';
+import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http-message.ts';
+import { errorDetailsOf, type PreparedCall } from './request.ts';
+import { errorWords } from './response.ts';
+import { whatTakesTooLong } from './response-limits.ts';
+
+/** The longest wait that bankql passes on, in seconds. */
+const maxRetryAfterSeconds = 60;
+
+/** The error for a call without a whole answer. */
+export function mapTransportFailure(call: PreparedCall, failure: TransportFailure): BankqlError {
+  const { id, kind } = call.operation;
+  const error = (code: ErrorCode, message: string) =>
+    new BankqlError(code, message, errorDetailsOf(call), { cause: failure });
+
+  if (failure.reason === 'refused')
+    return error('BANK_BAD_RESPONSE', `The bank's answer to ${id} is not read: ${failure.message}.`);
+  if (failure.sent && kind !== 'read') return error('OUTCOME_UNKNOWN', unknownOutcomeMessage(id));
+  if (failure.reason === 'timeout') return error('BANK_TIMEOUT', `The bank did not answer ${id} in time.`);
+  if (failure.reason === 'overloaded')
+    return error('OVERLOADED', `bankql has too much to do to call ${id}: ${failure.message}.`);
+  return error('BANK_UNAVAILABLE', `The bank cannot be reached for ${id}: ${failure.message}.`);
+}
+
+/**
+ * The error for an answer that is no success: its status is none (2xx), or it tells of an error all the same. The bank's text
+ * is shown for these and for 4xx statuses only.
+ */
+export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
+  const { id: operation, kind } = call.operation;
+  const { status } = response;
+  const secrets = secretsOf(call.credentials);
+  const ids = knownIds(call).map(([, id]) => id);
+  const text = bankText(response, secrets, ids);
+  const said = text === '' ? '.' : `: ${text}`;
+  const reason = status < 500 ? bankCode(response, secrets) : null;
+  const error = (code: ErrorCode, message: string, more: ErrorDetails = {}) =>
+    new BankqlError(code, message, {
+      ...errorDetailsOf(call),
+      status,
+      ...more,
+      ...(reason !== null && { bankCode: reason }),
+    });
+
+  if (status < 300)
+    return error(
+      'BANK_REJECTED',
+      `The bank answers ${operation} with status ${status}, but with an error${kind === 'read' ? '' : '; it may have been executed all the same'}${said}`,
+    );
+  if (status >= 300 && status < 400)
+    return error(
+      'BANK_BAD_RESPONSE',
+      `The bank answered ${operation} with a redirect, which is not followed.`,
+    );
+  if (status === 401)
+    return error('UNAUTHENTICATED', `The bank does not accept the credentials for ${operation}${said}`);
+  if (status === 403) return error('FORBIDDEN', `The bank forbids ${operation}${said}`);
+  if (status === 404)
+    return error('NOT_FOUND', `The bank finds nothing for ${operation}${idsText(call)}${said}`);
+  if (status === 429 && kind === 'read')
+    return error('RATE_LIMITED', `The bank limits the rate of ${operation}${said}`, {
+      retryAfter: parseRetryAfter(response),
+    });
+  if (status >= 400 && status < 500)
+    return error('BANK_REJECTED', `The bank rejects ${operation} with status ${status}${said}`);
+  if (isGatewayError(response)) {
+    return kind === 'read'
+      ? error('BANK_UNAVAILABLE', `The bank is not available for ${operation} (status ${status}).`)
+      : error('OUTCOME_UNKNOWN', unknownOutcomeMessage(operation));
+  }
+  return error('BANK_ERROR', `The bank failed at ${operation} with status ${status}.`);
+}
+
+/**
+ * The ids that the caller asked with, which are no secrets to them. The subscription key may be the operator's: an id that
+ * contains it is not among them.
+ */
+const knownIds = ({ ids, credentials: { subscriptionKey } }: PreparedCall): (readonly [string, string])[] =>
+  Object.entries(ids).filter(([, id]) => subscriptionKey === null || !id.includes(subscriptionKey));
+
+/** What was asked for, by the ids of the path. */
+function idsText(call: PreparedCall): string {
+  const ids = knownIds(call).filter(([name]) => name !== 'scope');
+  return ids.length === 0 ? '' : ` (${ids.map(([name, id]) => `${name}=${id}`).join(', ')})`;
+}
+
+/** What a caller is told of a write that may have been executed. */
+const unknownOutcomeMessage = (operation: string) =>
+  `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
+
+function parseRetryAfter(response: HttpResponse): number {
+  const value = String(response.headers['retry-after'] ?? '');
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.min(maxRetryAfterSeconds, Math.max(0, Math.ceil(seconds))) : 1;
+}
+
+/** How much of the bank's text an error shows, in characters. */
+const maxTextLength = 500;
+
+/** The body of an error: its words, and the bank's code for its reason, if it has one. */
+interface ErrorBody {
+  readonly words: string;
+  readonly code: string | null;
+}
+
+const nothing: ErrorBody = { words: '', code: null };
+
+/** Bodies that were read: an attempt is reported and becomes an error, and both show what it says. */
+const bodies = new WeakMap<HttpResponse, ErrorBody>();
+
+function bodyOf(response: HttpResponse): ErrorBody {
+  let body = bodies.get(response);
+  if (body === undefined) {
+    body = whatTakesTooLong(response.body) === null ? read(textOf(response)) : nothing;
+    bodies.set(response, body);
+  }
+  return body;
+}
+
+function read(text: string): ErrorBody {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // Not JSON: markup is of no use to anybody; plain text is.
+    return { words: text.trimStart().startsWith('<') ? '' : text, code: null };
+  }
+  if (typeof json === 'string') return { words: json, code: null };
+  if (typeof json !== 'object' || json === null) return { words: text, code: null };
+  return { words: errorWords(json), code: codeIn(json) };
+}
+
+/**
+ * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
+ * without `secrets`, since a bank may echo the request. A secret within one of the `known` texts, which the reader
+ * sent, is shown. Empty where the body would take too long to parse.
+ */
+export function bankText(
+  response: HttpResponse,
+  secrets: readonly string[],
+  known: readonly string[] = [],
+): string {
+  // Much more than could be shown is not looked at.
+  return redact(bodyOf(response).words, secrets, 20 * maxTextLength, known)
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+    .slice(0, maxTextLength)
+    .replace(/\p{Cs}$/u, '');
+}
+
+/**
+ * The bank's own code for the error's reason; null if its JSON has none in one word, or only the status again, or one that
+ * contains a secret.
+ */
+export function bankCode(response: HttpResponse, secrets: readonly string[]): string | null {
+  const { code } = bodyOf(response);
+  if (code === null || code === String(response.status)) return null;
+  return secrets.some((secret) => code.includes(secret)) ? null : code;
+}
+
+/** Common names of the member with the code; an `error` may be the code itself, if it is one word that looks like one. */
+const codeName = /^(error_?)?code$/i;
+const errorName = /^(error|errors|fault)$/i;
+const plainCode = /^[\w.:-]{1,64}$/;
+const looksLikeCode = /[A-Z_.:]/;
+/** As in `{"errors":[{"error":{"code":…}}]}`. */
+const maxDepth = 3;
+
+function codeIn(json: unknown, depth = 0): string | null {
+  if (typeof json !== 'object' || json === null || depth > maxDepth) return null;
+  const members = Object.entries(json);
+  for (const [name, value] of members) {
+    const code = typeof value === 'number' ? String(value) : value;
+    if (codeName.test(name) && typeof code === 'string' && plainCode.test(code)) return code;
+  }
+  for (const [name, value] of members) {
+    if (!errorName.test(name)) continue;
+    const [error] = Array.isArray(value) ? value : [value];
+    const isCode = typeof error === 'string' && plainCode.test(error) && looksLikeCode.test(error);
+    const code = isCode ? error : codeIn(error, depth + 1);
+    if (code !== null) return code;
+  }
+  return null;
+}
+
+/**
+ * The first `maxLength` characters of a text, in which '[redacted]' stands for each of `secrets`. A secret that the cut
+ * goes through is taken out whole: what comes after the cut is looked at as far as the longest of them reaches. A secret
+ * that stands within one of `known`, texts that the reader has sent, stays.
+ */
+export function redact(
+  text: string,
+  secrets: readonly string[],
+  maxLength: number,
+  known: readonly string[] = [],
+): string {
+  // Longest first: one may begin like another.
+  const sorted = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length);
+  const longest = sorted[0]?.length;
+  if (longest === undefined) return text.slice(0, maxLength);
+  const looked = text.slice(0, maxLength + longest);
+  let clean = '';
+  let end = 0;
+  for (const { 0: secret, index } of looked.matchAll(patternOf(sorted))) {
+    if (index >= maxLength) break;
+    if (known.some((each) => isWithin(each, secret, text, index))) continue;
+    clean += `${looked.slice(end, index)}[redacted]`;
+    end = index + secret.length;
+  }
+  return clean + looked.slice(end, maxLength);
+}
+
+/** Whether the secret at this index of the text is part of a known text there. */
+function isWithin(known: string, secret: string, text: string, index: number): boolean {
+  for (let at = known.indexOf(secret); at !== -1; at = known.indexOf(secret, at + 1))
+    if (text.startsWith(known, index - at) && index >= at) return true;
+  return false;
+}
+
+/** Finds any of these texts. */
+const patternOf = (texts: readonly string[]): RegExp =>
+  new RegExp(texts.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');

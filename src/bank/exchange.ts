@@ -1,0 +1,337 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { SecureContext } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import { BankConnection, shownSwitchingProtocols } from './connection.ts';
+import { createConnector, describeConnectionFailure, type NetworkOptions } from './connector.ts';
+import { type Cancellation, type OperationDeadline, type QueuedTimer, TimerQueue } from './deadline.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from './http-message.ts';
+import { FairPool, type OperationUsage, type PoolRequest, type WaitingRequest } from './pool.ts';
+import { type PreparedCall, toHttpRequest } from './request.ts';
+
+export interface TransportOptions {
+  readonly origin: string;
+  /** Connections that are open at the same time, for reads and for writes each. */
+  readonly connections: number;
+  /** How long a call waits for one of them, in milliseconds: see FairPool. */
+  readonly connectionWaitMs: number;
+  /** The share of the connections that one bank operation may hold while others wait, above 0; 1 for all. */
+  readonly operationShare: number;
+  /** From this time on, a call is slow however long others take, in milliseconds. */
+  readonly slowCallMs: number;
+  /** Whether a kept connection bears requests of one caller's identity only. */
+  readonly connectionPerCaller: boolean;
+  readonly connectTimeoutMs: number;
+  /** The longest answer, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Directly to the bank, with Node's certificates, if omitted. */
+  readonly network?: NetworkOptions | undefined;
+}
+
+/** What one bank operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
+export interface PoolUsage extends OperationUsage {
+  readonly pool: 'kept' | 'alone';
+}
+
+/** When a call is given up. */
+export interface CallLimits {
+  /** For the wait for a connection, connect, headers and the whole body, in milliseconds of performance.now(). */
+  readonly deadline: number;
+  /** Cancels the call; null if nobody can. */
+  readonly cancellation: Cancellation | null;
+  /** The GraphQL operation that it belongs to. */
+  readonly operationDeadline: OperationDeadline | null;
+}
+
+/** Gets the outcome of a call, once; at once if it cannot be sent. */
+export type OnResult = (result: HttpResult, sent: PreparedCall) => void;
+
+/** Sends a call, once. */
+export type Send = (call: PreparedCall, limits: CallLimits, onResult: OnResult) => void;
+
+export interface Transport {
+  readonly send: Send;
+  usage(): readonly PoolUsage[];
+  /** From now on connections are opened with these certificates, and none is used again that was opened before. */
+  useTls(secureContext: SecureContext): void;
+  close(): Promise<void>;
+}
+
+/** A call is quick, whatever others take, up to this part of the time from which on it is slow. */
+const quickDivisor = 8;
+
+/**
+ * HTTP/1.1 to one origin. It follows no redirect, tries nothing again and decodes no encoding. Reads share connections
+ * that are kept; each write and payment has one of its own, closed after the answer.
+ *
+ * undici's own deadlines are off: its header deadline ticks in seconds and never fires under 1xx answers, and its
+ * body deadline never fires while bytes drip. HTTP/2 is off since a request on a refused stream would be sent
+ * again. Writes take a connection of their own: on a kept one that the bank has just closed, nobody could say
+ * whether the bank saw the request. `dispatch` rather than `request`, because its handler learns when the request
+ * starts to be written: until then, nothing was sent. undici's `Client`, which is one connection, rather than its
+ * `Pool`: callers take turns for connections, and who comes next is known here.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
+  const poolOptions = {
+    share: operationShare,
+    quickMs: options.slowCallMs / quickDivisor,
+    slowMs: options.slowCallMs,
+    waitMs: connectionWaitMs,
+  };
+  const opened: BankConnection[] = [];
+  const { network = {} } = options;
+  const { connectionMaxAgeMs: maxAgeMs = 0 } = network;
+  const connector = createConnector(network, connectTimeoutMs);
+  let isClosed = false;
+
+  function createConnections(isKept: boolean): Connections {
+    const isPerIdentity = isKept && options.connectionPerCaller;
+    const connect = () => {
+      const connection = new BankConnection({ origin, connector, isKept, isPerIdentity, maxAgeMs });
+      opened.push(connection);
+      // It is opened by the first request, which may come after the end.
+      if (isClosed) void connection.destroy();
+      return connection;
+    };
+    return {
+      pool: new FairPool(connections, connect, poolOptions),
+      timers: new TimerQueue(),
+      maxBodyBytes,
+      isPerIdentity,
+    };
+  }
+
+  const kept = createConnections(true);
+  const alone = createConnections(false);
+  return {
+    send(call, limits, onResult) {
+      new Exchange(call.operation.kind === 'read' ? kept : alone, call, limits, onResult).start();
+    },
+    usage: () => [
+      ...kept.pool.usage.map((usage) => ({ ...usage, pool: 'kept' as const })),
+      ...alone.pool.usage.map((usage) => ({ ...usage, pool: 'alone' as const })),
+    ],
+    useTls: connector.useTls,
+    async close() {
+      isClosed = true;
+      await Promise.all(opened.map((connection) => connection.destroy()));
+    },
+  };
+}
+
+/** The connections of one kind. */
+interface Connections {
+  readonly pool: FairPool<BankConnection>;
+  /** The deadlines of the requests. */
+  readonly timers: TimerQueue;
+  readonly maxBodyBytes: number;
+  readonly isPerIdentity: boolean;
+}
+
+/** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
+const maxInterimResponses = 1000;
+
+/** One request and its answer, from the wait for a connection to the last byte: undici's handler for it. */
+class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection> {
+  readonly caller: string;
+  readonly operation: string;
+  readonly suits: ((connection: BankConnection) => boolean) | null;
+  readonly session: OperationDeadline | null;
+  readonly #connections: Connections;
+  readonly #call: PreparedCall;
+  readonly #deadline: number;
+  readonly #cancellation: Cancellation | null;
+  readonly #onResult: OnResult;
+  /** undici reports the end in the context of whoever opened the socket: the steps above run in the caller's. */
+  readonly #inContext = AsyncLocalStorage.snapshot();
+  #timer: QueuedTimer | null = null;
+  #waiting: WaitingRequest<BankConnection> | null = null;
+  #connection: BankConnection | null = null;
+  #timeoutMs = 0;
+  #startedAt = 0;
+  /** Set when the request starts to be written: until then, nothing was sent. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSettled = false;
+  #interimResponses = 0;
+  #status = 0;
+  #headers: HttpResponse['headers'] = {};
+  /** The body so far: one chunk, as nearly always, or several. */
+  #body: Buffer | null = null;
+  #chunks: Buffer[] | null = null;
+  #size = 0;
+
+  constructor(connections: Connections, call: PreparedCall, limits: CallLimits, onResult: OnResult) {
+    this.caller = call.caller.id;
+    this.operation = call.operation.id;
+    this.session = limits.operationDeadline;
+    this.suits = connections.isPerIdentity
+      ? (connection) => connection.suits(call.caller.identityFor(call.operation))
+      : null;
+    this.#connections = connections;
+    this.#call = call;
+    this.#deadline = limits.deadline;
+    this.#cancellation = limits.cancellation;
+    this.#onResult = onResult;
+  }
+
+  start(): void {
+    const { pool, timers } = this.#connections;
+    const now = performance.now();
+    if (this.#deadline <= now) this.#fail('timeout', 'no time was left to send it');
+    else if (this.#cancellation?.isCancelled) this.onCancel();
+    if (this.#isSettled) return;
+    if (this.#cancellation !== null) this.#cancellation.pending = this;
+    this.#timeoutMs = this.#deadline - now;
+    this.#timer = timers.set(this.#deadline, this, now);
+    this.#waiting = pool.acquire(this, now);
+  }
+
+  onAcquired(connection: BankConnection, now: number): void {
+    this.#connection = connection;
+    this.#waiting = null;
+    this.#startedAt = now;
+    const { caller, operation } = this.#call;
+    const identity = this.suits === null ? '' : caller.identityFor(operation);
+    try {
+      connection.dispatch(toHttpRequest(this.#call), this, identity, now);
+    } catch (error) {
+      this.onResponseError(null, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  onOverloaded(): void {
+    this.#waiting = null;
+    this.#fail('overloaded', 'no connection became free in time');
+  }
+
+  onTimeout(): void {
+    this.#timer = null;
+    if (this.#connection === null) this.onOverloaded();
+    else this.#fail('timeout', `no whole answer within ${Math.round(this.#timeoutMs)} ms`);
+  }
+
+  onCancel(): void {
+    this.#fail('cancelled', 'the caller left');
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // A request that timed out while its connection was being opened must not be sent any more.
+    if (!this.#isSettled) {
+      this.#controller = controller;
+      this.#connection?.expectResponse();
+    } else {
+      controller.abort(new Error('given up before it was sent'));
+      this.#releaseLater();
+    }
+  }
+
+  onResponseStart(_: unknown, status: number, headers: HttpResponse['headers']): void {
+    if (status < 200) {
+      this.#passOver(status, headers);
+      return;
+    }
+    this.#status = status;
+    this.#headers = headers;
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity')
+      this.#stopReading('the answer is encoded although none was asked for');
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    const { maxBodyBytes } = this.#connections;
+    this.#size += chunk.length;
+    if (this.#size > maxBodyBytes) this.#stopReading(`the answer is longer than ${maxBodyBytes} bytes`);
+    else if (this.#isSettled) return;
+    else if (this.#body === null) this.#body = chunk;
+    else if (this.#chunks === null) this.#chunks = [this.#body, chunk];
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isSettled) return;
+    this.#releaseLater();
+    this.#settle(this.#response());
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    const cause = this.#connection?.socketError ?? error;
+    const message =
+      describeConnectionFailure(cause) ??
+      (this.#controller === null ? 'no connection' : 'the connection broke');
+    this.#releaseLater();
+    if (!this.#isSettled) this.#settle(this.#failure('unavailable', message, cause));
+  }
+
+  /**
+   * Ignores an interim response, but fails the request if the bank switches protocols or sends too many of them. A 101
+   * without an Upgrade header switches to no protocol, and is ignored too.
+   */
+  #passOver(status: number, headers: HttpResponse['headers']): void {
+    this.#interimResponses++;
+    if (status === shownSwitchingProtocols && headers.upgrade !== undefined)
+      this.#fail('unavailable', 'the bank switched protocols');
+    else if (this.#interimResponses > maxInterimResponses)
+      this.#fail('unavailable', `more than ${maxInterimResponses} interim responses came`);
+  }
+
+  /** Stops reading: for an error response, the status is enough. */
+  #stopReading(message: string): void {
+    if (this.#isSettled) return;
+    const isGood = this.#status >= 200 && this.#status < 300;
+    const result = isGood ? this.#failure('refused', message) : this.#response();
+    this.#abort(new Error(message));
+    this.#settle(result);
+  }
+
+  #fail(reason: TransportFailure['reason'], message: string): void {
+    if (this.#isSettled) return;
+    const failure = this.#failure(reason, message);
+    if (this.#waiting !== null) this.#connections.pool.cancel(this.#waiting);
+    this.#waiting = null;
+    // A connection that is still being opened is released once it is open or has failed.
+    if (this.#controller !== null) this.#abort(failure);
+    this.#settle(failure);
+  }
+
+  #failure(reason: TransportFailure['reason'], message: string, cause?: unknown): TransportFailure {
+    return new TransportFailure(reason, this.#controller !== null, message, cause);
+  }
+
+  #response(): HttpResponse {
+    const body = this.#chunks === null ? (this.#body ?? emptyBody) : Buffer.concat(this.#chunks);
+    const milliseconds = performance.now() - this.#startedAt;
+    return { status: this.#status, headers: this.#headers, body, milliseconds };
+  }
+
+  /** An answer that nobody reads would occupy the connection. */
+  #abort(error: Error): void {
+    this.#isSettled = true;
+    this.#controller?.abort(error);
+    this.#releaseLater();
+  }
+
+  /**
+   * Releases the connection in a later turn of the event loop. By then undici treats it as idle, and reads from it
+   * before it writes the next request, so that unsolicited bytes end the connection instead of becoming the next
+   * caller's answer (GHSA-35p6-xmwp-9g52). If the next request came at once, undici would skip this check.
+   */
+  #releaseLater(): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    this.#connection = null;
+    setImmediate(() => this.#connections.pool.release(connection));
+  }
+
+  #settle(result: HttpResult): void {
+    this.#isSettled = true;
+    if (this.#timer !== null) this.#connections.timers.clear(this.#timer);
+    if (this.#cancellation !== null) this.#cancellation.pending = null;
+    // A settled request drops its references, so that the garbage collector copies less.
+    this.#timer = null;
+    this.#body = null;
+    this.#chunks = null;
+    this.#inContext(this.#onResult, result, this.#call);
+  }
+}
+
+const emptyBody = Buffer.alloc(0);

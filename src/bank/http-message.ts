@@ -1,0 +1,59 @@
+/** A request as it goes over the wire. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path: string;
+  /** Alternating names and values, which undici takes without a copy; they must not be modified. */
+  readonly headers: string[];
+  readonly body: string | null;
+}
+
+/** An answer as it came over the wire. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+  /** How long the bank took, from the call getting its connection to the last byte, in milliseconds. */
+  readonly milliseconds: number;
+}
+
+const markLength = 3;
+
+/** Whether a body begins with a byte order mark, which JSON forbids senders to add and allows parsers to ignore. */
+export const startsWithMark = ({ body }: Pick<HttpResponse, 'body'>): boolean =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+
+/** A body's text, without a byte order mark. */
+export const textOf = (response: Pick<HttpResponse, 'body'>): string =>
+  response.body.toString('utf8', startsWithMark(response) ? markLength : 0);
+
+/** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
+const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+
+export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErrorStatuses.has(status);
+
+/**
+ * No complete answer came.
+ * - `unavailable`: no connection, or the connection broke.
+ * - `timeout`: the deadline passed.
+ * - `cancelled`: the caller's signal was raised.
+ * - `refused`: bankql did not read a successful answer to its end: it is too large, or encoded although no encoding was
+ *   requested.
+ * - `overloaded`: no connection became free in time.
+ * - `paused`: the operation's breaker is open, see breaker.ts.
+ *
+ * `sent` is false only if it is certain that nothing of the request was written to a socket.
+ */
+export class TransportFailure extends Error {
+  override readonly name = 'TransportFailure';
+  readonly reason: 'unavailable' | 'timeout' | 'cancelled' | 'refused' | 'overloaded' | 'paused';
+  readonly sent: boolean;
+
+  constructor(reason: TransportFailure['reason'], sent: boolean, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+    this.sent = sent;
+  }
+}
+
+/** The outcome of a request: a failure is returned, not thrown. */
+export type HttpResult = HttpResponse | TransportFailure;

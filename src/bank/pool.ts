@@ -1,0 +1,477 @@
+import { LinkedList, type ListNode } from './linked-list.ts';
+
+/** A request for a resource. */
+export interface PoolRequest<Resource> {
+  /** The caller that it is for: callers get equal shares of what they wait for. */
+  readonly caller: string;
+  /** The bank operation that the resource is for: see OperationState. */
+  readonly operation: string;
+  /** Whether this resource suits the request; null if all do. */
+  readonly suits: ((resource: Resource) => boolean) | null;
+  /** The GraphQL operation that it belongs to, if any: see `FairPoolOptions.waitMs`. */
+  readonly session?: { hasBegun: boolean } | null;
+  /** Called when the request gets the resource, at `now` in milliseconds of the clock; it has to `release` it. */
+  onAcquired(resource: Resource, now: number): void;
+  /** Called when it has waited for too long; it waits no longer. */
+  onOverloaded(): void;
+}
+
+/** Time, and something that comes again and again as it passes. */
+export interface Clock {
+  /** In milliseconds. */
+  now(): number;
+  /** Calls `tick` again and again, until the returned function is called. */
+  every(ms: number, tick: () => void): () => void;
+}
+
+const realClock: Clock = {
+  now: () => performance.now(),
+  every(ms, tick) {
+    const timer = setInterval(tick, ms).unref();
+    return () => clearInterval(timer);
+  },
+};
+
+export interface FairPoolOptions {
+  /** The share of the resources that one bank operation may hold while others wait, above 0; 1 for all. */
+  readonly share: number;
+  /**
+   * Up to this time a resource is held quickly, and beyond the other one slowly, however long others take; in
+   * milliseconds.
+   */
+  readonly quickMs: number;
+  readonly slowMs: number;
+  /**
+   * How long a request waits, in milliseconds; without end if omitted. This holds for the first resource of a GraphQL
+   * operation: once it got one, its other requests wait until they are cancelled. So an operation that comes at a bad
+   * time is refused before it cost anything, and not when half of it is done.
+   */
+  readonly waitMs?: number;
+  readonly clock?: Clock;
+}
+
+/** The resources of one bank operation, for metrics. */
+export interface OperationUsage {
+  readonly operation: string;
+  readonly taken: number;
+  /** How many requests wait, and how many have had to so far. */
+  readonly waiting: number;
+  readonly waits: number;
+}
+
+/** A caller with waiting requests. */
+interface Caller<Resource> {
+  readonly id: string;
+  /** The virtual time at which it has used up its share so far. */
+  served: number;
+  /** The same, or less if it goes before all others: the lowest is next. */
+  rank: number;
+  readonly queues: Map<OperationState<Resource>, Queue<Resource>>;
+}
+
+/** A caller's waiting requests for one bank operation; it exists while any request waits. */
+interface Queue<Resource> {
+  readonly caller: Caller<Resource>;
+  readonly operation: OperationState<Resource>;
+  readonly requests: LinkedList<WaitingRequest<Resource>>;
+  /** Its position among the operation's queues. */
+  position: ListNode<Queue<Resource>> | null;
+}
+
+/** A waiting request, for `cancel`. */
+export interface WaitingRequest<Resource> {
+  readonly request: PoolRequest<Resource>;
+  readonly queue: Queue<Resource>;
+  /** Its position in the queue; null if it waits no longer. */
+  position: ListNode<WaitingRequest<Resource>> | null;
+  /** Until when it waits, by the clock of waiting. */
+  readonly until: number;
+  /** Its position among all that wait for a limited time, in the order of arrival. */
+  arrival: ListNode<WaitingRequest<Resource>> | null;
+}
+
+/** A resource, and the current or last request that holds or held it. */
+interface Slot<Resource> {
+  readonly resource: Resource;
+  operation: OperationState<Resource> | null;
+  caller: string;
+  since: number;
+  hold: ListNode<Slot<Resource>> | null;
+}
+
+/** The clock of waiting ticks this often while any request waits, in milliseconds. */
+const tickMs = 25;
+/** A tick counts as at most this time, in milliseconds: if it takes longer, the event loop was blocked. */
+const maxTickMs = 2 * tickMs;
+
+/**
+ * Limits how many requests hold a resource at the same time. A free resource is taken at once: the most recently used
+ * one, a new one if none suits, or, at the maximum, the least recently used one.
+ *
+ * If none is free, callers share what becomes free equally (fair queueing by virtual time): virtual time advances by
+ * one while each waiting caller is served once, and the caller that is the furthest behind is next. A caller that
+ * begins to wait counts as if it had always waited and used its share up to now, plus what it holds. What it was served
+ * is remembered until virtual time has passed it. A newcomer, which was served nothing lately and holds nothing, goes
+ * first, however many wait; but only once until another caller was served, so that many newcomers do not starve those
+ * that wait.
+ *
+ * Requests whose bank operation is held back (OperationState) are skipped.
+ *
+ * Waiting time counts only while a request could have been served: a turn of the event loop that takes long counts as
+ * two ticks of 25 ms.
+ */
+export class FairPool<Resource> {
+  readonly #max: number;
+  readonly #create: () => Resource;
+  readonly #waitMs: number;
+  readonly #clock: Clock;
+  readonly #limits: OperationLimits;
+  readonly #slots = new Map<Resource, Slot<Resource>>();
+  readonly #idle: Slot<Resource>[] = [];
+  /** How many resources are free, or were never created. */
+  #free: number;
+  /** Bounded: the contract has a fixed number of operations. */
+  readonly #operations = new Map<string, OperationState<Resource>>();
+  /** The callers with waiting requests. */
+  readonly #callers = new Map<string, Caller<Resource>>();
+  /** Those without, whose `served` still counts. */
+  readonly #gone = new Map<string, number>();
+  #virtualTime = 0;
+  /** Whether a newcomer goes before all others. */
+  #mayGoFirst = true;
+  #waiting = 0;
+  /** Those that wait for no longer than `waitMs`, in the order of arrival. */
+  readonly #limited = new LinkedList<WaitingRequest<Resource>>();
+  /** The clock of waiting, in milliseconds, and when it was read last. */
+  #waitedMs = 0;
+  #lastTick = 0;
+  #stopTicking: (() => void) | null = null;
+
+  /** At most `max` resources, each created when it is first needed. */
+  constructor(
+    max: number,
+    create: () => Resource,
+    { share, quickMs, slowMs, waitMs = Number.POSITIVE_INFINITY, clock = realClock }: FairPoolOptions,
+  ) {
+    this.#max = max;
+    this.#create = create;
+    this.#free = max;
+    this.#waitMs = waitMs;
+    this.#clock = clock;
+    // A quarter and a half of what is beyond the share: with a share of one half, an eighth and a quarter of all.
+    const beyond = max * (1 - share);
+    this.#limits = {
+      share: Math.max(1, Math.floor(max * share)),
+      reserves: [0, Math.round(beyond / 4), Math.ceil(beyond / 2)],
+      quickMs,
+      slowMs,
+    };
+  }
+
+  /** Serves the request at once and returns null if a resource is free for it; otherwise the request waits. */
+  acquire(request: PoolRequest<Resource>, now = this.#clock.now()): WaitingRequest<Resource> | null {
+    const operation = this.#operations.get(request.operation) ?? this.#addOperation(request.operation);
+    operation.lastUse = now;
+    // Requests that already wait for this operation are held back as well, so none of them is overtaken.
+    if (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) {
+      this.#grant(request, operation, now);
+      return null;
+    }
+    return this.#enqueue(request, operation, now);
+  }
+
+  /** Returns a resource. To be called once. */
+  release(resource: Resource): void {
+    const slot = this.#slots.get(resource);
+    if (slot === undefined) return;
+    const now = this.#clock.now();
+    slot.operation?.release(slot, now);
+    this.#idle.push(slot);
+    this.#free++;
+    if (this.#waiting > 0) this.#serveWaiting(now);
+  }
+
+  /** Removes a waiting request. */
+  cancel(waiting: WaitingRequest<Resource>): void {
+    const { queue, position, arrival } = waiting;
+    if (position === null) return;
+    const { caller, operation, requests } = queue;
+    waiting.position = null;
+    this.#waiting--;
+    operation.waiting--;
+    requests.remove(position);
+    if (arrival !== null) this.#limited.remove(arrival);
+    if (requests.first !== null || queue.position === null) return;
+    operation.queues.remove(queue.position);
+    queue.position = null;
+    caller.queues.delete(operation);
+    if (caller.queues.size === 0) this.#leave(caller);
+  }
+
+  /** What each bank operation that was ever called holds and waits for. */
+  get usage(): OperationUsage[] {
+    return [...this.#operations].map(([operation, { held, waiting, waits }]) => ({
+      operation,
+      taken: held,
+      waiting,
+      waits,
+    }));
+  }
+
+  #grant(request: PoolRequest<Resource>, operation: OperationState<Resource>, now: number): void {
+    const slot = this.#take(request);
+    this.#free--;
+    slot.caller = request.caller;
+    operation.hold(slot, now);
+    if (request.session) request.session.hasBegun = true;
+    request.onAcquired(slot.resource, now);
+  }
+
+  #take({ suits }: PoolRequest<Resource>): Slot<Resource> {
+    const idle = this.#idle;
+    const last = idle.at(-1);
+    // The usual case: any of them suits.
+    if (last !== undefined && (suits === null || suits(last.resource))) {
+      idle.pop();
+      return last;
+    }
+    const at = suits === null ? -1 : idle.findLastIndex(({ resource }) => suits(resource));
+    if (at === -1 && this.#slots.size < this.#max) {
+      const resource = this.#create();
+      const slot = { resource, operation: null, caller: '', since: 0, hold: null };
+      this.#slots.set(resource, slot);
+      return slot;
+    }
+    const [slot] = idle.splice(Math.max(0, at), 1);
+    if (slot === undefined) throw new Error('A request was served although no resource is free');
+    return slot;
+  }
+
+  #enqueue(
+    request: PoolRequest<Resource>,
+    operation: OperationState<Resource>,
+    now: number,
+  ): WaitingRequest<Resource> {
+    const queue = this.#queueOf(request.caller, operation);
+    if (this.#stopTicking === null) {
+      this.#lastTick = now;
+      if (this.#waitMs !== Number.POSITIVE_INFINITY)
+        this.#stopTicking = this.#clock.every(tickMs, () => this.#tick());
+    }
+    const until = this.#waitedMs + (now - this.#lastTick) + this.#waitMs;
+    const waiting: WaitingRequest<Resource> = { request, queue, position: null, until, arrival: null };
+    waiting.position = queue.requests.append(waiting);
+    waiting.arrival = this.#limited.append(waiting);
+    this.#waiting++;
+    operation.waiting++;
+    operation.waits++;
+    return waiting;
+  }
+
+  #serveWaiting(now: number): void {
+    for (let queue = this.#next(now); queue !== null; queue = this.#next(now)) {
+      const waiting = queue.requests.first?.value;
+      if (waiting === undefined) return;
+      this.#charge(queue.caller);
+      this.cancel(waiting);
+      this.#grant(waiting.request, queue.operation, now);
+    }
+  }
+
+  /** The queue whose turn it is: operations that are quick and below their share first, then the caller that is next. */
+  #next(now: number): Queue<Resource> | null {
+    let next: Queue<Resource> | null = null;
+    let least = 2;
+    if (this.#free === 0) return null;
+    for (const operation of this.#operations.values()) {
+      const queue = operation.queues.first?.value;
+      if (queue === undefined) continue;
+      const pressure = operation.pressure(now);
+      if (pressure > least || !operation.admits(pressure, this.#free)) continue;
+      if (next !== null && pressure === least && queue.caller.rank > next.caller.rank) continue;
+      next = queue;
+      least = pressure;
+    }
+    return next;
+  }
+
+  /** A caller is served once: virtual time advances, and the caller moves back, in all of its queues. */
+  #charge(caller: Caller<Resource>): void {
+    this.#virtualTime += 1 / this.#callers.size;
+    if (caller.rank === caller.served) this.#mayGoFirst = true;
+    caller.rank = ++caller.served;
+    for (const queue of caller.queues.values()) {
+      if (queue.position !== null) queue.operation.queues.remove(queue.position);
+      let previous = queue.operation.queues.last;
+      while (previous !== null && previous.value.caller.rank > caller.rank) previous = previous.previous;
+      queue.position = queue.operation.queues.addAfter(previous, queue);
+    }
+  }
+
+  #queueOf(id: string, operation: OperationState<Resource>): Queue<Resource> {
+    const caller = this.#callers.get(id) ?? this.#enter(id);
+    let queue = caller.queues.get(operation);
+    if (queue === undefined) {
+      queue = { caller, operation, requests: new LinkedList(), position: null };
+      let next = operation.queues.first;
+      while (next !== null && next.value.caller.rank <= caller.rank) next = next.next;
+      const previous = next === null ? operation.queues.last : next.previous;
+      queue.position = operation.queues.addAfter(previous, queue);
+      caller.queues.set(operation, queue);
+    }
+    return queue;
+  }
+
+  /** A caller begins to wait. */
+  #enter(id: string): Caller<Resource> {
+    let held = 0;
+    for (const operation of this.#operations.values())
+      for (let hold = operation.holds.first; hold !== null; hold = hold.next)
+        if (hold.value.caller === id) held++;
+    const before = this.#gone.get(id);
+    const goesFirst = this.#mayGoFirst && held === 0 && before === undefined;
+    const served = Math.max(this.#virtualTime + held, before ?? 0);
+    const rank = goesFirst ? Number.NEGATIVE_INFINITY : served;
+    if (goesFirst) this.#mayGoFirst = false;
+    this.#gone.delete(id);
+    const caller: Caller<Resource> = { id, served, rank, queues: new Map() };
+    this.#callers.set(id, caller);
+    return caller;
+  }
+
+  /** A caller's last request waits no longer. */
+  #leave({ id, served }: Caller<Resource>): void {
+    this.#callers.delete(id);
+    if (this.#callers.size === 0) this.#gone.clear();
+    else if (served > this.#virtualTime) this.#gone.set(id, served);
+    // Those that left first are passed first, nearly: this bounds them by the callers that were served lately.
+    for (const [gone, until] of this.#gone) {
+      if (until > this.#virtualTime) break;
+      this.#gone.delete(gone);
+    }
+  }
+
+  #tick(): void {
+    const now = this.#clock.now();
+    this.#waitedMs += Math.min(now - this.#lastTick, maxTickMs);
+    this.#lastTick = now;
+    for (let first = this.#limited.first; first !== null; first = this.#limited.first) {
+      const waiting = first.value;
+      if (waiting.until > this.#waitedMs) break;
+      if (waiting.request.session?.hasBegun) this.#limited.remove(first);
+      else {
+        this.cancel(waiting);
+        waiting.request.onOverloaded();
+      }
+    }
+    if (this.#limited.first !== null) return;
+    this.#stopTicking?.();
+    this.#stopTicking = null;
+  }
+
+  #addOperation(id: string): OperationState<Resource> {
+    const operation = new OperationState<Resource>(this.#limits, this.#operations);
+    this.#operations.set(id, operation);
+    return operation;
+  }
+}
+
+interface OperationLimits {
+  /** How many resources one operation may hold while others wait. */
+  readonly share: number;
+  /** How many resources an operation has to leave free for the others, by its pressure. */
+  readonly reserves: readonly [none: number, one: number, both: number];
+  readonly quickMs: number;
+  readonly slowMs: number;
+}
+
+/** An operation is compared with those that were called within this time, in milliseconds. */
+const recentMs = 10_000;
+/** Between `quickMs` and `slowMs`, an operation is slow if it takes this many times as long as the others. */
+const slowFactor = 4;
+
+/**
+ * What one bank operation holds and waits for, and its bulkhead: how many resources it has to leave free for the others.
+ *
+ * |                 | quick     | slow      |
+ * | --------------- | --------- | --------- |
+ * | below its share | none      | an eighth |
+ * | at its share    | an eighth | a quarter |
+ *
+ * (with a share of one half). Resources are therefore not idle while requests wait for them. The reserve is for other
+ * operations, and for the time until an operation is found to be slow: before that it counts as quick. If resources are
+ * scarce, operations that are quick and below their share go first.
+ *
+ * Slow means slow compared with the other operations: if the bank is equally slow for everything, nothing is held back,
+ * nor is an operation when no other one was called lately.
+ */
+class OperationState<Resource> {
+  /** How many requests wait, and how many have had to. */
+  waiting = 0;
+  waits = 0;
+  /** The callers' queues for it, in the order of their turns. */
+  readonly queues = new LinkedList<Queue<Resource>>();
+  /** What its requests hold, oldest first, and how many that are. */
+  readonly holds = new LinkedList<Slot<Resource>>();
+  held = 0;
+  lastUse = Number.NEGATIVE_INFINITY;
+  /** How long the last request took, in milliseconds; 0 before the first. */
+  #lastMs = 0;
+  #averageMs: number | null = null;
+  readonly #limits: OperationLimits;
+  readonly #all: ReadonlyMap<string, OperationState<Resource>>;
+
+  /** `all` are the operations that share the resources, with this one. */
+  constructor(limits: OperationLimits, all: ReadonlyMap<string, OperationState<Resource>>) {
+    this.#limits = limits;
+    this.#all = all;
+  }
+
+  hold(slot: Slot<Resource>, now: number): void {
+    this.held++;
+    slot.operation = this;
+    slot.since = now;
+    slot.hold = this.holds.append(slot);
+  }
+
+  release(slot: Slot<Resource>, now: number): void {
+    this.held--;
+    if (slot.hold !== null) this.holds.remove(slot.hold);
+    slot.hold = null;
+    slot.operation = null;
+    this.#lastMs = now - slot.since;
+    this.#averageMs = this.#averageMs === null ? this.#lastMs : 0.75 * this.#averageMs + 0.25 * this.#lastMs;
+  }
+
+  /** 0 if it is quick and below its share, 1 if one of these is false, 2 if both are. */
+  pressure(now: number): 0 | 1 | 2 {
+    const isAtShare = this.held >= this.#limits.share;
+    const isSlow = this.#isSlow(now);
+    if (isAtShare && isSlow) return 2;
+    return isAtShare || isSlow ? 1 : 0;
+  }
+
+  /** Whether it may take a resource when this many are free. */
+  admits(pressure: 0 | 1 | 2, free: number): boolean {
+    return free > this.#limits.reserves[pressure];
+  }
+
+  #isSlow(now: number): boolean {
+    const oldest = this.holds.first;
+    const longestMs = oldest === null ? this.#lastMs : Math.max(this.#lastMs, now - oldest.value.since);
+    if (longestMs <= this.#limits.quickMs) return false;
+    const othersMs = this.#othersMs(now);
+    return othersMs !== null && longestMs > Math.min(this.#limits.slowMs, slowFactor * othersMs);
+  }
+
+  /**
+   * How long the other operations take: the median of their averages, the lower of two; null if none was called lately.
+   */
+  #othersMs(now: number): number | null {
+    const averages: number[] = [];
+    for (const other of this.#all.values())
+      if (other !== this && now - other.lastUse <= recentMs) averages.push(other.#averageMs ?? 0);
+    averages.sort((a, b) => a - b);
+    return averages[(averages.length - 1) >> 1] ?? null;
+  }
+}

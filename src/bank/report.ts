@@ -1,0 +1,81 @@
+import { secretsOf } from './credentials.ts';
+import { bankText } from './errors.ts';
+import type { Send } from './exchange.ts';
+import { type HttpResult, TransportFailure } from './http-message.ts';
+import type { PreparedCall } from './request.ts';
+
+/** One attempt that ended. Contains no credential and no path: ids are private. */
+export interface CallReport {
+  readonly operation: string;
+  /** The bank's status; null if no whole answer came. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly trackId: string | null;
+  /** The attempt's id, if it is known without a Track-ID. */
+  readonly callId?: string;
+  /** Why no whole answer came, as in TransportFailure; null if one did. */
+  readonly reason: TransportFailure['reason'] | null;
+  /** The same in words. */
+  readonly failure: string | null;
+  /** What the bank said in a 4xx or 5xx answer, bounded and without credentials. */
+  readonly bankText: string | null;
+}
+
+/** One attempt of a call, as a trace follows it. */
+export interface CallTrace {
+  /** The attempt's id in the log, if it has no Track-ID. */
+  readonly callId: string;
+  /** The header `traceparent` that goes with it; null for none. */
+  readonly traceparent: string | null;
+  end(report: CallReport): void;
+}
+
+/** Begins to follow an attempt, the first or a further one; null if no trace does. It must not throw. */
+export type TraceCall = (call: PreparedCall, resendCount: number) => CallTrace | null;
+
+interface ReportOptions {
+  /** Called after every attempt; it must not throw. */
+  readonly onCall?: ((call: CallReport) => void) | undefined;
+  /** Follows every attempt. */
+  readonly traceCall?: TraceCall | undefined;
+}
+
+/** Reports every attempt, if anybody listens. */
+export function report({ onCall, traceCall }: ReportOptions, next: Send): Send {
+  if (onCall === undefined && traceCall === undefined) return next;
+  return (call, limits, onResult) => {
+    const started = performance.now();
+    const trace = traceCall?.(call, call.resendCount) ?? null;
+    const traced =
+      trace === null || trace.traceparent === null ? call : { ...call, traceparent: trace.traceparent };
+    next(traced, limits, (result) => {
+      const ended = reportOf(call, result, performance.now() - started, trace);
+      onCall?.(ended);
+      trace?.end(ended);
+      onResult(result, call);
+    });
+  };
+}
+
+function reportOf(
+  { operation, credentials, trackId }: PreparedCall,
+  result: HttpResult,
+  milliseconds: number,
+  trace: CallTrace | null,
+): CallReport {
+  const hasFailed = result instanceof TransportFailure;
+  const ended = {
+    operation: operation.id,
+    trackId,
+    milliseconds,
+    status: hasFailed ? null : result.status,
+    reason: hasFailed ? result.reason : null,
+    failure: hasFailed ? describeFailure(result) : null,
+    bankText: hasFailed || result.status < 400 ? null : bankText(result, secretsOf(credentials)),
+  };
+  return trace === null ? ended : { ...ended, callId: trace.callId };
+}
+
+/** A failure and its cause: undici's messages contain hosts and ports at most. */
+const describeFailure = ({ message, cause }: TransportFailure): string =>
+  cause instanceof Error ? `${message} (${cause.message})` : message;

@@ -1,0 +1,350 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { LRUCache } from 'lru-cache';
+import { BankqlError, type ErrorCode } from '../errors.ts';
+import { Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
+import { mapTransportFailure } from './errors.ts';
+import type { CallLimits } from './exchange.ts';
+import { TransportFailure } from './http-message.ts';
+import type { ListNode } from './linked-list.ts';
+import type { Fetch, Reader, ReadResult } from './remember.ts';
+import type { PreparedCall } from './request.ts';
+
+/** Where an answer came from: a call of its own, one that others share, the cache, or what the cache kept for an unavailable bank. */
+export type ReadSource = 'bank' | SharedSource;
+export type SharedSource = 'joined' | 'cached' | 'stale';
+
+export interface ShareOptions {
+  /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
+  readonly publicCacheTtlMs: number;
+  /** The memory that public data may take, in bytes. */
+  readonly publicCacheBytes: number;
+  /** The deadline of a shared call, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Called when a read was answered without a call of its own; it must not throw. */
+  readonly onShared?: ((operation: string, how: SharedSource) => void) | undefined;
+}
+
+/** How long a read's caller waits, and whether it may share another's call. */
+export interface ReadLimits {
+  /** Shared by all reads of an operation; as long as the call itself takes if omitted. */
+  readonly operationDeadline?: OperationDeadline | null;
+  /** Joins no call and takes nothing from the cache: the reads of a mutation see what it wrote. */
+  readonly unshared?: boolean;
+  /** Called with the answer's source, if that is no call of its own; it must not throw. */
+  readonly onSource?: ((source: SharedSource) => void) | undefined;
+}
+
+/** Errors of an unavailable bank, for which a stale answer may be served. */
+const unavailableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'BANK_UNAVAILABLE',
+  'BANK_TIMEOUT',
+  'OVERLOADED',
+]);
+const isUnavailable = (error: unknown) =>
+  error instanceof BankqlError
+    ? unavailableCodes.has(error.code)
+    : error instanceof TransportFailure && error.reason === 'timeout';
+
+const publicGroup = 'public';
+
+/**
+ * Shares reads. If the same caller (all three credentials, byte for byte) repeats a read while it is in flight, it
+ * joins that call: it gets the same answer, or the same error if the bank is unavailable; after any other failure it
+ * makes a call of its own within its remaining time. Public data, which is requested without caller headers, is shared
+ * by all callers with the same subscription key and cached for a while; while the bank is unavailable, for ten minutes
+ * more.
+ *
+ * A shared call has a deadline of its own: a read that gives up does not fail the others, and when the last one has
+ * given up the call is cancelled. Reads belong to groups (one per caller; one for public data). A write invalidates the
+ * group: later reads do not join calls started before it, and the answers of those are not cached.
+ */
+export class SharedReads {
+  /** The reads that can be joined, by group and key. */
+  readonly #groups = new Map<string, Map<string, Read>>();
+  /** The deadline of a call, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly #options: ShareOptions;
+  readonly #cache: PublicCache<ReadResult> | null;
+  readonly #fetch: Fetch;
+
+  constructor(options: ShareOptions, next: Fetch) {
+    const { publicCacheTtlMs, publicCacheBytes, timeoutMs } = options;
+    this.timeoutMs = timeoutMs;
+    this.#options = options;
+    this.#cache = publicCacheTtlMs === 0 ? null : new PublicCache(publicCacheTtlMs, publicCacheBytes);
+    this.#fetch = next;
+  }
+
+  /**
+   * Reads, joining the same read in flight if there is one.
+   * Errors: BankqlError; a read that gave up gets the error of a call that did not end.
+   */
+  read(call: PreparedCall, limits: ReadLimits): Promise<ReadResult> {
+    const now = performance.now();
+    const ended = limits.operationDeadline?.endedAt(now) ?? null;
+    if (ended !== null) return Promise.reject(mapTransportFailure(call, ended));
+    const { operation, caller } = call;
+    const isPublic = operation.audience === 'public';
+    const group = isPublic ? publicGroup : caller.id;
+    const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
+    if (limits.unshared) return this.#start(call, limits, group, null, null, now);
+    const cached = isPublic ? (this.#cache?.get(key, now) ?? null) : null;
+    if (cached?.isFresh) {
+      this.#options.onShared?.(operation.id, 'cached');
+      limits.onSource?.('cached');
+      return Promise.resolve(cached.answer);
+    }
+    const first = this.#groups.get(group)?.get(key);
+    if (first === undefined) return this.#start(call, limits, group, key, cached, now);
+    return new Promise((resolve, reject) => {
+      first.join(new Read(this, call, limits, group, null, cached, now, resolve, reject));
+    });
+  }
+
+  /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
+  invalidate({ operation, caller }: PreparedCall): void {
+    this.#groups.delete(caller.id);
+    if (operation.audience !== 'public') return;
+    this.#groups.delete(publicGroup);
+    this.#cache?.clear();
+  }
+
+  noteShared(operation: string, source: SharedSource): void {
+    this.#options.onShared?.(operation, source);
+  }
+
+  /** No other read joins it any more. Returns whether others could until now. */
+  detach(read: Read): boolean {
+    const { group, key } = read;
+    const open = key === null ? undefined : this.#groups.get(group);
+    if (key === null || open === undefined || open.get(key) !== read) return false;
+    open.delete(key);
+    if (open.size === 0) this.#groups.delete(group);
+    return true;
+  }
+
+  /** A call was answered. */
+  settle(read: Read, result: ReadResult): void {
+    const { group, key } = read;
+    if (!this.detach(read) || group !== publicGroup || key === null || !result.isValid) return;
+    this.#cache?.set(key, result, result.bytes);
+  }
+
+  #start(
+    call: PreparedCall,
+    limits: ReadLimits,
+    group: string,
+    key: string | null,
+    stale: CachedValue<ReadResult> | null,
+    now: number,
+  ): Promise<ReadResult> {
+    return new Promise((resolve, reject) => {
+      const read = new Read(this, call, limits, group, key, stale, now, resolve, reject);
+      if (key !== null) {
+        const open = this.#groups.get(group);
+        if (open === undefined) this.#groups.set(group, new Map([[key, read]]));
+        else open.set(key, read);
+      }
+      this.#fetch(call, read, read);
+    });
+  }
+}
+
+const nothing = () => {};
+
+/** One read: it makes a call, which others may join, or joins another's. */
+class Read extends Cancellation implements CallLimits, Reader, Waiter {
+  readonly group: string;
+  /** Identifies the request that others may join, within the group; null if none may. */
+  readonly key: string | null;
+  readonly deadline: number;
+  readonly operationDeadline: OperationDeadline | null;
+  /** What cancels its call. */
+  readonly cancellation = this;
+  readonly #shared: SharedReads;
+  readonly #call: PreparedCall;
+  readonly #limits: ReadLimits;
+  readonly #stale: CachedValue<ReadResult> | null;
+  #resolve: (result: ReadResult) => void;
+  #reject: (error: unknown) => void;
+  #wait: ListNode<Waiter> | null;
+  #isWaiting = true;
+  /** The reads that joined, if any did. */
+  #others: Set<Read> | null = null;
+  /** The read that it joined, and its own async context: it may have to call again. */
+  #joined: Read | null = null;
+  #inContext: (<T>(run: () => T) => T) | null = null;
+
+  constructor(
+    shared: SharedReads,
+    call: PreparedCall,
+    limits: ReadLimits,
+    group: string,
+    key: string | null,
+    stale: CachedValue<ReadResult> | null,
+    now: number,
+    resolve: (result: ReadResult) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super();
+    this.group = group;
+    this.key = key;
+    this.deadline = now + shared.timeoutMs;
+    this.operationDeadline = limits.operationDeadline ?? null;
+    this.#shared = shared;
+    this.#call = call;
+    this.#limits = limits;
+    this.#stale = stale;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#wait = this.operationDeadline?.addWaiter(this) ?? null;
+  }
+
+  join(other: Read): void {
+    this.#others ??= new Set();
+    this.#others.add(other);
+    other.#joined = this;
+    other.#inContext = AsyncLocalStorage.snapshot();
+  }
+
+  onAnswer(result: ReadResult): void {
+    this.#shared.settle(this, result);
+    if (this.#isWaiting) {
+      this.#stopWaiting();
+      this.#resolve(result);
+    }
+    for (const other of this.#release() ?? []) {
+      other.#stopWaiting();
+      other.#isAnsweredBy('joined');
+      other.#resolve(result);
+    }
+  }
+
+  onError(error: unknown): void {
+    this.#shared.detach(this);
+    if (this.#isWaiting) {
+      this.#stopWaiting();
+      this.#fail(error);
+    }
+    for (const other of this.#release() ?? []) {
+      other.#stopWaiting();
+      other.#inContext?.(() => other.#failShared(error));
+    }
+  }
+
+  /**
+   * Drops what holds answers, and returns the reads that joined: when a Map is rehashed (it grows, or many entries were
+   * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a read in
+   * such a table, whole answers would stay in memory until the next full garbage collection.
+   */
+  #release(): Set<Read> | null {
+    const others = this.#others;
+    this.#others = null;
+    this.#resolve = nothing;
+    this.#reject = nothing;
+    return others;
+  }
+
+  /** The operation has ended. */
+  onEnd(failure: TransportFailure): void {
+    const first = this.#joined ?? this;
+    this.#stopWaiting();
+    this.#fail(failure);
+    first.#others?.delete(this);
+    if (first.#isWaiting || first.#others?.size) return;
+    this.#shared.detach(first);
+    first.cancel();
+  }
+
+  #stopWaiting(): void {
+    this.#isWaiting = false;
+    if (this.#wait !== null) this.operationDeadline?.removeWaiter(this.#wait);
+    this.#wait = null;
+  }
+
+  /**
+   * An unavailable bank fails all reads that share a call. Any other error may concern only the request that was made,
+   * so each calls again.
+   */
+  #failShared(error: unknown): void {
+    if (error instanceof BankqlError && error.code === 'BANK_UNAVAILABLE') {
+      this.#isAnsweredBy('joined');
+      this.#fail(error);
+      return;
+    }
+    const { deadline, operationDeadline } = this;
+    const own = {
+      ...this.#limits,
+      operationDeadline: operationDeadline?.cappedAt(deadline) ?? new OperationDeadline({ deadline }),
+      unshared: true,
+    };
+    this.#shared.read(this.#call, own).then(this.#resolve, (error) => this.#fail(error));
+  }
+
+  #isAnsweredBy(source: SharedSource): void {
+    this.#shared.noteShared(this.#call.operation.id, source);
+    this.#limits.onSource?.(source);
+  }
+
+  #fail(error: unknown): void {
+    const stale = this.#stale;
+    if (stale !== null && isUnavailable(error)) {
+      this.#isAnsweredBy('stale');
+      this.#resolve({ ...stale.answer, staleMs: stale.ageMs });
+    } else this.#reject(error instanceof TransportFailure ? mapTransportFailure(this.#call, error) : error);
+  }
+}
+
+/** A cached answer, with its age in milliseconds. */
+interface CachedValue<T> {
+  readonly answer: T;
+  readonly ageMs: number;
+  readonly isFresh: boolean;
+}
+
+/** How long a stale answer may be served while the bank is unavailable. */
+const staleMs = 10 * 60 * 1000;
+
+/** Approximate overhead of an entry besides its answer and key: answers may be as short as `{}`. */
+const entryBytes = 500;
+
+interface CacheEntry<T> {
+  readonly answer: T;
+  readonly bytes: number;
+  readonly storedAt: number;
+}
+
+/**
+ * Caches answers that are the same for everybody. They are shared and must not be modified. Other processes have their
+ * own cache, and may serve an answer from before a write for up to one `ttlMs`.
+ */
+export class PublicCache<T> {
+  readonly #ttlMs: number;
+  readonly #cache: LRUCache<string, CacheEntry<T>>;
+
+  constructor(ttlMs: number, maxBytes: number) {
+    this.#ttlMs = ttlMs;
+    this.#cache = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ bytes }, key) => bytes + 2 * key.length + entryBytes,
+      ttl: ttlMs + staleMs,
+    });
+  }
+
+  /** At `now`, in milliseconds of performance.now(); null if there is none. */
+  get(key: string, now = performance.now()): CachedValue<T> | null {
+    const found = this.#cache.get(key);
+    if (found === undefined) return null;
+    const ageMs = now - found.storedAt;
+    return { answer: found.answer, ageMs, isFresh: ageMs < this.#ttlMs };
+  }
+
+  /** `bytes` is the answer's size on the wire. */
+  set(key: string, answer: T, bytes: number): void {
+    this.#cache.set(key, { answer, bytes, storedAt: performance.now() });
+  }
+
+  clear(): void {
+    this.#cache.clear();
+  }
+}

@@ -1,0 +1,571 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  type BreakerReason,
+  type CircuitBreakerOptions,
+  createCircuitBreakers,
+} from '../../src/bank/breaker.ts';
+import type { BankOptions } from '../../src/bank/client.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { TransportFailure } from '../../src/bank/http-message.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { createTestBankql } from '../support/bankql.ts';
+import {
+  type Act,
+  answer,
+  type FaultyBank,
+  hang,
+  inTurn,
+  later,
+  lineOf,
+  reply,
+  reset,
+  startFaultyBank,
+} from '../support/faulty-bank.ts';
+import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+const openMs = 150;
+/** The fewest calls by which a breaker judges. */
+const least = 20;
+const read = sampleCalls.getCustomer;
+const other = sampleCalls.getMessagesOwner;
+const change = sampleCalls.putCustomerID;
+const payment = sampleCalls.postMakeTransaction;
+
+/** A client with breakers, and what it said of them. */
+function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
+  const told: string[] = [];
+  const reasons: (BreakerReason | null)[] = [];
+  const client = createTestClient(bank.url, {
+    timeoutMs: 1000,
+    connections: 64,
+    connectionWaitMs: 2000,
+    breakerThreshold: 0.5,
+    breakerOpenMs: openMs,
+    onBreaker(operation, isOpen, reason) {
+      told.push(`${operation} ${isOpen ? 'opens' : 'closes'}`);
+      reasons.push(reason);
+    },
+    ...options,
+  });
+  return { client, told, reasons };
+}
+
+type Client = ReturnType<typeof clientOf>['client'];
+
+let asked = 0;
+/** Calls of an operation, of different callers, all at once: each one's code; `good` where it succeeded. */
+const ask = (sample: SampleCall, client: Client, count = 1): Promise<string[]> =>
+  Promise.all(
+    Array.from({ length: count }, () =>
+      sample.run(client, { ...canaries, authId: `caller-${++asked}` }).then(
+        () => 'good',
+        (error: { readonly code?: string; readonly reason?: string }) =>
+          error.code ?? error.reason ?? String(error),
+      ),
+    ),
+  );
+
+/** As many calls as open a breaker. */
+const open = (sample: SampleCall, client: Client) => ask(sample, client, least);
+
+const away: readonly (readonly [string, Act])[] = [
+  ['resets connections', reset],
+  ['answers with 502', reply(502, '{}')],
+  ['answers with 503', reply(503, '{}')],
+  ['answers with 504', reply(504, '{}')],
+];
+
+/** The next call is refused at once, and nothing of it reaches the bank. */
+async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall = read) {
+  const before = [bank.connections(), bank.requests.length];
+  const { error } = await failedCall(sample, client);
+  expect(error.extensions).toMatchObject({ code: 'BANK_UNAVAILABLE', retryable: true });
+  expect(error.extensions.status).toBeUndefined();
+  expect(error.cause).toMatchObject({ reason: 'paused', sent: false });
+  expect([bank.connections(), bank.requests.length]).toEqual(before);
+}
+
+describe('a breaker opens, for its operation only, where the bank', () => {
+  test.each(away)('%s', async (_, act) => {
+    await using bank = await startFaultyBank(act);
+    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    await using _client = client;
+    expect(new Set(await open(read, client))).toEqual(new Set(['BANK_UNAVAILABLE']));
+    expect(told).toEqual(['getCustomer opens']);
+    await expectPaused(bank, client);
+    bank.behave(reply(200, other.reply));
+    expect(await ask(other, client)).toEqual(['good']);
+    expect(told).toEqual(['getCustomer opens']);
+  });
+
+  test('refuses connections', async () => {
+    await using bank = await startFaultyBank();
+    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    await using _client = client;
+    await bank.close();
+    await open(read, client);
+    await bank.listen();
+    await expectPaused(bank, client);
+    expect(told).toEqual(['getCustomer opens']);
+  });
+
+  test.each([
+    ['a read', read, 'BANK_TIMEOUT'],
+    ['a write', change, 'OUTCOME_UNKNOWN'],
+  ])('does not answer %s in time', async (_, sample, code) => {
+    await using bank = await startFaultyBank(hang);
+    const { client, told } = clientOf(bank, { timeoutMs: 200, breakerOpenMs: 10_000 });
+    await using _client = client;
+    expect(new Set(await open(sample, client))).toEqual(new Set([code]));
+    expect(told).toEqual([`${sample.operation.id} opens`]);
+    await expectPaused(bank, client, sample);
+  });
+});
+
+describe('a breaker opens where the bank answers slowly', () => {
+  const slowCallMs = 150;
+  const slowly = (sample: SampleCall) => later(slowCallMs + 20, reply(200, sample.reply));
+
+  test.each([
+    ['a read', read],
+    ['a write', change],
+  ])('(%s), and says so', async (_, sample) => {
+    await using bank = await startFaultyBank(slowly(sample));
+    const { client, reasons } = clientOf(bank, { slowCallMs, breakerOpenMs: 10_000 });
+    await using _client = client;
+    expect(new Set(await open(sample, client))).toEqual(new Set(['good']));
+    expect(reasons).toEqual(['slow']);
+    await expectPaused(bank, client, sample);
+    bank.behave(reply(200, other.reply));
+    expect(await ask(other, client)).toEqual(['good']);
+  });
+
+  test('and stays open where the one that tries is slow, until one is not', async () => {
+    await using bank = await startFaultyBank(slowly(read));
+    const { client, told, reasons } = clientOf(bank, { slowCallMs });
+    await using _client = client;
+    await open(read, client);
+    await delay(openMs + 20);
+    bank.requests.length = 0;
+    expect(await ask(read, client)).toEqual(['good']);
+    await expectPaused(bank, client);
+    expect(bank.requests).toHaveLength(1);
+    bank.behave(reply(200, read.reply));
+    await delay(openMs + 20);
+    expect(await ask(read, client)).toEqual(['good']);
+    expect(told).toEqual(['getCustomer opens', 'getCustomer opens', 'getCustomer closes']);
+    expect(reasons).toEqual(['slow', 'slow', null]);
+  });
+
+  test('also where it slowly refuses', async () => {
+    await using bank = await startFaultyBank(later(slowCallMs + 20, reply(404, '{}')));
+    const { client, reasons } = clientOf(bank, { slowCallMs });
+    await using _client = client;
+    await open(read, client);
+    expect(reasons).toEqual(['slow']);
+  });
+
+  test('but not where calls waited for a connection', async () => {
+    await using bank = await startFaultyBank(later(20, reply(200, read.reply)));
+    const { client, told } = clientOf(bank, { slowCallMs, connections: 2 });
+    await using _client = client;
+    const started = performance.now();
+    expect(new Set(await ask(read, client, 2 * least))).toEqual(new Set(['good']));
+    expect(performance.now() - started).toBeGreaterThan(2 * slowCallMs);
+    expect(told).toEqual([]);
+  });
+
+  test('to payments only where it takes as great a part of their own, longer deadline', async () => {
+    await using bank = await startFaultyBank(later(2 * slowCallMs, reply(200, '')));
+    for (const [paymentTimeoutMs, reasons] of [
+      [5000, []],
+      [1000, ['slow']],
+    ] as const) {
+      const client = clientOf(bank, { slowCallMs, timeoutMs: 1000, paymentTimeoutMs });
+      await using _client = client.client;
+      expect(new Set(await open(payment, client.client))).toEqual(new Set(['good']));
+      expect(client.reasons).toEqual(reasons);
+    }
+  });
+});
+
+describe('a breaker stays closed', () => {
+  test.each([
+    ...[400, 401, 403, 404, 409, 422, 429, 500, 501].map(
+      (status) => [`answers with ${status}`, reply(status, '{}')] as const,
+    ),
+    ['answers with what is no JSON', reply(200, 'no')] as const,
+    ['answers in an encoding', reply(200, '{}', { 'Content-Encoding': 'gzip' })] as const,
+  ])('where the bank %s', async (_, act) => {
+    await using bank = await startFaultyBank(act);
+    const { client, told } = clientOf(bank, { timeoutMs: 60_000, slowCallMs: 60_000 });
+    await using _client = client;
+    await ask(read, client, 2 * least);
+    await ask(read, client);
+    expect(bank.requests).toHaveLength(2 * least + 1);
+    expect(told).toEqual([]);
+  });
+
+  test('where there were fewer calls than it takes to judge by', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    await ask(read, client, least - 1);
+    expect(told).toEqual([]);
+  });
+
+  test('where less than half of the calls failed', async () => {
+    await using bank = await startFaultyBank(reply(200, read.reply));
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    await ask(read, client, 30);
+    bank.behave(reply(503, '{}'));
+    await ask(read, client, 25);
+    expect(told).toEqual([]);
+    await ask(read, client, 10);
+    expect(told).toEqual(['getCustomer opens']);
+  });
+
+  test('where clients leave before the bank answers', async () => {
+    await using bank = await startFaultyBank(hang);
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    const leaving = new AbortController();
+    const calls = Array.from({ length: 2 * least }, (_, nth) =>
+      client.read(
+        operations.getCustomer,
+        { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
+        { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
+      ),
+    );
+    await expect.poll(() => bank.requests.length).toBe(2 * least);
+    leaving.abort();
+    await Promise.allSettled(calls);
+    bank.behave(reply(200, read.reply));
+    expect(await ask(read, client)).toEqual(['good']);
+    expect(told).toEqual([]);
+  });
+
+  test.each([true, false])(
+    'where the bank is not late, but callers had little time (alone: %s)',
+    async (unshared) => {
+      await using bank = await startFaultyBank(later(150, reply(200, read.reply)));
+      const { client, told } = clientOf(bank);
+      await using _client = client;
+      const hasty = Array.from({ length: 2 * least }, (_, nth) =>
+        client.read(
+          operations.getCustomer,
+          { ids: { BANK_ID: 'B', CUSTOMER_ID: `c-${nth}` }, credentials: canaries },
+          { operationDeadline: new OperationDeadline({ deadline: performance.now() + 50 }), unshared },
+        ),
+      );
+      for (const outcome of await Promise.allSettled(hasty)) expect(outcome.status).toBe('rejected');
+      expect(told).toEqual([]);
+      expect(await ask(read, client)).toEqual(['good']);
+    },
+  );
+
+  test('where the threshold is 0: there is none', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank, { breakerThreshold: 0 });
+    await using _client = client;
+    await ask(read, client, 2 * least);
+    await ask(read, client);
+    expect(bank.requests).toHaveLength(2 * least + 1);
+    expect(told).toEqual([]);
+  });
+
+  test('at a threshold of 1 while any call is answered', async () => {
+    await using bank = await startFaultyBank(inTurn(reply(200, read.reply), reply(503, '{}')));
+    const { client, told } = clientOf(bank, { breakerThreshold: 1 });
+    await using _client = client;
+    expect(await ask(read, client)).toEqual(['good']);
+    await ask(read, client, 2 * least);
+    expect(told).toEqual([]);
+  });
+});
+
+describe('an open breaker', () => {
+  test('lets one call at a time try, however many ask; its success lets all through', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    await open(read, client);
+    await delay(openMs + 20);
+    const held: Socket[] = [];
+    bank.behave((socket) => void held.push(socket));
+    bank.requests.length = 0;
+
+    const probe = ask(read, client, 50);
+    await expect.poll(() => held.length).toBe(1);
+    const more = await ask(read, client, 10);
+    expect(new Set(more)).toEqual(new Set(['BANK_UNAVAILABLE']));
+    await delay(2 * openMs);
+    await expectPaused(bank, client);
+    expect(bank.requests).toHaveLength(1);
+
+    for (const socket of held) socket.write(answer(200, read.reply));
+    expect((await probe).toSorted()).toEqual([...Array(49).fill('BANK_UNAVAILABLE'), 'good']);
+    expect(told).toEqual(['getCustomer opens', 'getCustomer closes']);
+    bank.behave(reply(200, read.reply));
+    expect(new Set(await ask(read, client, 10))).toEqual(new Set(['good']));
+  });
+
+  test('opens again where the one that tries fails, and recovers later', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    await open(read, client);
+    for (let round = 1; round <= 3; round++) {
+      await delay(openMs + 20);
+      bank.requests.length = 0;
+      await ask(read, client);
+      await expectPaused(bank, client);
+      expect(bank.requests).toHaveLength(1);
+    }
+    await delay(openMs + 20);
+    bank.behave(reply(200, read.reply));
+    expect(await ask(read, client)).toEqual(['good']);
+    expect(told.at(-1)).toBe('getCustomer closes');
+    // What failed before does not count any more.
+    bank.behave(reply(503, '{}'));
+    await ask(read, client, 5);
+    expect(told.at(-1)).toBe('getCustomer closes');
+  });
+
+  test('closes where the one that tries is refused by the bank, and opens again where its caller leaves', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank);
+    await using _client = client;
+    await open(read, client);
+    await delay(openMs + 20);
+    bank.behave(hang);
+    const leaving = new AbortController();
+    const left = client
+      .read(
+        operations.getCustomer,
+        { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: canaries },
+        { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
+      )
+      .catch(() => {});
+    await expect.poll(() => bank.requests.length).toBe(least + 1);
+    leaving.abort();
+    await left;
+    await expectPaused(bank, client);
+    await delay(openMs + 20);
+    bank.behave(reply(404, '{}'));
+    expect(await ask(read, client)).toEqual(['NOT_FOUND']);
+    expect(told.at(-1)).toBe('getCustomer closes');
+  });
+
+  test('of a second attempt does not hide what the first met, and costs no further call', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client } = clientOf(bank, { retryShare: 0.1, breakerOpenMs: 10_000 });
+    await using _client = client;
+    await open(read, client);
+    const before = bank.requests.length;
+    await ask(read, client, 50);
+    expect(bank.requests).toHaveLength(before);
+  });
+});
+
+describe('behind an open breaker nothing is sent, and nothing is in doubt', () => {
+  test.each([
+    ['a write', change],
+    ['a payment', sampleCalls.postMakeTransaction],
+  ])('of %s', async (_, sample) => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    await using _client = client;
+    await open(sample, client);
+    // A payment's answer is judged by payments.ts; to the breaker it is as good as a write's.
+    expect(told).toEqual([`${sample.operation.id} opens`]);
+    const before = bank.connections();
+    const failure = await sample.run(client).catch((error: unknown) => error);
+    expect(failure).toMatchObject(
+      sample.operation.kind === 'payment'
+        ? { name: 'TransportFailure', reason: 'paused', sent: false }
+        : { code: 'BANK_UNAVAILABLE', extensions: { retryable: true } },
+    );
+    expect(bank.connections()).toBe(before);
+  });
+
+  test('a payment’s key stays free: the same one is sent when the bank is back, once', async () => {
+    await using bank = await startFaultyBank(reply(503, '{}'));
+    await using bankql = createTestBankql({
+      bankUrl: bank.url,
+      bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs, connectionWaitMs: 2000 },
+    });
+    const pay = async (key: string) => {
+      const result = await bankql.ask<{ makeTransaction: { replayed: boolean } | null }, object>(
+        `mutation ($input: MakeTransactionInput!) { makeTransaction(input: $input) { replayed } }`,
+        {
+          input: {
+            accountId: key,
+            to: { accountId: 'to' },
+            value: { amount: '1.00', currency: 'EUR' },
+            idempotencyKey: key,
+          },
+        },
+      );
+      const replayed = result.data?.makeTransaction?.replayed;
+      return result.errors?.[0]?.extensions.code ?? (replayed ? 'replayed' : 'paid');
+    };
+    const first = await Promise.all(Array.from({ length: least }, (_, nth) => pay(`key-${nth}`)));
+    expect(new Set(first)).toEqual(new Set(['OUTCOME_UNKNOWN']));
+    expect(await pay('free')).toBe('BANK_UNAVAILABLE');
+    expect(await pay('key-0')).toBe('OUTCOME_UNKNOWN');
+    expect(bankql.audit.filter(({ accountId }) => accountId === 'free').map(({ state }) => state)).toEqual([
+      'PENDING',
+      'NOT_SENT',
+    ]);
+    await delay(openMs + 20);
+    bank.behave(reply(200, ''));
+    expect(await pay('free')).toBe('paid');
+    expect(await pay('free')).toBe('replayed');
+    expect(await pay('key-0')).toBe('OUTCOME_UNKNOWN');
+    expect(bank.requests.filter((request) => lineOf(request).includes('/accounts/free/'))).toHaveLength(1);
+  });
+});
+
+describe('what a breaker judges by', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const away = new TransportFailure('unavailable', true, 'away');
+  const answered = { status: 200, headers: {}, body: Buffer.alloc(0), milliseconds: 5 };
+  /** A breaker, and the clock in its hand. */
+  function breaker(options: Partial<CircuitBreakerOptions> = {}) {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    const told: boolean[] = [];
+    const reasons: (BreakerReason | null)[] = [];
+    const breakerOf = createCircuitBreakers({
+      threshold: 0.5,
+      openMs,
+      onChange(_, isOpen, reason) {
+        told.push(isOpen);
+        reasons.push(reason);
+      },
+      ...options,
+    });
+    const tested = breakerOf(operations.getCustomer);
+    /** A call that is let through; its end is told later. */
+    const begin = () => {
+      const pass = tested.tryAcquire();
+      if (pass === null) throw new Error('paused');
+      return (reply: Parameters<typeof tested.record>[1]) => tested.record(pass, reply);
+    };
+    const fail = (count: number) => {
+      for (let call = 0; call < count; call++) begin()(away);
+    };
+    return { told, reasons, begin, fail, isPaused: () => tested.tryAcquire() === null };
+  }
+
+  test('is the last ten seconds', () => {
+    const { told, fail } = breaker();
+    fail(10);
+    vi.advanceTimersByTime(5000);
+    fail(9);
+    expect(told).toEqual([]);
+    fail(1);
+    expect(told).toEqual([true]);
+  });
+
+  test('is not what was long ago', () => {
+    const { told, fail } = breaker();
+    fail(least - 1);
+    vi.advanceTimersByTime(60_000);
+    fail(least - 1);
+    expect(told).toEqual([]);
+  });
+
+  test('is forgotten as it grows old, second by second', () => {
+    const { told, begin, fail } = breaker();
+    for (let second = 0; second < 40; second++) {
+      begin()(answered);
+      fail(1);
+      begin()(answered);
+      vi.advanceTimersByTime(1000);
+    }
+    expect(told).toEqual([]);
+    vi.advanceTimersByTime(10_000);
+    fail(least - 1);
+    expect(told).toEqual([]);
+    fail(1);
+    expect(told).toEqual([true]);
+  });
+
+  test('is what failed and what was slow together, and why it opens is what there was more of', () => {
+    for (const [failures, slow, reason] of [
+      [6, 4, 'failed'],
+      [4, 6, 'slow'],
+    ] as const) {
+      const { reasons, begin, fail } = breaker({
+        slowMs: { read: 100, write: 1000, payment: 1000 },
+      });
+      for (let call = 0; call < 10; call++) begin()({ ...answered, milliseconds: 99 });
+      fail(failures);
+      for (let call = 0; call < slow - 1; call++) begin()({ ...answered, milliseconds: 100 });
+      expect(reasons).toEqual([]);
+      begin()({ ...answered, milliseconds: 100 });
+      expect(reasons).toEqual([reason]);
+    }
+  });
+
+  test('is no call of before it opened: neither while it is open, nor while one tries, nor after', () => {
+    const { told, begin, fail, isPaused } = breaker();
+    const slow = Array.from({ length: 2 * least }, begin);
+    const late = (reply: typeof answered | typeof away) => slow.pop()?.(reply);
+    fail(least);
+    expect(told).toEqual([true]);
+    late(answered);
+    late(away);
+    expect([isPaused(), told]).toEqual([true, [true]]);
+
+    vi.advanceTimersByTime(openMs);
+    const trial = begin();
+    late(answered);
+    expect([isPaused(), told]).toEqual([true, [true]]);
+    late(away);
+    trial(answered);
+    expect(told).toEqual([true, false]);
+
+    while (slow.length > 0) late(away);
+    expect([isPaused(), told]).toEqual([false, [true, false]]);
+  });
+
+  test('is nothing of before, once a trial succeeded', () => {
+    const { told, begin, fail } = breaker();
+    fail(least);
+    vi.advanceTimersByTime(openMs);
+    begin()(answered);
+    fail(least - 1);
+    expect(told).toEqual([true, false]);
+    fail(1);
+    expect(told).toEqual([true, false, true]);
+  });
+
+  test.each([
+    ['fails', away],
+    ['is given up', new TransportFailure('cancelled', true, 'the caller left')],
+    ['finds no place', new TransportFailure('overloaded', false, 'no place')],
+  ])('is for a trial its end: one that %s opens it for as long again', (_, end) => {
+    const { told, begin, fail, isPaused } = breaker();
+    fail(least);
+    vi.advanceTimersByTime(openMs);
+    const trial = begin();
+    vi.advanceTimersByTime(openMs);
+    expect(isPaused()).toBe(true);
+    trial(end);
+    expect(told).toEqual([true, true]);
+    vi.advanceTimersByTime(openMs - 1);
+    expect(isPaused()).toBe(true);
+    vi.advanceTimersByTime(1);
+    begin()(answered);
+    expect([isPaused(), told]).toEqual([false, [true, true, false]]);
+  });
+});

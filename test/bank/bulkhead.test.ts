@@ -1,0 +1,307 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { FairPool } from '../../src/bank/pool.ts';
+import { createTestClient } from '../support/bank-client.ts';
+import { answer, byLine, hang, later, lineOf, reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+const slow = sampleCalls.getCustomer;
+const quick = sampleCalls.getMessagesOwner;
+const slowMs = 700;
+/** What takes up to half a second is quick, so that a machine that stalls makes nothing slow. */
+const limits = {
+  timeoutMs: 5000,
+  connections: 16,
+  connectionWaitMs: 250,
+  operationShare: 0.5,
+  slowCallMs: 4000,
+};
+/** All connections but the reserve. */
+const mostOfOne = 14;
+
+type Client = ReturnType<typeof createTestClient>;
+
+/** Asks again and again, as so many callers at once, until it is told to stop. Counts the answers by their code. */
+function load(client: Client, sample: SampleCall, callers: number, everyMs: number) {
+  const codes = new Map<string, number>();
+  let isOver = false;
+  const one = async (nth: number) => {
+    while (!isOver) {
+      const credentials = { ...canaries, authId: `${sample.operation.id}-${nth}` };
+      const code = await sample.run(client, credentials).then(
+        () => 'good',
+        (error: { readonly code?: string }) => error.code ?? String(error),
+      );
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      await delay(everyMs);
+    }
+  };
+  const all = Promise.all(Array.from({ length: callers }, (_, nth) => one(nth)));
+  return {
+    codes,
+    async end() {
+      isOver = true;
+      await all;
+      return Object.fromEntries(codes);
+    },
+  };
+}
+
+/** How reads of other operations fare while one is asked for more often than the bank answers it. */
+async function beside(slowAct: 'answers late' | 'hangs', operationShare: number, warmMs: number) {
+  await using bank = await startFaultyBank();
+  await using client = createTestClient(bank.url, { ...limits, operationShare });
+  let open = 0;
+  let mostOpen = 0;
+  const quickAct = reply(200, quick.reply);
+  const slowly = (socket: Parameters<typeof quickAct>[0]) => {
+    mostOpen = Math.max(mostOpen, ++open);
+    if (slowAct === 'hangs') socket.on('close', () => open--);
+    else {
+      setTimeout(() => {
+        open--;
+        socket.write(answer(200, slow.reply));
+      }, slowMs);
+    }
+  };
+  const acts = { '/customers/': reply(200, slow.reply), '/messages': quickAct };
+  bank.behave(byLine(bank, acts));
+  const loads = [load(client, slow, 40, 5), load(client, quick, 3, 5)];
+  await delay(warmMs);
+  bank.behave(byLine(bank, { ...acts, '/customers/': slowly }));
+  await delay(1500);
+  // What hangs ends with the client.
+  const ends = loads.map((each) => each.end());
+  await ends[1];
+  await client.close();
+  const [ofSlow = {}, ofQuick = {}] = await Promise.all(ends);
+  return { ofSlow, ofQuick, mostOpen };
+}
+
+describe('an operation that is slower than others wait for a connection', () => {
+  test.each([
+    ['answers late', 'from the start', 0],
+    ['answers late', 'after it was quick', 300],
+    ['hangs', 'from the start', 0],
+    ['hangs', 'after it was quick', 300],
+  ] as const)('(it %s, %s) has nobody else refused', async (act, _, warmMs) => {
+    const { ofSlow, ofQuick, mostOpen } = await beside(act, 0.5, warmMs);
+    expect(Object.keys(ofQuick)).toEqual(['good']);
+    expect(ofQuick.good).toBeGreaterThan(10);
+    expect(ofSlow.OVERLOADED).toBeGreaterThan(0);
+    // All but the reserve, in the moment in which it is not known to be slow.
+    expect(mostOpen).toBeLessThanOrEqual(mostOfOne);
+  });
+
+  test('is not refused itself where all others take as long', async () => {
+    // As slow as 300 ms would be beside a BANK_SLOW_CALL_MS of 1,200: neither quick nor slow by itself.
+    await using bank = await startFaultyBank();
+    await using client = createTestClient(bank.url, { ...limits, slowCallMs: 1200 });
+    bank.behave(
+      byLine(bank, {
+        '/customers/': later(300, reply(200, slow.reply)),
+        '/messages': later(300, reply(200, quick.reply)),
+      }),
+    );
+    const loads = [load(client, slow, mostOfOne - 1, 0), load(client, quick, 1, 200)];
+    await delay(2000);
+    const [ofSlow = {}, ofQuick = {}] = await Promise.all(loads.map((each) => each.end()));
+    expect(Object.keys(ofSlow)).toEqual(['good']);
+    expect(ofSlow.good).toBeGreaterThan(mostOfOne);
+    expect(Object.keys(ofQuick)).toEqual(['good']);
+  });
+
+  test('has others refused where it may have all connections', async () => {
+    const { ofQuick, mostOpen } = await beside('answers late', 1, 0);
+    expect(ofQuick.OVERLOADED).toBeGreaterThan(0);
+    expect(mostOpen).toBe(limits.connections);
+  });
+
+  test('has no other write and no payment refused', async () => {
+    await using bank = await startFaultyBank(hang);
+    await using client = createTestClient(bank.url, limits);
+    const change = sampleCalls.putCustomerID;
+    const payment = sampleCalls.postMakeTransaction;
+    const acts = { 'PUT /v1/api/banks/SNDBCY2N/customers/': hang, 'make-transaction': reply(200, '{}') };
+    bank.behave(byLine(bank, acts));
+    const writes = load(client, change, 30, 5);
+    await delay(300);
+    for (let nth = 0; nth < 20; nth++) expect((await payment.run(client)).answer).toBe('{}');
+    const isChange = (request: string) => lineOf(request).includes('/customers/');
+    expect(bank.requests.filter(isChange).length).toBeLessThanOrEqual(mostOfOne);
+    await client.close();
+    expect((await writes.end()).OVERLOADED).toBeGreaterThan(0);
+  });
+});
+
+describe('a connection that comes free', () => {
+  const quickMs = 100;
+  const slowMs = 2000;
+  const poolOf = (places: number, share = 0.5) => {
+    let made = 0;
+    const pool = new FairPool<number>(places, () => ++made, { share, quickMs, slowMs });
+    const inside: string[] = [];
+    const held = new Map<string, number[]>();
+    const ask = (operation: string, caller = 'a') =>
+      pool.acquire({
+        caller,
+        operation,
+        suits: null,
+        onOverloaded() {},
+        onAcquired(place) {
+          inside.push(`${operation} ${caller}`);
+          held.set(operation, [...(held.get(operation) ?? []), place]);
+        },
+      });
+    const leave = (operation: string) => {
+      const place = held.get(operation)?.shift();
+      if (place === undefined) throw new Error(`${operation} holds none`);
+      pool.release(place);
+    };
+    const askTimes = (count: number, operation: string) => {
+      for (let nth = 0; nth < count; nth++) ask(operation);
+    };
+    return { pool, inside, ask, askTimes, leave };
+  };
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('is one of all but the reserve, where an operation is quick and nobody else waits', () => {
+    const { inside, askTimes } = poolOf(64);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(56);
+  });
+
+  test('is one of all but a quarter, where the operation has held one for too long', () => {
+    const { inside, ask, askTimes } = poolOf(64);
+    ask('y');
+    ask('x');
+    vi.advanceTimersByTime(quickMs + 1);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(48);
+    askTimes(64, 'z');
+    expect(inside).toHaveLength(64);
+  });
+
+  test('goes to others first that wait, until the operation that has held one for too long is at its share', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    ask('y');
+    ask('x');
+    vi.advanceTimersByTime(quickMs + 1);
+    askTimes(64, 'x');
+    askTimes(64, 'z');
+    for (let nth = 0; nth < 16; nth++) leave('x');
+    expect(inside.slice(64)).toEqual(Array.from({ length: 16 }, () => 'z a'));
+  });
+
+  test('is one of all but the reserve, where all operations take as long', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y', 'z']) ask(operation);
+    vi.advanceTimersByTime(5 * quickMs);
+    for (const operation of ['x', 'y', 'z']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(3 + 56);
+    vi.advanceTimersByTime(5 * quickMs);
+    leave('x');
+    expect(inside).toHaveLength(3 + 57);
+  });
+
+  test('is one of all but a quarter, where the operation takes four times as long as most others', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y', 'z', 'late']) ask(operation);
+    vi.advanceTimersByTime(quickMs);
+    for (const operation of ['y', 'z']) leave(operation);
+    vi.advanceTimersByTime(3 * quickMs + 1);
+    for (const operation of ['x', 'late']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(4 + 48);
+  });
+
+  test('is one of all but a quarter, where the operation is slow whatever others take', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    for (const operation of ['x', 'y']) ask(operation);
+    vi.advanceTimersByTime(slowMs + 1);
+    for (const operation of ['x', 'y']) leave(operation);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(2 + 48);
+  });
+
+  test('is one of all but the reserve, however slow the operation is, where no other was called lately', () => {
+    const { inside, ask, askTimes, leave } = poolOf(64);
+    ask('y');
+    leave('y');
+    ask('x');
+    vi.advanceTimersByTime(9000);
+    askTimes(64, 'x');
+    expect(inside).toHaveLength(1 + 48);
+    vi.advanceTimersByTime(1001);
+    leave('x');
+    expect(inside).toHaveLength(1 + 1 + 56);
+    ask('y');
+    expect(inside.at(-1)).toBe('y a');
+    leave('x');
+    expect(inside.at(-1)).toBe('y a');
+  });
+
+  test('is one of all but a quarter, where the operation’s last call took too long, until one does not', () => {
+    const { inside, ask, askTimes, leave } = poolOf(8);
+    ask('y');
+    leave('y');
+    ask('x');
+    vi.advanceTimersByTime(quickMs + 1);
+    leave('x');
+    askTimes(9, 'x');
+    expect(inside).toHaveLength(2 + 6);
+    leave('x');
+    expect(inside).toHaveLength(2 + 1 + 7);
+  });
+
+  test('goes to an operation below its share first, whoever’s turn it is', () => {
+    const { inside, ask, askTimes, leave } = poolOf(2);
+    askTimes(2, 'x');
+    ask('x', 'b');
+    ask('y', 'a');
+    leave('x');
+    expect(inside.slice(2)).toEqual(['y a']);
+    leave('y');
+    expect(inside.slice(3)).toEqual(['x b']);
+  });
+
+  test('goes to callers by turns, whatever operations they wait for', () => {
+    const { inside, ask, leave } = poolOf(1, 1);
+    ask('x', 'noisy');
+    for (const operation of ['x', 'y', 'z', 'x', 'y']) ask(operation, 'noisy');
+    ask('y', 'quiet');
+    ask('x', 'quiet');
+    for (let nth = 0; nth < 7; nth++) leave(inside.at(-1)?.split(' ')[0] ?? '');
+    expect(inside.map((each) => each.split(' ')[1])).toEqual(
+      'noisy quiet noisy quiet noisy noisy noisy noisy'.split(' '),
+    );
+  });
+
+  test('is not kept from the only one who waits by the share of a single connection', () => {
+    const { inside, ask, leave } = poolOf(1, 0.01);
+    ask('x');
+    ask('x');
+    vi.advanceTimersByTime(quickMs + 1);
+    leave('x');
+    expect(inside).toEqual(['x a', 'x a']);
+  });
+
+  test('waits for nobody who gave up, in any operation', () => {
+    const { pool, inside, ask, leave } = poolOf(1, 1);
+    ask('x');
+    const waits = [ask('y'), ask('x', 'b'), ask('y', 'c')];
+    for (const wait of waits.slice(0, 2)) if (wait !== null && wait !== undefined) pool.cancel(wait);
+    leave('x');
+    leave('y');
+    expect(inside).toEqual(['x a', 'y c']);
+    ask('x', 'd');
+    expect(inside.at(-1)).toBe('x d');
+  });
+});

@@ -1,0 +1,252 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, createServer as createPlainServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { BankOptions } from '../../src/bank/client.ts';
+import { createJwks } from '../../src/server/auth/jwks.ts';
+import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { type Certificates, contextOf, createCertificates, hasOpenssl } from '../support/certificates.ts';
+import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts';
+import { reply, startFaultyBank } from '../support/faulty-bank.ts';
+import { createKey, startIssuer } from '../support/issuer.ts';
+import { startRecordingBank } from '../support/recording-bank.ts';
+import { canaries, sampleCalls } from '../support/sample-calls.ts';
+
+/** The way to the bank: certificates, proxies, and how long a connection is used. */
+
+const read = sampleCalls.getCustomer;
+const write = sampleCalls.putCustomerID;
+const payment = sampleCalls.postMakeTransaction;
+
+describe.skipIf(!hasOpenssl)('a bank that asks for a client certificate', () => {
+  let certificates: Certificates;
+  let server: Server;
+  let url = '';
+  /** Whose certificate each call came with, and over how many connections they came. */
+  const shown: string[] = [];
+  let connections = 0;
+  beforeAll(async () => {
+    certificates = await createCertificates();
+    const { ca, server: own } = certificates;
+    server = createServer(
+      {
+        ca: await readFile(ca),
+        cert: await readFile(own.cert),
+        key: await readFile(own.key),
+        requestCert: true,
+      },
+      (request, response) => {
+        shown.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString() ?? '');
+        response.setHeader('Content-Type', 'application/json');
+        response.end(request.method === 'GET' ? read.reply : write.reply);
+      },
+    );
+    server.on('secureConnection', () => connections++);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    shown.length = 0;
+    connections = 0;
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    server.close();
+    await certificates[Symbol.asyncDispose]();
+  });
+
+  const clientWith = (network: BankOptions['network'], baseUrl = url) =>
+    createTestClient(baseUrl, { network, connections: 1 });
+
+  test('is shown it, by reads and by writes', async () => {
+    const secureContext = await contextOf(certificates.ca, await certificates.client('bankql'));
+    await using client = clientWith({ secureContext });
+    await read.run(client);
+    await write.run(client);
+    expect(shown).toEqual(['bankql', 'bankql']);
+  });
+
+  test('is shown a new one from the next call on, also where a connection is kept', async () => {
+    const [first, second] = [await certificates.client('first'), await certificates.client('second')];
+    await using client = clientWith({ secureContext: await contextOf(certificates.ca, first) });
+    await read.run(client);
+    await read.run(client);
+    expect(connections).toBe(1);
+    client.useTls(await contextOf(certificates.ca, second));
+    await read.run(client);
+    await write.run(client);
+    expect(shown).toEqual(['first', 'first', 'second', 'second']);
+  });
+
+  test('is reached through a proxy too, which sees nothing of it', async () => {
+    await using proxy = await startConnectProxy();
+    const secureContext = await contextOf(certificates.ca, await certificates.client('bankql'));
+    await using client = clientWith({ secureContext, proxyUrl: proxy.url });
+    await read.run(client);
+    await write.run(client);
+    expect(shown).toEqual(['bankql', 'bankql']);
+    expect(proxy.asked).toEqual(Array(2).fill(`CONNECT ${new URL(url).host}`));
+  });
+
+  test('is not believed where nobody vouches for it, or where it is another, and nothing is sent then', async () => {
+    const reports: string[] = [];
+    await using stranger = createTestClient(url, {
+      onCall: ({ failure }) => void reports.push(failure ?? ''),
+    });
+    const { error } = await failedCall(read, stranger);
+    expect(error.message).toContain("the bank's certificate is not trusted");
+    expect(reports).toEqual([expect.stringMatching(/not trusted: no authority that bankql knows .* \(.+\)/)]);
+    await expect(payment.run(stranger)).rejects.toMatchObject({ sent: false });
+    await using other = clientWith(
+      { secureContext: await contextOf(certificates.ca) },
+      url.replace('localhost', '[::ffff:127.0.0.1]'),
+    );
+    expect((await failedCall(read, other)).error.message).toContain('certificate is for another name');
+    expect(shown).toEqual([]);
+  });
+
+  test('what speaks no TLS is called that', async () => {
+    const plain = createPlainServer((socket) => {
+      socket.on('error', () => {}).once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    });
+    await once(plain.listen(0, '127.0.0.1'), 'listening');
+    await using client = clientWith({}, `https://127.0.0.1:${(plain.address() as AddressInfo).port}`);
+    expect((await failedCall(read, client)).error.message).toContain('does not speak TLS');
+    plain.close();
+  });
+
+  test.each(['-tls1_3', '-tls1_2'])(
+    'a handshake that it refuses is said to be that: openssl %s',
+    async (protocol) => {
+      const { ca, server: own } = certificates;
+      const options = [
+        '-Verify',
+        '1',
+        '-verify_return_error',
+        '-CAfile',
+        ca,
+        '-cert',
+        own.cert,
+        '-key',
+        own.key,
+      ];
+      const child = spawn('openssl', ['s_server', '-accept', '127.0.0.1:0', '-www', protocol, ...options]);
+      try {
+        let printed = '';
+        child.stdout.setEncoding('utf8').on('data', (text: string) => {
+          printed += text;
+        });
+        const listening = /ACCEPT .*:(\d+)\n/;
+        await expect.poll(() => printed).toMatch(listening);
+        const port = listening.exec(printed)?.[1];
+        const secureContext = await contextOf(ca);
+        await using client = clientWith({ secureContext }, `https://127.0.0.1:${port}`);
+        const { error } = await failedCall(read, client);
+        expect(error.message).toContain('the bank refused the TLS handshake');
+        expect(error.code).toBe('BANK_UNAVAILABLE');
+      } finally {
+        child.kill('SIGKILL');
+      }
+    },
+  );
+});
+
+describe('a proxy', () => {
+  let proxy: ConnectProxy;
+  beforeEach(async () => {
+    proxy = await startConnectProxy();
+    return () => proxy[Symbol.asyncDispose]();
+  });
+
+  test('leads to a bank of plain http as well, and is shown the credentials of its address', async () => {
+    await using bank = await startRecordingBank();
+    bank.on(read.line, { body: read.reply });
+    const proxyUrl = proxy.url.replace('//', '//user:p%40ss@');
+    await using client = createTestClient(bank.url, { network: { proxyUrl }, connections: 1 });
+    await read.run(client);
+    await read.run(client);
+    expect(proxy.asked).toEqual([`CONNECT ${new URL(bank.url).host}`]);
+    expect(proxy.authorizations).toEqual([`Basic ${Buffer.from('user:p@ss').toString('base64')}`]);
+    expect(bank.lines()).toEqual([read.line, read.line]);
+    expect(bank.calls[0]?.headers['proxy-authorization']).toBeUndefined();
+  });
+
+  test.each([
+    [407, 'the proxy wants credentials'],
+    [403, 'refuses the way to the bank with status 403'],
+  ])('that answers %i leads to no bank, and its word is in the log', async (status, words) => {
+    proxy.status = status;
+    const reports: string[] = [];
+    const onCall = ({ failure }: { failure: string | null }) => void reports.push(failure ?? '');
+    await using client = createTestClient('http://bank.test', { onCall, network: { proxyUrl: proxy.url } });
+    for (const call of [read, write]) {
+      const { error } = await failedCall(call, client);
+      expect(error).toMatchObject({
+        code: 'BANK_UNAVAILABLE',
+        message: expect.stringContaining('through the proxy'),
+      });
+    }
+    await expect(payment.run(client)).rejects.toMatchObject({ sent: false });
+    expect(reports).toEqual(Array(3).fill(expect.stringContaining(words)));
+    expect(proxy.asked).toEqual(Array(3).fill('CONNECT bank.test:80'));
+  });
+
+  test('that is away leads to no bank', async () => {
+    await proxy[Symbol.asyncDispose]();
+    const network = { proxyUrl: proxy.url };
+    await using client = createTestClient('https://bank.test', { network });
+    await expect(payment.run(client)).rejects.toMatchObject({ sent: false });
+    proxy = await startConnectProxy();
+  });
+});
+
+describe('a kept connection', () => {
+  const portsOf = async (connectionMaxAgeMs: number) => {
+    await using bank = await startFaultyBank();
+    const ports = new Set<number | undefined>();
+    bank.behave((socket) => {
+      ports.add(socket.remotePort);
+      reply(200, read.reply)(socket);
+    });
+    await using client = createTestClient(bank.url, { network: { connectionMaxAgeMs } });
+    for (let call = 0; call < 4; call++) {
+      await read.run(client);
+      await delay(5);
+    }
+    return ports.size;
+  };
+
+  test('is opened anew before it is used again when it is old enough, and not before', async () => {
+    expect(await portsOf(1)).toBe(4);
+    expect(await portsOf(60_000)).toBe(1);
+    expect(await portsOf(0)).toBe(1);
+  });
+
+  test('is made to whichever address of the name answers', async () => {
+    await using bank = await startRecordingBank();
+    bank.on(read.line, { body: read.reply });
+    // It listens at 127.0.0.1 alone; localhost may be ::1 first.
+    await using client = createTestClient(bank.url.replace('127.0.0.1', 'localhost'));
+    await read.run(client, canaries);
+    expect(bank.lines()).toEqual([read.line]);
+  });
+});
+
+test('the keys of tokens are fetched through the proxy', async () => {
+  await using proxy = await startConnectProxy();
+  const key = await createKey('ES256', 'k');
+  await using issuer = await startIssuer(key);
+  const failures: unknown[] = [];
+  const keys = createJwks({
+    url: issuer.jwksUrl,
+    proxyUrl: proxy.url,
+    onFailure: (error) => void failures.push(error),
+  });
+  expect(await keys.reload()).toBe(true);
+  expect(failures).toEqual([]);
+  expect(proxy.asked).toEqual([expect.stringContaining(new URL(issuer.jwksUrl).host)]);
+});

@@ -1,0 +1,104 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { OperationDeadline, TimerQueue } from '../../src/bank/deadline.ts';
+import type { TransportFailure } from '../../src/bank/http-message.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** One who waits, and what they are told. */
+function waiter() {
+  const told: string[] = [];
+  return { told, onEnd: ({ reason }: TransportFailure) => void told.push(reason) };
+}
+
+describe('however many wait, there is one timer and one listener', () => {
+  test('from the first to the last of them', () => {
+    vi.useFakeTimers();
+    const { signal } = new AbortController();
+    const patience = new OperationDeadline({
+      deadline: performance.now() + 100,
+      signal,
+      timers: new TimerQueue(),
+    });
+    const held = () => [getEventListeners(signal, 'abort').length, vi.getTimerCount()];
+    expect(held()).toEqual([0, 0]);
+    const waiters = Array.from({ length: 23 }, waiter);
+    const waits = waiters.map((one) => {
+      const wait = patience.addWaiter(one);
+      expect(held()).toEqual([1, 1]);
+      return wait;
+    });
+    for (const wait of waits) {
+      expect(held()).toEqual([1, 1]);
+      patience.removeWaiter(wait);
+    }
+    // The timer stays for the next that waits, and then passes without a trace.
+    expect(held()).toEqual([0, 1]);
+    patience.addWaiter(waiter());
+    expect(held()).toEqual([1, 1]);
+  });
+
+  test('and none where there is no end', () => {
+    vi.useFakeTimers();
+    new OperationDeadline().addWaiter(waiter());
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('who waits is told to give up, once', () => {
+  test.each(['timeout', 'cancelled'])('%s; who was released is not', (reason) => {
+    vi.useFakeTimers();
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const patience = new OperationDeadline({
+      deadline: performance.now() + 100,
+      signal,
+      timers: new TimerQueue(),
+    });
+    const [one, two, gone] = [waiter(), waiter(), waiter()];
+    const [wait] = [gone, one, two].map((each) => patience.addWaiter(each));
+    if (wait !== undefined) patience.removeWaiter(wait);
+    vi.advanceTimersByTime(99);
+    expect([patience.ended, one.told]).toEqual([null, []]);
+    if (reason === 'cancelled') leaving.abort();
+    vi.advanceTimersByTime(1);
+    leaving.abort();
+    expect([one.told, two.told, gone.told]).toEqual([[reason], [reason], []]);
+    expect([getEventListeners(signal, 'abort').length, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test('who comes later hears that it has ended', () => {
+    vi.useFakeTimers();
+    expect(new OperationDeadline({ deadline: performance.now() }).ended).toMatchObject({
+      reason: 'timeout',
+      sent: false,
+    });
+    expect(new OperationDeadline({ signal: AbortSignal.abort() }).ended).toMatchObject({
+      reason: 'cancelled',
+      sent: false,
+    });
+  });
+});
+
+test('less time is not more time, and leaves the same signal', () => {
+  vi.useFakeTimers();
+  const leaving = new AbortController();
+  const patience = new OperationDeadline({
+    deadline: performance.now() + 100,
+    signal: leaving.signal,
+    timers: new TimerQueue(),
+  });
+  const [less, same] = [
+    patience.cappedAt(performance.now() + 50),
+    patience.cappedAt(performance.now() + 500),
+  ];
+  const [one, two] = [waiter(), waiter()];
+  less.addWaiter(one);
+  same.addWaiter(two);
+  vi.advanceTimersByTime(50);
+  expect([one.told, two.told]).toEqual([['timeout'], []]);
+  leaving.abort();
+  expect(two.told).toEqual(['cancelled']);
+});

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import type { CallReport } from '../../src/bank/report.ts';
+import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { type Act, hang, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
+import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+const limits = { timeoutMs: 400, connectTimeoutMs: 300 };
+const change = sampleCalls.putCustomerID;
+
+/** Text in the bank's answers that must not reach a caller. */
+const hidden = 'what the bank says';
+
+describe('what the bank says', () => {
+  const says = async (status: number, body: string, headers: Record<string, string> = {}) => {
+    const reports: CallReport[] = [];
+    await using bank = await startFaultyBank(reply(status, body, headers));
+    await using client = createTestClient(bank.url, { ...limits, onCall: (call) => reports.push(call) });
+    const { error } = await failedCall(sampleCalls.getCustomer, client);
+    const [report] = reports;
+    if (report === undefined || reports.length > 1) throw new Error(`${reports.length} reports of one call`);
+    return { error, report };
+  };
+  const forbidden = 'The bank forbids getCustomer';
+
+  test.each([
+    ['a message', '{"message":"not yours"}', 'not yours'],
+    ['a reason', '{"status":"REJECTED","reason":"not yours"}', 'not yours'],
+    ['a description', '{"code":403,"Description":"not yours"}', 'not yours'],
+    ['the same twice', '{"error":"not yours","reason":"not yours"}', 'not yours'],
+    [
+      'an error and its description',
+      '{"error":"denied","error_description":"not yours"}',
+      'denied not yours',
+    ],
+    [
+      'a problem',
+      '{"type":"about:blank","title":"Denied","detail":"not yours","status":403}',
+      'Denied not yours',
+    ],
+    ['a JSON string', '"not yours"', 'not yours'],
+    ['plain text', 'not yours', 'not yours'],
+    ['several lines', 'not\r\n\tyours\u2028\u0085 at\u0000 all\u001b[31m', 'not yours at all [31m'],
+    ['text that turns its direction', '{"message":"not \u202eyours\u2066"}', 'not yours'],
+  ])('in a 4xx answer is shown on one line: %s', async (_, body, text) => {
+    const { error, report } = await says(403, body);
+    expect(error.message).toBe(`${forbidden}: ${text}`);
+    expect(report).toMatchObject({ operation: 'getCustomer', status: 403, failure: null, bankText: text });
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['a page', '<!doctype html><p>not yours</p>'],
+    ['JSON without a message', '{"code":403,"stack":"at Bank.java:1"}'],
+    ['a message that is no text', '{"message":{"text":"x"}}'],
+  ])('in a 4xx answer is left out where it is of no use: %s', async (_, body) => {
+    const { error, report } = await says(403, body);
+    expect(error.message).toBe(`${forbidden}.`);
+    expect(report.bankText).toBe('');
+  });
+
+  test.each([
+    ['of one letter', 'x'.repeat(5000)],
+    ['of letters in two units', `x${'😀'.repeat(2000)}`],
+  ])('in a 4xx answer is cut after 500 characters: %s', async (_, body) => {
+    const { error, report } = await says(403, body);
+    const shown = error.message.slice(`${forbidden}: `.length);
+    expect(shown.length).toBeGreaterThan(490);
+    expect(shown.length).toBeLessThanOrEqual(500);
+    expect(body.startsWith(shown)).toBe(true);
+    expect(error.message.isWellFormed()).toBe(true);
+    expect(report.bankText).toBe(shown);
+  });
+
+  test.each([500, 501, 502, 503, 504])('in a %i answer is for the log only', async (status) => {
+    const { error, report } = await says(status, `{"message":"${hidden}"}`);
+    expect(JSON.stringify([error.message, error.extensions])).not.toContain(hidden);
+    expect(report).toMatchObject({ status, bankText: hidden });
+  });
+
+  test.each([400, 401, 403, 404, 429, 500, 503])('does not give away credentials: %i', async (status) => {
+    const all = Object.values(canaries);
+    const echoes = [
+      JSON.stringify({ message: `no such caller: ${all.join(' ')}` }),
+      JSON.stringify(all.join(' ')),
+      `no such caller: ${all.join('\r\n')}`,
+      JSON.stringify({ title: all[0], detail: all[1], error: all[2] }),
+    ];
+    for (const echo of echoes) {
+      const { error, report } = await says(status, echo, { 'X-Echo': all.join(' ') });
+      const shown = JSON.stringify([error.message, error.extensions, String(error.cause), report]);
+      for (const secret of all) expect(shown).not.toContain(secret);
+      expect(shown).toContain('[redacted]');
+    }
+  });
+
+  // What is not shown in the end may be pages of white space, and a secret 25 times as long as what stands for it.
+  test.each<readonly [string, (text: string) => string]>([
+    ['as text', (text) => text],
+    ['as a message in JSON', (text) => JSON.stringify({ message: text })],
+    [
+      'as a message in JSON with escapes',
+      (text) => JSON.stringify({ message: text }).replace(/key-/g, '\\u006bey\\u002d'),
+    ],
+    ['as JSON that is broken', (text) => `{"message":${JSON.stringify(text)}`],
+  ])('does not give away a part of a credential that a cut goes through: %s', async (_, written) => {
+    const { subscriptionKey } = canaries;
+    for (const at of [10_000 - subscriptionKey.length, 10_000 - 20, 10_000 - 12, 10_000 - 1, 10_000]) {
+      const body = written(`no${' '.repeat(at - 2)}${subscriptionKey} ${'x'.repeat(100)}`);
+      const { error, report } = await says(403, body);
+      const shown = JSON.stringify([error.message, report]);
+      for (let length = 5; length <= subscriptionKey.length; length++)
+        expect(shown).not.toContain(subscriptionKey.slice(0, length));
+    }
+  });
+
+  test('does not give away a credential that starts like another one', async () => {
+    const credentials = {
+      subscriptionKey: 'mobile-app',
+      authProviderName: 'mobile',
+      authId: 'mobile-app-4711',
+    };
+    await using bank = await startFaultyBank(
+      reply(403, '{"message":"no key mobile-app for mobile-app-4711"}'),
+    );
+    await using other = createTestClient(bank.url, limits);
+    const message = await sampleCalls.getCustomer.run(other, credentials).catch(String);
+    expect(message).toContain('no key [redacted] for [redacted]');
+    expect(message).not.toMatch(/mobile|app|4711/);
+  });
+});
+
+describe('a report', () => {
+  const reportOf = async (act: Act, sample: SampleCall) => {
+    const reports: CallReport[] = [];
+    await using bank = await startFaultyBank(act);
+    await using client = createTestClient(bank.url, { ...limits, onCall: (call) => reports.push(call) });
+    const outcome = await sample.run(client).catch((error: unknown) => error);
+    expect(reports).toHaveLength(1);
+    return { report: reports[0], outcome };
+  };
+
+  test('is given of a call that was answered', async () => {
+    const { report, outcome } = await reportOf(reply(200, change.reply), change);
+    expect(outcome).toMatchObject({ answer: change.answer, trackId: report?.trackId });
+    expect(report).toEqual({
+      operation: 'putCustomerID',
+      status: 200,
+      milliseconds: expect.any(Number),
+      trackId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      reason: null,
+      failure: null,
+      bankText: null,
+    });
+    expect(report?.milliseconds).toBeGreaterThan(0);
+  });
+
+  test('is given of a call that broke, with the reason', async () => {
+    const { report } = await reportOf(reset, sampleCalls.getBranches);
+    expect(report).toMatchObject({
+      operation: 'getBranches',
+      status: null,
+      trackId: null,
+      reason: 'unavailable',
+      bankText: null,
+    });
+    expect(report?.failure).toMatch(/^the connection broke \(.*(ECONNRESET|closed).*\)$/);
+  });
+
+  test.each([
+    ['a write', change],
+    ['a read', sampleCalls.getBranches],
+  ])('is given of %s whose time ran out', async (_, sample) => {
+    const { report } = await reportOf(hang, sample);
+    expect(report).toMatchObject({
+      status: null,
+      reason: 'timeout',
+      failure: expect.stringMatching(/^no whole answer within [\d.]+ ms$/),
+    });
+    expect(report?.milliseconds).toBeGreaterThan(limits.timeoutMs - 20);
+  });
+
+  test('names no id and no credential', async () => {
+    for (const act of [reply(404, '{}'), reset, reply(200, 'x'), reply(200, change.reply)]) {
+      const { report } = await reportOf(act, change);
+      expect(JSON.stringify(report)).not.toMatch(/alice|SNDBCY2N|key-|provider-|caller-/);
+    }
+  });
+});

@@ -1,0 +1,164 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { createTestClient, failedCall } from '../support/bank-client.ts';
+import { bad, broken, type Fault, faults, head, hidden, late } from '../support/faults.ts';
+import {
+  answer,
+  drip,
+  type FaultyBank,
+  lineOf,
+  reply,
+  startFaultyBank,
+  write,
+  writeThen,
+} from '../support/faulty-bank.ts';
+import { inTimeMs } from '../support/in-time.ts';
+import { type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+
+/** It passes only where the bank lets it pass; there it is short. */
+const limits = { timeoutMs: 60_000, connectTimeoutMs: 60_000, maxBodyBytes: 64 * 1024 };
+const lateDeadlineMs = 400;
+
+const read = sampleCalls.getBranches;
+const readOfCustomer = sampleCalls.getCustomer;
+const change = sampleCalls.putCustomerID;
+
+const retryable = new Set(['RATE_LIMITED', 'BANK_UNAVAILABLE', 'BANK_TIMEOUT']);
+
+/** One call that fails as the fault says, and one that is served by the same client when the bank is well again. */
+async function expectFault(fault: Fault, sample: SampleCall) {
+  await using bank = await startFaultyBank();
+  const isLate = fault.codes === late;
+  await using client = createTestClient(bank.url, isLate ? { ...limits, timeoutMs: lateDeadlineMs } : limits);
+  bank.behave(fault.act);
+
+  const { error, elapsedMs } = await failedCall(sample, client);
+  expect(elapsedMs).toBeLessThan(inTimeMs);
+  if (isLate) expect(elapsedMs).toBeGreaterThan(lateDeadlineMs - 20);
+  const code = fault.codes[sample.operation.kind === 'read' ? 0 : 1];
+  expect(error.message).not.toContain(hidden);
+  expect(error.extensions).toEqual({
+    code,
+    operation: sample.operation.id,
+    retryable: retryable.has(code),
+    ...(fault.status === undefined ? {} : { status: fault.status }),
+    ...(retryable.has(code) ? { retryAfter: fault.retryAfter ?? 1 } : {}),
+    ...(sample.operation.tracked ? { trackId: trackIdAt(bank) } : {}),
+  });
+  // An answer that did not come whole leaves no connection behind.
+  if (fault.status === undefined) await expect.poll(bank.open, { interval: 5 }).toBe(0);
+  expect(bank.requests).toHaveLength(1);
+  expect(bank.connections()).toBe(1);
+
+  bank.requests.length = 0;
+  bank.behave(reply(200, sample.reply));
+  expect((await sample.run(client)).answer).toEqual(sample.answer);
+  expect(bank.requests.map(lineOf)).toEqual([`${sample.line} HTTP/1.1`]);
+}
+
+/** The Track-ID as the bank saw it. */
+const trackIdAt = ({ requests }: FaultyBank) =>
+  /\r\ntrack-id: ([0-9a-f-]{36})\r\n/i.exec(requests[0] ?? '')?.[1];
+
+describe.each(faults)('a bank that $what', (fault) => {
+  test(`fails a read with ${fault.codes[0]}, once`, () => expectFault(fault, read));
+  test(`fails a write with ${fault.codes[1]}, once`, () => expectFault(fault, change));
+});
+
+describe('a list that is none', () => {
+  test.each([
+    ['without its key', `{"Branches":[],"message":"${hidden}"}`],
+    ['that is null', '{"branches":null}'],
+    ['that is an object', `{"branches":{"0":"${hidden}"}}`],
+    ['that is a text', `{"branches":"${hidden}"}`],
+  ])('%s fails the read with BANK_BAD_RESPONSE', (what, body) =>
+    expectFault({ what, act: reply(200, body), codes: bad, status: 200 }, read),
+  );
+
+  test('but an error that is sent with 200 is BANK_REJECTED, in the place of a record or of a list', async () => {
+    await using bank = await startFaultyBank(reply(200, '{"message":"no"}'));
+    await using client = createTestClient(bank.url, limits);
+    for (const sample of [readOfCustomer, read]) {
+      const { error } = await failedCall(sample, client);
+      expect(error.extensions).toMatchObject({ code: 'BANK_REJECTED', status: 200 });
+      expect(error.message).toMatch(/ with status 200, but with an error: no$/);
+    }
+  });
+});
+
+describe('an answer that is odd and good', () => {
+  test.each([
+    'application/json; charset=utf-8',
+    'application/problem+json',
+    'Application/JSON',
+    'text/json',
+    '',
+  ])('content type "%s" is read', async (type) => {
+    await using bank = await startFaultyBank(reply(200, read.reply, { 'Content-Type': type }));
+    await using client = createTestClient(bank.url, limits);
+    expect((await read.run(client)).answer).toEqual(read.answer);
+    expect(bank.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['with content encoding "identity"', reply(200, read.reply, { 'Content-Encoding': 'identity' })],
+    [
+      'after early hints',
+      write('HTTP/1.1 103 Early Hints\r\nContent-Encoding: br\r\n\r\n', answer(200, read.reply)),
+    ],
+    [
+      'in chunks',
+      write(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"bra\r\na\r\nnches":[]}\r\n0\r\n\r\n`),
+    ],
+    ['without a length, up to the end of the connection', writeThen('end', `${head}\r\n${read.reply}`)],
+    ['in HTTP/1.0', writeThen('end', `HTTP/1.0 200 OK\r\n\r\n${read.reply}`)],
+    ['byte by byte', drip(answer(200, read.reply).toString(), 1)],
+    ['with status 201', reply(201, read.reply)],
+    ['as long as it may be', reply(200, read.reply.padEnd(limits.maxBodyBytes))],
+  ])('is read: %s', async (_, act) => {
+    await using bank = await startFaultyBank(act);
+    await using client = createTestClient(bank.url, limits);
+    expect((await read.run(client)).answer).toEqual(read.answer);
+    expect(bank.requests).toHaveLength(1);
+  });
+});
+
+describe('an answer that is not read, because it is encoded or too long, counts by its status', () => {
+  const page = 'x'.repeat(limits.maxBodyBytes + 1);
+  test.each([
+    ['503 in gzip', reply(503, gzipSync('{}'), { 'Content-Encoding': 'gzip' }), 503, broken],
+    ['503 with a long page', reply(503, page, { 'Content-Type': 'text/html' }), 503, broken],
+    [
+      '404 in gzip',
+      reply(404, gzipSync('{}'), { 'Content-Encoding': 'gzip' }),
+      404,
+      ['NOT_FOUND', 'NOT_FOUND'],
+    ],
+  ] as const)('%s', async (_, act, status, [ofRead, ofWrite]) => {
+    await using bank = await startFaultyBank(act);
+    await using client = createTestClient(bank.url, limits);
+    expect((await failedCall(read, client)).error.extensions).toMatchObject({ code: ofRead, status });
+    expect((await failedCall(change, client)).error.extensions).toMatchObject({ code: ofWrite, status });
+    expect(bank.requests).toHaveLength(2);
+  });
+});
+
+describe('a redirect', () => {
+  test.each([301, 302, 303, 307, 308])(
+    '%i is not followed, neither by a read nor by a write',
+    async (status) => {
+      await using elsewhere = await startFaultyBank(reply(200, read.reply));
+      const act = reply(status, '{}', { Location: `${elsewhere.url}/v1/api/banks/SNDBCY2N/branches` });
+      const fault: Fault = { what: 'redirects', act, codes: bad, status };
+      await expectFault(fault, read);
+      await expectFault(fault, change);
+      expect(elsewhere.connections()).toBe(0);
+    },
+  );
+
+  test('to the same bank is not followed either', async () => {
+    const act = reply(307, '{}', { Location: '/v1/api/banks/SNDBCY2N/branches' });
+    await expectFault({ what: 'redirects', act, codes: bad, status: 307 }, read);
+    await expectFault({ what: 'redirects', act, codes: bad, status: 307 }, change);
+  });
+});

@@ -1,0 +1,279 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FairPool } from '../../src/bank/pool.ts';
+
+/** No operation is held back. */
+const noBulkheads = { share: 1, quickMs: 1000, slowMs: 4000 };
+
+/** A turnstile, and who was let in, to which place. */
+function turnstileOf(places: number) {
+  let made = 0;
+  const turnstile = new FairPool<number>(places, () => ++made, noBulkheads);
+  const inside: { readonly caller: string; readonly place: number }[] = [];
+  const ask = (caller: string) =>
+    turnstile.acquire({
+      caller,
+      operation: 'read',
+      suits: null,
+      onOverloaded() {},
+      onAcquired: (place) => void inside.push({ caller, place }),
+    });
+  return { turnstile, inside, ask, made: () => made };
+}
+
+test('as many as there are places go in at once; the next goes in where one leaves, at once', () => {
+  const { turnstile, inside, ask } = turnstileOf(2);
+  expect([ask('a'), ask('a')]).toEqual([null, null]);
+  expect(ask('b')).not.toBeNull();
+  expect(inside).toEqual([
+    { caller: 'a', place: 1 },
+    { caller: 'a', place: 2 },
+  ]);
+  turnstile.release(1);
+  expect(inside.slice(2)).toEqual([{ caller: 'b', place: 1 }]);
+});
+
+test('a place is made when it is needed first, and the one that was used last is used first', () => {
+  const { turnstile, inside, ask, made } = turnstileOf(9);
+  for (let turn = 0; turn < 3; turn++) {
+    ask('a');
+    turnstile.release(1);
+  }
+  expect(made()).toBe(1);
+  ask('a');
+  ask('a');
+  turnstile.release(1);
+  turnstile.release(2);
+  ask('a');
+  expect([inside.at(-1)?.place, made()]).toEqual([2, 2]);
+});
+
+test('callers are let in by turns, whoever asked for more', () => {
+  const { turnstile, inside, ask } = turnstileOf(1);
+  ask('noisy');
+  for (let count = 0; count < 5; count++) ask('noisy');
+  for (const caller of ['quiet', 'other', 'quiet']) ask(caller);
+  for (let left = 8; left > 0; left--) turnstile.release(1);
+  expect(inside.slice(1).map(({ caller }) => caller)).toEqual([
+    'quiet',
+    'other',
+    'noisy',
+    'quiet',
+    'noisy',
+    'noisy',
+    'noisy',
+    'noisy',
+  ]);
+});
+
+test('who gave up is not let in later, and takes no place', () => {
+  const { turnstile, inside, ask } = turnstileOf(1);
+  ask('a');
+  const waits = [ask('a'), ask('b'), ask('b'), ask('c')];
+  for (const wait of [waits[0], waits[2], waits[3]]) if (wait) turnstile.cancel(wait);
+  for (let left = 3; left > 0; left--) turnstile.release(1);
+  expect(inside.map(({ caller }) => caller)).toEqual(['a', 'b']);
+});
+
+test('whatever happens, each place has one visitor at most, nobody waits while one is free, and none is lost', () => {
+  const step = fc.record({ what: fc.constantFrom('ask', 'leave', 'give up'), who: fc.nat(3) });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), (places, steps) => {
+      let made = 0;
+      const turnstile = new FairPool<number>(places, () => ++made, noBulkheads);
+      const used = new Map<number, number>();
+      const waits = new Map<number, ReturnType<typeof turnstile.acquire>>();
+      const asked: number[] = [];
+      for (const [nth, { what, who }] of steps.entries()) {
+        const [place] = [...used.keys()].slice(who);
+        const [waiting] = [...waits.keys()].slice(who);
+        if (what === 'ask') {
+          asked.push(nth);
+          const onAcquired = (given: number) => {
+            expect(used.has(given)).toBe(false);
+            used.set(given, nth);
+            waits.delete(nth);
+          };
+          const wait = turnstile.acquire({
+            caller: `caller ${who}`,
+            operation: `operation ${nth % 2}`,
+            suits: null,
+            onOverloaded() {},
+            onAcquired,
+          });
+          if (wait !== null) waits.set(nth, wait);
+        } else if (what === 'give up' && waiting !== undefined) {
+          const wait = waits.get(waiting);
+          if (wait) turnstile.cancel(wait);
+          waits.delete(waiting);
+        } else if (what === 'leave' && place !== undefined) {
+          used.delete(place);
+          turnstile.release(place);
+        }
+        expect(used.size).toBeLessThanOrEqual(places);
+        if (waits.size > 0) expect(used.size).toBe(places);
+      }
+      while (used.size > 0) {
+        const [place] = used.keys();
+        if (place === undefined) break;
+        used.delete(place);
+        turnstile.release(place);
+      }
+      expect(waits.size).toBe(0);
+    }),
+    { seed: 20_261_120, numRuns: 500 },
+  );
+});
+
+/** A pool whose clock the test moves, and what became of its requests. */
+function timedPool(places: number, waitMs: number) {
+  let now = 0;
+  let made = 0;
+  const ticks = new Set<() => void>();
+  const clock = {
+    now: () => now,
+    every(_: number, tick: () => void) {
+      ticks.add(tick);
+      return () => void ticks.delete(tick);
+    },
+  };
+  const pool = new FairPool<number>(places, () => ++made, { ...noBulkheads, waitMs, clock });
+  const served: { readonly caller: string; readonly place: number; readonly at: number }[] = [];
+  const refused: string[] = [];
+  const ask = (caller: string, session: { hasBegun: boolean } | null = null) =>
+    pool.acquire({
+      caller,
+      operation: 'read',
+      suits: null,
+      session,
+      onAcquired: (place) => void served.push({ caller, place, at: now }),
+      onOverloaded: () => void refused.push(caller),
+    });
+  return {
+    pool,
+    served,
+    refused,
+    ask,
+    /** Time passes as it does while the event loop turns. */
+    pass(ms: number) {
+      for (const end = now + ms; now < end; ) {
+        now = Math.min(end, now + 25);
+        for (const tick of [...ticks]) tick();
+      }
+    },
+    /** Time passes without a turn of the event loop; the timers that are due come first, as in Node. */
+    stall(ms: number) {
+      now += ms;
+      for (const tick of [...ticks]) tick();
+    },
+    isTicking: () => ticks.size > 0,
+  };
+}
+
+describe('time for which a request waits', () => {
+  test('is limited, and ends in a refusal', () => {
+    const { served, refused, ask, pass, isTicking } = timedPool(1, 250);
+    ask('a');
+    pass(110);
+    ask('b');
+    pass(240);
+    expect(refused).toEqual([]);
+    pass(50);
+    expect(refused).toEqual(['b']);
+    expect([served.length, isTicking()]).toEqual([1, false]);
+  });
+
+  test('does not pass while the event loop stalls: what came free is served after it', () => {
+    const { pool, served, refused, ask, pass, stall } = timedPool(1, 250);
+    ask('a');
+    ask('b');
+    pass(100);
+    stall(250);
+    stall(250);
+    expect(refused).toEqual([]);
+    pool.release(1);
+    expect(served.map(({ caller }) => caller)).toEqual(['a', 'b']);
+  });
+
+  test('passes again after a stall', () => {
+    const { refused, ask, pass, stall } = timedPool(1, 250);
+    ask('a');
+    ask('b');
+    stall(10_000);
+    pass(175);
+    expect(refused).toEqual([]);
+    pass(25);
+    expect(refused).toEqual(['b']);
+  });
+
+  test('is not limited once another request of the same operation was served: none is refused when half is done', () => {
+    const { pool, served, refused, ask, pass } = timedPool(2, 250);
+    const [operation, late] = [{ hasBegun: false }, { hasBegun: false }];
+    for (let nth = 0; nth < 6; nth++) ask('a', operation);
+    for (let nth = 0; nth < 3; nth++) ask('b', late);
+    pass(1000);
+    expect(refused).toEqual(['b', 'b', 'b']);
+    pass(1000);
+    for (let nth = 0; nth < 6; nth++) pool.release((nth % 2) + 1);
+    expect(served.map(({ caller }) => caller)).toEqual(Array(6).fill('a'));
+  });
+});
+
+describe('a caller that begins to wait', () => {
+  test('goes before a hundred that have been served since they wait, whatever they wait for', () => {
+    const { pool, served, ask } = timedPool(10, 1e9);
+    for (let call = 0; call < 20; call++) for (let login = 0; login < 100; login++) ask(`login ${login}`);
+    const serve = (count: number) => {
+      for (let nth = 0; nth < count; nth++) pool.release((nth % 10) + 1);
+    };
+    serve(150);
+    ask('newcomer');
+    const before = served.length;
+    serve(1);
+    expect(served[before]?.caller).toBe('newcomer');
+    ask('newcomer');
+    serve(200);
+    const turns = served.slice(before + 1).map(({ caller }) => caller);
+    // Its second request waits like everybody else's.
+    expect(turns.indexOf('newcomer')).toBeGreaterThan(50);
+  });
+
+  test('waits behind those that have not been served, in the order of arrival', () => {
+    const { pool, served, ask } = timedPool(1, 1e9);
+    for (const caller of ['holder', 'a', 'b', 'c']) ask(caller);
+    for (let nth = 0; nth < 3; nth++) pool.release(1);
+    expect(served.map(({ caller }) => caller)).toEqual(['holder', 'a', 'b', 'c']);
+  });
+
+  test('goes behind them if it holds what they wait for', () => {
+    const { pool, served, ask } = timedPool(2, 1e9);
+    for (const caller of ['greedy', 'greedy', 'greedy', 'modest']) ask(caller);
+    pool.release(1);
+    expect(served.at(-1)?.caller).toBe('modest');
+  });
+
+  test('goes first only once until another was served: newcomers starve nobody', () => {
+    const { pool, served, ask } = timedPool(1, 1e9);
+    for (const caller of ['holder', 'a', 'b', 'a', 'b']) ask(caller);
+    for (let turn = 0; turn < 40; turn++) {
+      ask(`new ${2 * turn}`);
+      ask(`new ${2 * turn + 1}`);
+      pool.release(1);
+    }
+    const callers = served.map(({ caller }) => caller);
+    expect([callers.lastIndexOf('a'), callers.lastIndexOf('b')].every((last) => last > 2)).toBe(true);
+  });
+
+  test('gains nothing by ceasing to wait and beginning again', () => {
+    const { pool, served, ask } = timedPool(1, 1e9);
+    const patient = ['b', 'c', 'd'];
+    for (const caller of ['holder', ...patient, ...patient, ...patient]) ask(caller);
+    for (let turn = 0; turn < 8; turn++) {
+      ask('back again');
+      pool.release(1);
+    }
+    const count = served.filter(({ caller }) => caller === 'back again').length;
+    expect(count).toBeLessThanOrEqual(3);
+    expect(count).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,198 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import type { HttpResponse } from '../../src/bank/http-message.ts';
+import { ParsedResponseCache } from '../../src/bank/remember.ts';
+import { prepareCall } from '../../src/bank/request.ts';
+import type { Drift } from '../../src/bank/response.ts';
+import { getBranches, postBranches } from '../../src/contract/branch.ts';
+import { getCustomer } from '../../src/contract/customer.ts';
+import { bankDefaults } from '../support/bankql.ts';
+import { type RecordingBank, type Reply, startRecordingBank } from '../support/recording-bank.ts';
+
+const json = (body: string, status = 200, type = 'application/json'): HttpResponse => ({
+  status,
+  headers: { 'content-type': type },
+  body: Buffer.from(body),
+  milliseconds: 5,
+});
+
+const call = prepareCall('', getCustomer, {
+  ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' },
+  credentials: { subscriptionKey: 'k', authProviderName: 'p', authId: 'a' },
+});
+
+/** Reads answers, and counts how many were read from their bytes. */
+function reading(maxBytes = 1_000_000) {
+  const kept = new ParsedResponseCache(maxBytes);
+  let count = 0;
+  const readAs = (isValid: boolean) => (name: string, reply: HttpResponse) =>
+    kept.find(name, reply, call, (_, { body }) => {
+      count++;
+      return { answer: body.toString(), isValid, drifts: [] };
+    });
+  return { kept, read: readAs(true), readBroken: readAs(false), count: () => count };
+}
+
+describe('what was made of bytes is taken again', () => {
+  test('from the third time that they come, since most come once', () => {
+    const { read, count } = reading();
+    const answers = Array.from({ length: 5 }, () => read('a', json('{}')));
+    expect(count()).toBe(2);
+    expect(answers[4]).toBe(answers[1]);
+  });
+
+  test.each([
+    ['another name', 'b', json('{}')],
+    ['other bytes', 'a', json('{ }')],
+    ['other bytes of the same length', 'a', json('[]')],
+    ['another status', 'a', json('{}', 201)],
+    ['another content type', 'a', json('{}', 200, 'application/json; charset=utf-8')],
+  ])('but not for %s', (_, name, reply) => {
+    const { read, count } = reading();
+    for (let turn = 0; turn < 3; turn++) read('a', json('{}'));
+    const before = count();
+    expect(read(name, reply).answer).toBe(reply.body.toString());
+    expect(count()).toBe(before + 1);
+  });
+
+  test('and not where a value broke the contract: an error bears its own call’s Track-ID', () => {
+    const { readBroken, count } = reading();
+    for (let turn = 0; turn < 5; turn++) readBroken('a', json('{}'));
+    expect(count()).toBe(5);
+  });
+
+  test('where they changed and stay so, from the third time again', () => {
+    const { read, count } = reading();
+    for (let turn = 0; turn < 5; turn++) read('a', json('1'));
+    for (let turn = 0; turn < 5; turn++) expect(read('a', json('2')).answer).toBe('2');
+    expect(count()).toBe(4);
+  });
+});
+
+describe('memory', () => {
+  test('is bounded, whatever comes: the oldest goes', () => {
+    const { kept, read, count } = reading(100_000);
+    for (let path = 0; path < 10_000; path++) read(`path-${path}`, json('x'.repeat(path % 3000)));
+    expect(kept.bytes).toBeLessThanOrEqual(100_000);
+    for (let turn = 0; turn < 3; turn++) read('path-0', json(''));
+    expect(count()).toBe(10_002);
+    for (let turn = 0; turn < 3; turn++) read('long', json('x'.repeat(50_000)));
+    expect(kept.bytes).toBeLessThanOrEqual(100_000);
+  });
+
+  test('is not taken by an answer of more than a megabyte', () => {
+    const { kept, read } = reading(10_000_000);
+    for (let turn = 0; turn < 3; turn++) read('a', json('x'.repeat(1024 * 1024 + 1)));
+    expect(kept.bytes).toBe(0);
+  });
+
+  test('is not taken by what surrounds the bytes', () => {
+    const { kept, read } = reading();
+    const around = Buffer.alloc(64 * 1024);
+    for (let turn = 0; turn < 3; turn++) read('a', { ...json(''), body: around.subarray(10, 20) });
+    expect(kept.bytes).toBeLessThan(1000);
+  });
+
+  test('is written ever more rarely for a name whose bytes always change', () => {
+    const { kept, read } = reading();
+    const sizes: number[] = [];
+    for (let turn = 1; turn <= 300; turn++) {
+      read('a', json('x'.repeat(turn)));
+      sizes.push(kept.bytes);
+    }
+    expect(new Set(sizes).size).toBeLessThan(12);
+  });
+});
+
+describe('over the wire', () => {
+  let bank: RecordingBank;
+  let client: BankClient;
+  const drifts: string[] = [];
+  const open = (options: Partial<BankOptions> = {}) =>
+    createBankClient({
+      ...bankDefaults,
+      baseUrl: bank.url,
+      onDrift: ({ operation, field }: Drift) => drifts.push(`${operation} ${field}`),
+      ...options,
+    });
+  beforeEach(async () => {
+    drifts.length = 0;
+    bank = await startRecordingBank();
+    client = open();
+  });
+  afterEach(async () => {
+    await client.close();
+    await bank.close();
+  });
+
+  const caller = (authId: string): Credentials => ({
+    subscriptionKey: `key-of-${authId}`,
+    authProviderName: 'provider',
+    authId,
+  });
+  const customerOf = async (authId: string) =>
+    (await client.read(getCustomer, { ids: { BANK_ID: 'B', CUSTOMER_ID: 'c' }, credentials: caller(authId) }))
+      .answer;
+  const says = (reply: Reply | ((authId: string) => Reply)) =>
+    bank.otherwise(({ headers }) => (typeof reply === 'function' ? reply(headers['auth-id'] ?? '') : reply));
+
+  test('the bank is asked each time; callers who are sent the same bytes share what was made of them', async () => {
+    says({ body: { email: 'a@b', bank_id: ['B'] } });
+    const answers = [
+      await customerOf('a'),
+      await customerOf('b'),
+      await customerOf('a'),
+      await customerOf('b'),
+    ];
+    expect(bank.calls).toHaveLength(4);
+    for (const answer of answers) expect(answer).toEqual({ email: 'a@b', bank_id: ['B'] });
+    expect(answers[3]).toBe(answers[2]);
+  });
+
+  test('who is refused is refused, whatever is kept of others', async () => {
+    says((authId) =>
+      authId === 'b' ? { status: 403, body: { message: 'no' } } : { body: { email: 'a@b' } },
+    );
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await customerOf('a')).toEqual({ email: 'a@b' });
+      await expect(customerOf('b')).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    }
+  });
+
+  test('who is sent other bytes gets what they say, and so does everybody when they change', async () => {
+    says((authId) => ({ body: { email: authId } }));
+    for (let turn = 0; turn < 4; turn++)
+      for (const authId of ['a', 'b']) expect(await customerOf(authId)).toEqual({ email: authId });
+    let version = 0;
+    says(() => ({ body: { email: `${++version % 7 < 4}` } }));
+    for (let turn = 1; turn < 40; turn++) expect(await customerOf('a')).toEqual({ email: `${turn % 7 < 4}` });
+  });
+
+  test('the same bytes in another content type are refused, though they are kept', async () => {
+    says({ body: '{"email":"a@b"}' });
+    for (let turn = 0; turn < 3; turn++) await customerOf('a');
+    says({ body: '{"email":"a@b"}', headers: { 'Content-Type': 'text/xml' } });
+    await expect(customerOf('a')).rejects.toMatchObject({ code: 'BANK_BAD_RESPONSE' });
+  });
+
+  test('a query is named by its body too', async () => {
+    bank.otherwise(({ body }) => ({ body: { branches: [{ acceptsDeposits: body.includes('yes') }] } }));
+    for (let turn = 0; turn < 4; turn++) {
+      for (const id of ['yes', 'no']) {
+        const input = { ids: { BANK_ID: 'B' }, body: { id }, credentials: caller('a') };
+        const { answer } = await client.read(postBranches, input);
+        expect(answer).toEqual([{ acceptsDeposits: id === 'yes' }]);
+      }
+    }
+  });
+
+  test('what drifts is told of each answer, kept or not, and is understood', async () => {
+    says({ body: { branches: [{ acceptsDeposits: true, location: { latitude: '1.5' } }] } });
+    for (let turn = 1; turn <= 4; turn++) {
+      const { answer } = await client.read(getBranches, { ids: { BANK_ID: 'B' }, credentials: caller('a') });
+      expect(answer).toEqual([{ acceptsDeposits: true, location: { latitude: 1.5 } }]);
+      expect(drifts).toEqual(Array(turn).fill('getBranches location.latitude'));
+    }
+  });
+});

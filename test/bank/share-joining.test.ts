@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
+import type { CallLimits } from '../../src/bank/exchange.ts';
+import type { Reader, ReadResult } from '../../src/bank/remember.ts';
+import { type PreparedCall, prepareCall } from '../../src/bank/request.ts';
+import { SharedReads, type SharedSource } from '../../src/bank/share.ts';
+import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
+import { BankqlError } from '../../src/errors.ts';
+
+/** One call that was made, whose end the test decides. */
+interface Made {
+  readonly call: PreparedCall;
+  readonly limits: CallLimits;
+  readonly reader: Reader;
+}
+
+const resultOf = (answer: string): ReadResult => ({
+  answer,
+  trackId: null,
+  bytes: answer.length,
+  status: 200,
+  isValid: true,
+});
+
+const callOf = (authId: string, id: string, operation: typeof getCustomer | typeof putCustomerID) =>
+  prepareCall('', operation, {
+    ids: { BANK_ID: 'B', CUSTOMER_ID: id },
+    credentials: { subscriptionKey: 'k', authProviderName: 'p', authId },
+    body: undefined,
+  } as Parameters<typeof prepareCall>[2]);
+
+function sharing() {
+  const made: Made[] = [];
+  const shared = new SharedReads(
+    { publicCacheTtlMs: 0, publicCacheBytes: 0, timeoutMs: 5000 },
+    (call, limits, reader) => void made.push({ call, limits, reader }),
+  );
+  const read = (operationDeadline: OperationDeadline | null = null, authId = 'a', id = 'c') => {
+    const sources: SharedSource[] = [];
+    const call = callOf(authId, id, getCustomer);
+    const result = shared.read(call, { operationDeadline, onSource: (source) => void sources.push(source) });
+    return result.then(({ answer }) => ({ answer, sources }));
+  };
+  return { shared, made, read };
+}
+
+const within = (timeoutMs: number, signal?: AbortSignal) =>
+  new OperationDeadline({ deadline: performance.now() + timeoutMs, signal });
+
+test('a read joins the same read of the same caller in flight, and no other', async () => {
+  const { made, read } = sharing();
+  const asked = [read(), read(), read(null, 'a', 'other'), read(null, 'other')];
+  for (const { reader } of made) reader.onAnswer(resultOf('answer'));
+  expect(await Promise.all(asked)).toEqual([
+    { answer: 'answer', sources: [] },
+    { answer: 'answer', sources: ['joined'] },
+    { answer: 'answer', sources: [] },
+    { answer: 'answer', sources: [] },
+  ]);
+  expect(made).toHaveLength(3);
+  void read();
+  expect(made).toHaveLength(4);
+});
+
+test('a read that is cancelled fails no other; with the last one, the call is cancelled', async () => {
+  const { made, read } = sharing();
+  const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+  const reads = [first, second, third].map(({ signal }) => read(within(1000, signal)));
+  first.abort();
+  await expect(reads[0]).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  third.abort();
+  await expect(reads[2]).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  expect(made[0]?.limits.cancellation?.isCancelled).toBe(false);
+  second.abort();
+  await expect(reads[1]).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
+  expect(made[0]?.limits.cancellation?.isCancelled).toBe(true);
+  void read();
+  expect(made).toHaveLength(2);
+});
+
+test('a read with no time left fails, and the others wait on', async () => {
+  const { made, read } = sharing();
+  const hasty = read(within(10));
+  const waiting = read(within(60_000));
+  await expect(hasty).rejects.toMatchObject({ code: 'BANK_TIMEOUT' });
+  made[0]?.reader.onAnswer(resultOf('answer'));
+  expect(await waiting).toEqual({ answer: 'answer', sources: ['joined'] });
+});
+
+test('a failure reaches the read that made the call; a read that joined calls again, alone', async () => {
+  const { made, read } = sharing();
+  const [started, joined] = [read(), read()];
+  made[0]?.reader.onError(new BankqlError('FORBIDDEN', 'refused'));
+  await expect(started).rejects.toThrow('refused');
+  expect(made).toHaveLength(2);
+  made[1]?.reader.onAnswer(resultOf('its own'));
+  expect(await joined).toEqual({ answer: 'its own', sources: [] });
+});
+
+test('an unavailable bank fails all that joined, without another call', async () => {
+  const { made, read } = sharing();
+  const reads = [read(), read(), read()];
+  made[0]?.reader.onError(new BankqlError('BANK_UNAVAILABLE', 'away'));
+  for (const each of reads) await expect(each).rejects.toThrow('away');
+  expect(made).toHaveLength(1);
+});
+
+test('after a write, an earlier call is not joined, and is answered all the same', async () => {
+  const { shared, made, read } = sharing();
+  const early = read();
+  shared.invalidate(callOf('a', 'c', putCustomerID));
+  const late = read();
+  made[0]?.reader.onAnswer(resultOf('old'));
+  made[1]?.reader.onAnswer(resultOf('new'));
+  expect([await early, await late]).toEqual([
+    { answer: 'old', sources: [] },
+    { answer: 'new', sources: [] },
+  ]);
+});

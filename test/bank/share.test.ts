@@ -1,0 +1,311 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
+import type { Credentials } from '../../src/bank/credentials.ts';
+import type { CallReport } from '../../src/bank/report.ts';
+import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
+import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
+import { bankDefaults } from '../support/bankql.ts';
+import { inTimeMs } from '../support/in-time.ts';
+import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+
+let bank: RecordingBank;
+const open: BankClient[] = [];
+beforeEach(async () => {
+  bank = await startRecordingBank();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((client) => client.close()));
+  await bank.close();
+});
+
+const shared: string[] = [];
+beforeEach(() => {
+  shared.length = 0;
+});
+
+function clientWith(options: Partial<BankOptions> = {}): BankClient {
+  const client = createBankClient({
+    ...bankDefaults,
+    baseUrl: bank.url,
+    publicCacheTtlMs: 60_000,
+    onShared: (operation, how) => shared.push(`${operation} ${how}`),
+    ...options,
+  });
+  open.push(client);
+  return client;
+}
+
+const alice: Credentials = { subscriptionKey: 'key-1', authProviderName: 'provider', authId: 'alice' };
+const ofCustomer = (credentials: Credentials, id = 'c') => ({
+  ids: { BANK_ID: 'B', CUSTOMER_ID: id },
+  credentials,
+});
+const ofBank = (credentials: Credentials) => ({ ids: { BANK_ID: 'B' }, credentials });
+const branches = { body: { branches: [{ acceptsDeposits: true, id: 'b-1' }] } };
+
+/** Holds the bank's answers back until they are released. */
+function held(reply: object) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  bank.otherwise(async () => {
+    await promise;
+    return reply;
+  });
+  return resolve;
+}
+
+/** Until so many calls have arrived. */
+const arrived = (count: number) => expect.poll(() => bank.calls.length).toBe(count);
+
+describe('private reads', () => {
+  test('that join a call which fails ask again each in the name of its own request', async () => {
+    const request = new AsyncLocalStorage<string>();
+    const calls: (string | undefined)[] = [];
+    const client = clientWith({ onCall: () => void calls.push(request.getStore()) });
+    const answer = held({ status: 500, body: {} });
+    const read = () =>
+      client.read(getCustomer, ofCustomer(alice)).catch(({ code }) => [request.getStore(), code]);
+    const reads = ['first', 'second', 'third'].map((name) => request.run(name, read));
+    await arrived(1);
+    answer();
+    expect(await Promise.all(reads)).toEqual([
+      ['first', 'BANK_ERROR'],
+      ['second', 'BANK_ERROR'],
+      ['third', 'BANK_ERROR'],
+    ]);
+    expect(calls.toSorted()).toEqual(['first', 'second', 'third']);
+  });
+
+  test('of the same caller at the same time share a call; later ones do not', async () => {
+    const client = clientWith();
+    const release = held({ body: { email: 'a@b' } });
+    const asked = [1, 2, 3].map(() => client.read(getCustomer, ofCustomer({ ...alice })));
+    await arrived(1);
+    release();
+    for (const { answer } of await Promise.all(asked)) expect(answer.email).toBe('a@b');
+    expect(bank.calls).toHaveLength(1);
+    expect(shared).toEqual(['getCustomer joined', 'getCustomer joined']);
+    await client.read(getCustomer, ofCustomer(alice));
+    expect(bank.calls).toHaveLength(2);
+  });
+
+  test.each<[string, Credentials]>([
+    ['the key', { ...alice, subscriptionKey: 'key-2' }],
+    ['the provider', { ...alice, authProviderName: 'provider-2' }],
+    ['the id', { ...alice, authId: 'bob' }],
+    ['a letter’s case', { ...alice, authId: 'Alice' }],
+    ['where one ends and the next begins', { ...alice, authProviderName: 'providera', authId: 'lice' }],
+  ])('of callers that differ in %s share nothing', async (_what, other) => {
+    const client = clientWith();
+    const release = held({ body: {} });
+    const asked = [alice, other].map((credentials) => client.read(getCustomer, ofCustomer(credentials)));
+    await arrived(2);
+    release();
+    await Promise.all(asked);
+    expect(shared).toEqual([]);
+  });
+
+  test('that left before a write of the caller are joined no more, neither while it is under way nor after it', async () => {
+    const client = clientWith();
+    const releases: (() => void)[] = [];
+    bank.otherwise(({ method }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      releases.push(resolve);
+      return promise.then(() => ({ body: { email: method } }));
+    });
+    const before = client.read(getCustomer, ofCustomer(alice));
+    await arrived(1);
+    const write = client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
+    await arrived(2);
+    const during = client.read(getCustomer, ofCustomer(alice));
+    await arrived(3);
+    releases[1]?.();
+    await write;
+    const after = client.read(getCustomer, ofCustomer(alice));
+    await arrived(4);
+    for (const release of releases) release();
+    await Promise.all([before, during, after]);
+    expect(shared).toEqual([]);
+  });
+
+  test('that are made alone join nobody', async () => {
+    const client = clientWith();
+    const release = held({ body: {} });
+    const asked = [
+      client.read(getCustomer, ofCustomer(alice)),
+      client.read(getCustomer, ofCustomer(alice), { unshared: true }),
+    ];
+    await arrived(2);
+    release();
+    await Promise.all(asked);
+  });
+
+  test('that join a call have as long as they would have alone', async () => {
+    const reports: CallReport[] = [];
+    const client = clientWith({ timeoutMs: 300, onCall: (report) => reports.push(report) });
+    bank.otherwise(() => 'hang');
+    const first = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    await arrived(1);
+    await delay(150);
+    const started = performance.now();
+    const second = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
+    expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });
+    expect(await second).toMatchObject({ code: 'BANK_TIMEOUT' });
+    expect(performance.now() - started).toBeGreaterThan(280);
+    expect(performance.now() - started).toBeLessThan(inTimeMs);
+    // It was the bank that was late, nobody left.
+    expect(reports[0]).toMatchObject({ reason: 'timeout' });
+  });
+
+  test.each([
+    ['no connection', 'reset'],
+    ['503', { status: 503, body: {} }],
+  ] as const)('that join a call share its failure where the bank is away: %s', async (_, reply) => {
+    const client = clientWith();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return reply;
+    });
+    const asked = [1, 2, 3].map(() =>
+      client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code),
+    );
+    await arrived(1);
+    resolve();
+    expect(await Promise.all(asked)).toEqual(Array(3).fill('BANK_UNAVAILABLE'));
+    expect(bank.calls).toHaveLength(1);
+    expect(shared).toEqual(['getCustomer joined', 'getCustomer joined']);
+  });
+
+  test('that join a call which found no connection wait for one themselves', async () => {
+    const client = clientWith({ connections: 1, connectionWaitMs: 50 });
+    const release = held({ body: {} });
+    const busy = client.read(getCustomer, ofCustomer(alice, 'busy'));
+    await arrived(1);
+    const first = client.read(getCustomer, ofCustomer(alice)).catch(({ code }: { code: string }) => code);
+    const second = client.read(getCustomer, ofCustomer(alice));
+    expect(await first).toBe('OVERLOADED');
+    release();
+    expect((await second).answer).toEqual({});
+    await busy;
+    expect(bank.calls).toHaveLength(2);
+  });
+
+  test('share no refusal: who joined asks alone', async () => {
+    const client = clientWith();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bank.otherwise(async () => {
+      await promise;
+      return { status: 403, body: 'no' };
+    });
+    const asked = [1, 2].map(() =>
+      client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error),
+    );
+    await arrived(1);
+    resolve();
+    const [first, second] = await Promise.all(asked);
+    expect(first).toMatchObject({ code: 'FORBIDDEN' });
+    expect(second).toMatchObject({ code: 'FORBIDDEN' });
+    expect(first).not.toBe(second);
+    expect(bank.calls).toHaveLength(2);
+  });
+});
+
+describe('public reads', () => {
+  test('are kept for all callers with the same key, by path and body', async () => {
+    const client = clientWith();
+    bank.otherwise(branches);
+    const query = (id: string) => ({ ...ofBank(alice), body: { id } });
+    await client.read(getBranches, ofBank(alice));
+    await client.read(getBranches, ofBank({ ...alice, authId: 'bob' }));
+    await client.read(postBranches, query('x'));
+    await client.read(postBranches, query('x'));
+    await client.read(postBranches, query('y'));
+    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    expect(bank.lines()).toEqual([
+      'GET /v1/api/banks/B/branches',
+      'POST /v1/api/banks/B/branches',
+      'POST /v1/api/banks/B/branches',
+      'GET /v1/api/banks/B/branches',
+    ]);
+    expect(shared).toEqual(['getBranches cached', 'postBranches cached']);
+  });
+
+  test('are not kept where the cache is off, where they are made alone, or where they break the contract', async () => {
+    const off = clientWith({ publicCacheTtlMs: 0 });
+    bank.otherwise(branches);
+    await off.read(getBranches, ofBank(alice));
+    await off.read(getBranches, ofBank(alice));
+    expect(bank.calls).toHaveLength(2);
+    const client = clientWith();
+    await client.read(getBranches, ofBank(alice), { unshared: true });
+    bank.otherwise({ body: { branches: [{ acceptsDeposits: 'yes' }] } });
+    await client.read(getBranches, ofBank(alice));
+    await client.read(getBranches, ofBank(alice));
+    expect(bank.calls).toHaveLength(5);
+  });
+
+  test('are forgotten at a write of public data, whoever writes, and a read that left before it is not kept', async () => {
+    const client = clientWith();
+    bank.otherwise(branches);
+    await client.read(getBranches, ofBank(alice));
+    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    const write = () =>
+      client.write(putBranchID, {
+        ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
+        body: { acceptsDeposits: true },
+        credentials: { ...alice, authId: 'bob' },
+      });
+    bank.on('PUT /v1/api/banks/B/branches/b', { body: { acceptsDeposits: true } });
+    await write();
+    await client.read(getBranches, ofBank(alice));
+    await client.read(getBranches, ofBank({ ...alice, subscriptionKey: 'key-2' }));
+    expect(bank.lines().filter((line) => line.startsWith('GET'))).toHaveLength(4);
+
+    const other = clientWith();
+    const release = held(branches);
+    const slow = other.read(getBranches, ofBank(alice));
+    await arrived(6);
+    await other.write(putBranchID, {
+      ids: { BANK_ID: 'B', BRANCH_ID: 'b' },
+      body: { acceptsDeposits: true },
+      credentials: alice,
+    });
+    release();
+    await slow;
+    await other.read(getBranches, ofBank(alice));
+    expect(bank.lines().filter((line) => line.startsWith('GET'))).toHaveLength(6);
+  });
+
+  test.each([
+    ['answers with 503', () => ({ status: 503 })],
+    ['resets connections', () => 'reset' as const],
+    ['does not answer', () => 'hang' as const],
+  ])('stand in where the bank %s', async (_, act) => {
+    const client = clientWith({ publicCacheTtlMs: 1, timeoutMs: 1000 });
+    bank.otherwise(branches);
+    await client.read(getBranches, ofBank(alice));
+    await delay(5);
+    bank.otherwise(act);
+    const stale = await client.read(getBranches, ofBank(alice));
+    expect(stale.answer).toEqual(branches.body.branches);
+    expect(stale.staleMs).toBeGreaterThan(0);
+    expect(shared).toEqual(['getBranches stale']);
+  });
+
+  test('stand in while the bank is away, and say how old they are; a refusal is no absence', async () => {
+    const client = clientWith({ publicCacheTtlMs: 1 });
+    bank.otherwise(branches);
+    await client.read(getBranches, ofBank(alice));
+    await delay(5);
+    bank.otherwise({ status: 503 });
+    const stale = await client.read(getBranches, ofBank(alice));
+    expect(stale.answer).toEqual(branches.body.branches);
+    expect(stale.staleMs).toBeGreaterThan(0);
+    bank.otherwise({ status: 404, body: 'gone' });
+    await expect(client.read(getBranches, ofBank(alice))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    bank.otherwise(branches);
+    expect((await client.read(getBranches, ofBank(alice))).staleMs).toBeUndefined();
+  });
+});
