@@ -40,13 +40,33 @@ export interface DocumentCacheOptions extends DocumentRules {
   readonly documentStats?: DocumentCacheStats | undefined;
 }
 
-/** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
-type FindOperation = (name: string | null) => ExecutableOperation;
+/** The operations of a document. */
+class DocumentOperations {
+  /** Those that have been requested, by the names that they were requested by. */
+  readonly known = new Map<string | null, ExecutableOperation>();
+  readonly #checked: CheckedDocument;
+  readonly #options: PrepareOptions;
+
+  constructor(checked: CheckedDocument, options: PrepareOptions) {
+    this.#checked = checked;
+    this.#options = options;
+  }
+
+  /** Errors: BAD_USER_INPUT if the document has no such operation, or several and no name was given. */
+  find(name: string | null): ExecutableOperation {
+    const node = getOperationAST(this.#checked.document, name);
+    if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
+    const same = [...this.known.values()].find((operation) => operation.node === node);
+    const operation = same ?? new ExecutableOperation(this.#checked, node, this.#options);
+    this.known.set(name, operation);
+    return operation;
+  }
+}
 
 /** A document that was requested. */
 interface CachedDocument {
   /** Its operations, or why it is refused. */
-  readonly found: FindOperation | GraphQLError;
+  readonly found: DocumentOperations | GraphQLError;
   /** The number of fields of its operations after expanding fragments: the size of a plan. */
   readonly fields: number;
 }
@@ -72,15 +92,15 @@ export function createDocumentCache({
     sizeCalculation: ({ fields }, text) =>
       characterBytes * (text.length + 1) + fieldBytes * fields * maxPlans,
   });
-  const pinned = new Map<string, FindOperation>();
+  const pinned = new Map<string, DocumentOperations>();
   for (const [text, document] of permanent ?? [])
-    pinned.set(text, operationsOf({ text, document, isPersisted: true }, options));
+    pinned.set(text, new DocumentOperations({ text, document, isPersisted: true }, options));
 
   const make = (text: string): CachedDocument => {
     try {
       const document = check(text);
       const fields = measureOperations(document).reduce((sum, size) => sum + size.fields, 0);
-      return { found: operationsOf({ text, document, isPersisted: false }, options), fields };
+      return { found: new DocumentOperations({ text, document, isPersisted: false }, options), fields };
     } catch (error) {
       if (error instanceof GraphQLError) return { found: error, fields: 0 };
       throw error;
@@ -88,7 +108,7 @@ export function createDocumentCache({
   };
 
   /** The operations of a document. Errors: GraphQLError, see validation.ts. */
-  return (text: string): FindOperation => {
+  return (text: string): DocumentOperations => {
     const forGood = pinned.get(text);
     if (forGood !== undefined) {
       stats.hits++;
@@ -117,22 +137,6 @@ interface CheckedDocument {
   readonly text: string;
   readonly document: DocumentNode;
   readonly isPersisted: boolean;
-}
-
-function operationsOf(checked: CheckedDocument, options: PrepareOptions): FindOperation {
-  const { document } = checked;
-  const operations = new Map<OperationDefinitionNode, ExecutableOperation>();
-  const byName = new Map<string | null, ExecutableOperation>();
-  return (name) => {
-    const known = byName.get(name);
-    if (known !== undefined) return known;
-    const node = getOperationAST(document, name);
-    if (!node) throw new RequestError('BAD_USER_INPUT', 'Could not determine what operation to execute.');
-    const operation = operations.get(node) ?? new ExecutableOperation(checked, node, options);
-    operations.set(node, operation);
-    byName.set(name, operation);
-    return operation;
-  };
 }
 
 const noVariables: GraphQLResolveInfo['variableValues'] = Object.freeze({

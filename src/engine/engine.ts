@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
-import { type AnswerBudget, AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
+import { AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
 import { schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
@@ -190,7 +190,7 @@ export function createEngine({
   ...options
 }: EngineOptions): Engine {
   const { defaults, limits } = options;
-  const documentOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
+  const operationsOf = createDocumentCache({ ...options, pinned: documentSource?.parsed });
   const services: RequestServices = { bank, payments, defaults, limits, answerLimits };
 
   const mask = (error: unknown): GraphQLError => {
@@ -215,7 +215,8 @@ export function createEngine({
     const { budget } = context;
     const { errors } = result;
     if (errors?.[0] instanceof AnswerLimitError) return end(errors[0], context);
-    const extensions = extensionsOf(context);
+    const { recorder, isPublic } = context;
+    const extensions = recorder === null && context.stale.length === 0 ? undefined : extensionsOf(context);
     const answer =
       errors === undefined && extensions === undefined
         ? result
@@ -224,14 +225,15 @@ export function createEngine({
             ...(result.data === undefined ? {} : { data: result.data }),
             ...(extensions === undefined ? {} : { extensions }),
           };
-    const { isPublic } = context;
     const bounds = {
       maxBytes: answerLimits.bytes,
       isPublic,
       isCacheable: isPublic && context.hasRead,
       withoutData: (error: unknown) => withoutData(error, context.effects),
     };
-    return isLong(budget) ? concludeInTurn(answer, bounds, context) : new BoundedResult(answer, bounds);
+    // Serializing more takes milliseconds.
+    const isLong = budget.values > 10_000 || budget.bytes > 256 * 1024;
+    return isLong ? concludeInTurn(answer, bounds, context) : new BoundedResult(answer, bounds);
   };
 
   /** The same for a large answer: it is serialized in chunks, in its turns. */
@@ -283,10 +285,10 @@ export function createEngine({
   /** What is executed, and in which context. Errors: why it is not. */
   function prepare(params: OperationParams, request: EngineRequest, takesIncremental: boolean) {
     const { query, operationName, variables: raw, extensions } = params;
-    const findOperation = documentOf(query);
+    const operations = operationsOf(query);
     // Only now: a text that is refused takes no room.
     if (extensions !== null) documentSource?.noteChecked(query, extensions);
-    const operation = findOperation(operationName);
+    const operation = operations.known.get(operationName) ?? operations.find(operationName);
     if (request.observation) request.observation.operation = operation;
     if (request.isReadOnly === true && operation.kind !== 'query')
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
@@ -390,9 +392,6 @@ function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<stri
     ...(recorder === null ? {} : { explain: recorder.explanation }),
   };
 }
-
-/** Whether serializing the answer takes milliseconds. */
-const isLong = ({ values, bytes }: AnswerBudget) => values > 10_000 || bytes > 256 * 1024;
 
 /** What each member of a request has to be, and how an error calls that. */
 const members: Readonly<Record<string, readonly ['string' | 'object', string] | undefined>> = Object.assign(

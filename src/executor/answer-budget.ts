@@ -81,6 +81,14 @@ export class AnswerBudget {
     return this.#failures < maxErrors;
   }
 
+  /** Charges a whole answer if it is within the limits. */
+  admits(values: number, bytes: number): boolean {
+    if (values > this.#limits.values || bytes > this.#limits.bytes) return false;
+    this.values += values;
+    this.bytes += bytes;
+    return true;
+  }
+
   /** Charges the fields of an object: both of the following at once. Errors: AnswerLimitError. */
   spend(values: number, bytes: number): void {
     this.values += values;

@@ -105,6 +105,8 @@ export function prepareOperation({
       const plan = only ?? planFor(values.coerced);
       if (plan instanceof GraphQLError) return { errors: [plan], data: null };
       const { budget = new AnswerBudget(unlimited) } = options;
+      const { constant } = plan.root;
+      if (constant !== null && budget.admits(constant.values, constant.bytes)) return { data: constant.data };
       return run(new Execution({ plan, context, variableValues: values, budget, options }));
     },
   };
@@ -184,10 +186,31 @@ export class ObjectPlan {
   /** The length of the fields' names in JSON; a lower bound. */
   readonly nameBytes: number;
 
+  /** The object itself if all its fields are constant: the same, frozen one for each answer. */
+  readonly constant: ConstantObject | null;
+
   constructor(fields: readonly FieldPlan[]) {
     this.fields = fields;
     this.nameBytes = fields.reduce((bytes, { name }) => bytes + name.length + nameBytes, 0);
+    this.constant = constantObject(this);
   }
+}
+
+interface ConstantObject {
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly values: number;
+  readonly bytes: number;
+}
+
+function constantObject({
+  fields,
+  nameBytes,
+}: Pick<ObjectPlan, 'fields' | 'nameBytes'>): ConstantObject | null {
+  // Such a name would need an object without a prototype.
+  if (fields.some(({ name, constant }) => constant === undefined || name === '__proto__')) return null;
+  const data = Object.freeze(Object.fromEntries(fields.map(({ name, constant }) => [name, constant])));
+  const bytes = fields.reduce((sum, { constant = '' }) => sum + constant.length, nameBytes);
+  return { data, values: fields.length, bytes };
 }
 
 /** What is known before execution about the value of a field, or about the entries of its list. */

@@ -8,7 +8,14 @@ import {
 } from 'graphql';
 import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
-import { type Data, type Execution, PendingField, PendingRoot, PendingValue } from './execution.ts';
+import {
+  type Data,
+  type Execution,
+  PendingField,
+  PendingRoot,
+  type PendingValue,
+  valuesAtOnce,
+} from './execution.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /** Executes a plan. Never throws and never rejects. */
@@ -45,12 +52,12 @@ function executeRoot(execution: Execution, root: ObjectPlan): Data | Promise<Dat
   const pending = new PendingRoot(execution);
   execution.root = pending;
   const data = executeFields(root, undefined, pending);
-  return data instanceof PendingValue ? pending.completed : data;
+  return data instanceof PendingRoot || data instanceof PendingField ? pending.completed : data;
 }
 
 /** The fields of a mutation, one after the other. */
 async function executeSerially(execution: Execution, fields: readonly ObjectPlan[]): Promise<Data> {
-  const data = newObject(execution);
+  const data: Data = execution.plan.namesPrototype ? Object.create(null) : {};
   for (const field of fields) {
     // Work below a nulled field continues, and may have exceeded the budget: no further field is started then.
     if (execution.budget.exceeded !== null) throw execution.budget.exceeded;
@@ -58,9 +65,6 @@ async function executeSerially(execution: Execution, fields: readonly ObjectPlan
   }
   return data;
 }
-
-/** A new object of the answer, safe for every member name. */
-const newObject = ({ plan }: Execution): Data => (plan.namesPrototype ? Object.create(null) : {});
 
 /**
  * The selected fields of an object; the placeholder if some are pending. They are charged to the budget once they have
@@ -70,7 +74,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   const { fields } = plan;
   const { execution } = parent;
   const { context } = execution;
-  const data = newObject(execution);
+  const data: Data = execution.plan.namesPrototype ? Object.create(null) : {};
   let bytes = plan.nameBytes;
   let outstanding = 0;
   for (const field of fields) {
@@ -92,7 +96,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
           }
         }
         if (typeof value !== 'string' || !field.isText) {
-          if (isPromise(value)) {
+          if (typeof value === 'object' && value !== null && 'then' in value && isPromise(value)) {
             pending ??= new PendingField(execution, parent, field, field.name);
             value = pending.awaitValue(value, complete);
           } else if (field.leaf !== null) {
@@ -109,7 +113,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
     }
     if (typeof value === 'string') {
       bytes += value.length;
-    } else if (value instanceof PendingValue) {
+    } else if (value instanceof PendingField) {
       // Assigned now as well, to keep the order of the operation's fields.
       value = value.members;
       outstanding++;
@@ -125,29 +129,27 @@ const isObject = (source: unknown): source is Data =>
 
 /** The specification's CompleteValue. Shape: `pending` if the value is not complete yet. */
 function complete(plan: ValuePlan, value: unknown, pending: PendingField): unknown {
-  if (plan.leaf !== null) return completeLeaf(plan, plan.leaf, value);
-  if (isAbsent(plan, value)) return null;
+  if (value === null || value === undefined) return nullOf(plan);
+  if (value instanceof Error) throw value;
   if (plan.object !== null) {
     plan.objectPlan ??= plan.objectPlanOf(plan.object);
     return executeFields(plan.objectPlan, value, pending);
   }
+  if (plan.leaf !== null) return completeLeaf(plan, plan.leaf, value);
   if (plan.abstract !== null) return completeAbstract(plan, plan.abstract, value, pending);
   return completeList(plan, value, pending);
 }
 
-/** Whether a value is null or undefined. Errors: the value itself, if it is an Error; if the type is non-null. */
-function isAbsent({ isNonNull, parentType, field }: ValuePlan, value: unknown): boolean {
-  if (value === null || value === undefined) {
-    if (!isNonNull) return true;
-    throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
-  }
-  if (value instanceof Error) throw value;
-  return false;
+/** Errors: an Error if the type is non-null. */
+function nullOf({ isNonNull, parentType, field }: ValuePlan): null {
+  if (!isNonNull) return null;
+  throw new Error(`Cannot return null for non-nullable field ${parentType.name}.${field.name}.`);
 }
 
 function completeLeaf(plan: ValuePlan, type: GraphQLLeafType, value: unknown): unknown {
+  if (value === null || value === undefined) return nullOf(plan);
   if (plan.isText && typeof value === 'string') return value;
-  if (isAbsent(plan, value)) return null;
+  if (value instanceof Error) throw value;
   const coerced = type.coerceOutputValue(value);
   if (coerced === null || coerced === undefined)
     throw new Error(`Expected \`${type.name}.coerceOutputValue\` to return a value that is not null.`);
@@ -197,7 +199,8 @@ function completeList(plan: ValuePlan, list: unknown, pending: PendingField): un
     ignoreRejections(list);
     throw error;
   }
-  if (!execution.mustWait) return completeEntries(plan, list, length, pending);
+  if (execution.budget.values <= valuesAtOnce || !execution.mustWait)
+    return completeEntries(plan, list, length, pending);
   return pending.defer(list, () => completeEntries(plan, list, length, pending));
 }
 
@@ -224,7 +227,7 @@ function completeEntries(
       if (typeof value !== 'string' || !isText) {
         let pending: PendingField | null = null;
         try {
-          if (isPromise(value)) {
+          if (typeof value === 'object' && value !== null && 'then' in value && isPromise(value)) {
             pending = new PendingField(execution, parent, entry, entries.length);
             value = pending.awaitValue(value, complete);
           } else if (leaf !== null) {
@@ -240,7 +243,7 @@ function completeEntries(
       }
       if (typeof value === 'string') {
         bytes += value.length;
-      } else if (value instanceof PendingValue) {
+      } else if (value instanceof PendingField) {
         value = value.members;
         outstanding++;
       }

@@ -14,7 +14,7 @@ import { WorkQueue } from './scheduler.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
 
 /** How many values an execution completes as they arrive; later ones wait for its turn (scheduler.ts). */
-const valuesAtOnce = 1000;
+export const valuesAtOnce = 1000;
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
@@ -55,9 +55,9 @@ export class Execution {
     this.#options = options;
   }
 
-  /** Whether the next value has to wait for this execution's turn. */
+  /** Whether the next value has to wait for this execution's turn, if `valuesAtOnce` have been completed. */
   get mustWait(): boolean {
-    return this.budget.values > valuesAtOnce && this.#queue?.isRunning !== true;
+    return this.#queue?.isRunning !== true;
   }
 
   /** Runs work in this execution's turn. The work itself checks first whether the execution is over. */
@@ -110,80 +110,61 @@ export class Execution {
 export type Data = Record<string, unknown>;
 
 /**
- * An object or list of the answer that is not complete yet. It is inserted into its parent as soon as it is
- * started, counts its outstanding members, and tells its parent when the last has arrived. So each promise of a
- * resolver is awaited once, and no further promise is created for the levels between it and the root.
+ * An object or list of the answer that is not complete yet. It is inserted into its parent as soon as it is started,
+ * counts its outstanding members, and tells its parent when the last has arrived. So each promise of a resolver is
+ * awaited once, and no further promise is created for the levels between it and the root.
  */
-export abstract class PendingValue {
+export type PendingValue = PendingRoot | PendingField;
+
+/** Sets a member that was outstanding; it may have outstanding members of its own. */
+function setMember(parent: PendingValue, key: string | number, completed: unknown): void {
+  const { members } = parent;
+  // The container already failed synchronously and is not part of the answer.
+  if (members === null) return;
+  const isThere = !(completed instanceof PendingField);
+  const value = isThere ? completed : completed.members;
+  if (Array.isArray(members)) members[Number(key)] = value;
+  else members[key] = value;
+  if (!isThere) return;
+  // Counts the member as complete, and with it the containers that it completes. One that has failed waits for nothing.
+  let at: PendingValue | null = parent;
+  while (at !== null && at.outstanding > 0 && --at.outstanding === 0) {
+    if (at instanceof PendingRoot) at.settle();
+    at = at.parent;
+  }
+}
+
+/** The root of the answer. */
+export class PendingRoot {
   readonly execution: Execution;
-  /** The object or list, while some of its members are outstanding. */
-  members: Data | unknown[] | null = null;
-  #outstanding = 0;
+  readonly parent = null;
+  readonly path = undefined;
+  /** The object, while some of its members are outstanding. */
+  members: Data | null = null;
+  outstanding = 0;
+  readonly #settled = Promise.withResolvers<Data>();
+  /** The object, when all members have arrived. Errors: GraphQLError, if a non-null field failed. */
+  readonly completed: Promise<Data> = this.#settled.promise;
 
   constructor(execution: Execution) {
     this.execution = execution;
   }
 
-  /** The object or list that it belongs to; null for the root. */
-  abstract readonly parent: PendingValue | null;
-  /** Its path in the answer; undefined for the root. */
-  abstract get path(): ResponsePath | undefined;
-
   /** Waits for members; returns this placeholder for them. */
-  awaitMembers(members: Data | unknown[], outstanding: number): this {
+  awaitMembers(members: Data, outstanding: number): this {
     this.members = members;
-    this.#outstanding = outstanding;
+    this.outstanding = outstanding;
     return this;
   }
 
-  /** Sets a member that was outstanding; it may have outstanding members of its own. */
-  setMember(key: string | number, completed: unknown): void {
-    const { members } = this;
-    // The container already failed synchronously and is not part of the answer.
-    if (members === null) return;
-    const isThere = !(completed instanceof PendingValue);
-    const value = isThere ? completed : completed.members;
-    if (Array.isArray(members)) members[Number(key)] = value;
-    else members[key] = value;
-    if (!isThere) return;
-    // Counts the member as complete, and with it the containers that it completes. One that has failed waits for nothing.
-    let at: PendingValue | null = this;
-    while (at !== null && at.#outstanding > 0 && --at.#outstanding === 0) {
-      if (at.parent === null) at.onCompleted();
-      at = at.parent;
-    }
+  settle(): void {
+    if (this.members !== null) this.#settled.resolve(this.members);
   }
 
   /** Fails because a non-null member has failed. */
   propagateError(error: unknown): void {
-    if (this.#outstanding === 0) return;
-    this.#outstanding = 0;
-    this.handleLateError(error);
-  }
-
-  /** Everything is complete: called for the root. */
-  protected onCompleted(): void {}
-  /** A non-null member failed: this object or list becomes null, or its parent fails in turn. */
-  protected abstract handleLateError(error: unknown): void;
-}
-
-/** The root of the answer. */
-export class PendingRoot extends PendingValue {
-  readonly parent = null;
-  readonly #settled = Promise.withResolvers<Data>();
-
-  get path(): undefined {
-    return undefined;
-  }
-
-  /** The fields of the root, when all have arrived. Errors: GraphQLError, if a non-null field failed. */
-  get completed(): Promise<Data> {
-    return this.#settled.promise;
-  }
-  protected override onCompleted(): void {
-    this.#settled.resolve(this.members as Data);
-  }
-  protected handleLateError(error: unknown): void {
+    if (this.outstanding === 0) return;
+    this.outstanding = 0;
     this.#settled.reject(error);
   }
 }
@@ -198,18 +179,34 @@ export type Complete = (plan: ValuePlan, value: unknown, pending: PendingField) 
  * A field of the answer, or an entry of a list: its resolver's `info`, the path of its errors, and the placeholder of a
  * value that is pending. The members of `info` are computed when they are read.
  */
-export class PendingField extends PendingValue implements GraphQLResolveInfo, PreparedSelection {
-  readonly parent: PendingValue;
-  readonly details: ValuePlan;
-  readonly key: string | number;
+export class PendingField implements GraphQLResolveInfo, PreparedSelection {
+  // One is created for nearly every value: declared fields, private ones too, would cost a second call for each.
+  declare readonly execution: Execution;
+  declare readonly parent: PendingValue;
+  declare readonly details: ValuePlan;
+  declare readonly key: string | number;
+  /** The object or list, while some of its members are outstanding. */
+  declare members: Data | unknown[] | null;
+  /** How many of them are. */
+  declare outstanding: number;
   /** Null already stands here because of an error: errors below it are not reported any more. */
-  #isNulled = false;
+  declare isNulled: boolean;
 
   constructor(execution: Execution, parent: PendingValue, details: ValuePlan, key: string | number) {
-    super(execution);
+    this.execution = execution;
     this.parent = parent;
     this.details = details;
     this.key = key;
+    this.members = null;
+    this.outstanding = 0;
+    this.isNulled = false;
+  }
+
+  /** Waits for members; returns this placeholder for them. */
+  awaitMembers(members: Data | unknown[], outstanding: number): this {
+    this.members = members;
+    this.outstanding = outstanding;
+    return this;
   }
 
   /** Completes the value of a promise when it is fulfilled. */
@@ -233,7 +230,7 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
       ignoreRejections(value);
       return;
     }
-    if (execution.mustWait) {
+    if (execution.budget.values > valuesAtOnce && execution.mustWait) {
       this.defer(value, complete);
       return;
     }
@@ -245,7 +242,7 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
       this.handleLateError(error);
       return;
     }
-    parent.setMember(this.key, completed);
+    setMember(parent, this.key, completed);
   }
 
   /** Records the error and returns null. Errors: the error itself, if the field is non-null. */
@@ -257,8 +254,15 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
     return null;
   }
 
-  /** The same, when the parent object or list has been started already. */
-  protected handleLateError(raw: unknown): void {
+  /** Fails because a non-null member has failed: becomes null, or its parent fails in turn. */
+  propagateError(error: unknown): void {
+    if (this.outstanding === 0) return;
+    this.outstanding = 0;
+    this.handleLateError(error);
+  }
+
+  /** Like handleFieldError, when the parent object or list has been started already. */
+  handleLateError(raw: unknown): void {
     if (this.execution.isOver) return;
     try {
       if (isAnswerLimit(raw)) throw raw;
@@ -267,7 +271,7 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
         this.parent.propagateError(error);
       } else {
         this.#record(error);
-        this.parent.setMember(this.key, null);
+        setMember(this.parent, this.key, null);
       }
     } catch (error) {
       if (!isAnswerLimit(error)) throw error;
@@ -290,8 +294,8 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
   #record(error: unknown): void {
     if (this.execution.isOver) return;
     for (let pending: PendingField | undefined = this; pending !== undefined; pending = pending.#prev)
-      if (pending.#isNulled) return;
-    this.#isNulled = true;
+      if (pending.isNulled) return;
+    this.isNulled = true;
     this.execution.record(error);
   }
 
@@ -340,9 +344,6 @@ export class PendingField extends PendingValue implements GraphQLResolveInfo, Pr
   }
   getAsyncHelpers() {
     return asyncHelpers;
-  }
-  get prepared(): this {
-    return this;
   }
   fieldsOf(type: GraphQLObjectType): readonly FieldPlan[] {
     return this.details.objectPlanOf(type).fields;

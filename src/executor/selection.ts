@@ -18,15 +18,15 @@ import {
 /**
  * The part of a resolver's `info` that look-ahead needs; for the root, the operation stands in for the field nodes.
  */
-export interface Selection extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'> {
+export interface Selection
+  extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
+    Partial<PreparedSelection> {
   readonly fieldNodes: readonly Pick<FieldNode, 'selectionSet'>[];
   /** Whether fragments with @defer are left out: their fields are executed later, on their own. */
   readonly omitsDeferred?: boolean;
-  /** Precomputed results for this selection; left out when graphql's own executor runs. */
-  readonly prepared?: PreparedSelection | undefined;
 }
 
-/** A selection for which everything that stays the same between executions is computed once. */
+/** A selection for which everything that stays the same between executions is computed once; not by graphql's own executor. */
 export interface PreparedSelection {
   /** The same object in each execution, as a cache key for what is derived from the selection. */
   readonly details: object;
@@ -62,7 +62,7 @@ export interface SelectedField {
  * leave out; in the order of the answer.
  */
 export function selectedFields(selection: Selection, type: GraphQLObjectType): readonly SelectedField[] {
-  return selection.prepared?.fieldsOf(type) ?? collectFields(selection, type);
+  return selection.fieldsOf?.(type) ?? collectFields(selection, type);
 }
 
 /**
@@ -113,14 +113,14 @@ export function collectFields(
 
 /** The arguments of a selected field as its resolver gets them. Errors: GraphQLError, as from the executor. */
 export function argumentsOf(field: SelectedField, selection: Selection): Readonly<Record<string, unknown>> {
-  if (selection.prepared) return selection.prepared.argumentsOf(field);
+  if (selection.argumentsOf !== undefined) return selection.argumentsOf(field);
   const [node] = field.nodes;
   return node === undefined ? {} : getArgumentValues(field.field, node, selection.variableValues);
 }
 
 /** What is selected below a selected field. */
 export function subselectionOf(field: SelectedField, selection: Selection): Selection {
-  if (selection.prepared) return selection.prepared.subselection(field);
+  if (selection.subselection !== undefined) return selection.subselection(field);
   const { schema, fragments, variableValues, omitsDeferred = false } = selection;
   return { schema, fragments, variableValues, omitsDeferred, fieldNodes: field.nodes };
 }

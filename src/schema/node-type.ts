@@ -183,7 +183,7 @@ function createSteps(name: string): (info: Selection) => Steps {
     };
   };
   return (info) => {
-    const details = info.prepared?.details;
+    const details = info.details;
     if (details === undefined) return make(info);
     const steps = known.get(details) ?? make(info);
     known.set(details, steps);

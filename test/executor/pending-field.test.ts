@@ -95,10 +95,10 @@ test('what is prepared of a selection is the same in each execution, and its arg
   const schema = schemaOf('type Query { item: Item } type Item { item(n: Int): Item text: String }', {
     'Query.item': (_source, _args, _context, info: Selection) => {
       const type = info.schema.getType('Item');
-      if (!isObjectType(type) || !info.prepared) throw new Error('nothing is prepared');
+      if (!isObjectType(type) || !info.details) throw new Error('nothing is prepared');
       const fields = selectedFields(info, type);
       seen.push({
-        slot: info.prepared.details,
+        slot: info.details,
         fields,
         args: fields.map((field) => argumentsOf(field, info)),
         belowThat: fields.flatMap((field) =>
