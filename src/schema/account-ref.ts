@@ -5,7 +5,7 @@ import { builder } from './builder.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { bodyOf, fieldsOf, inputType } from './fields.ts';
 import { restId } from './global-id.ts';
-import { AccountObject, accountNode } from './node-lookups/account.ts';
+import { nodeTypeOf } from './node.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
@@ -22,7 +22,7 @@ AccountRefObject.implement({
   fields: (t) => ({
     ...fieldsOf(t, accountRef.fields, ({ named }) => named),
     account: t.field({
-      type: AccountObject,
+      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         'Seen through the view of the record that names it, unless another is given; null where the record names no account. REST: getAccountsScope.',
@@ -30,17 +30,17 @@ AccountRefObject.implement({
       extensions: fieldExtensions({
         estimate: (parent: NamedAccount, args: { viewId?: string | null }, context: EstimateContext) => {
           const ids = accountOf(parent, args.viewId);
-          return ids === null ? null : accountNode.estimate(ids, context);
+          return ids === null ? null : nodeTypeOf('Account').estimate(ids, context);
         },
         estimateUnknown: (_parent: object, args: { viewId?: string | null }, context, unknownId) =>
-          accountNode.estimate(
+          nodeTypeOf('Account').estimate(
             { bankId: unknownId(), accountId: unknownId(), viewId: args.viewId ?? context.defaults.viewId },
             context,
           ),
       }),
       resolve: (parent, args, context, info) => {
         const ids = accountOf(parent, args.viewId);
-        return ids === null ? null : accountNode.load(ids, context, info);
+        return ids === null ? null : nodeTypeOf('Account').load(ids, context, info);
       },
     }),
   }),

@@ -1,45 +1,123 @@
+import { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
-import { type Account, account, putAccountID } from '../contract/account.ts';
+import { unwrap } from '../bank/response.ts';
+import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
 import type { ChangesInput } from '../contract/resource.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/rest-ids.ts';
-import { AccountScope } from './account-scope.ts';
 import { builder } from './builder.ts';
-import { connectionFromIds } from './connection.ts';
-import { bankIdOr, viewIdOr } from './context.ts';
+import { connectionFromIds, connectionTo } from './connection.ts';
+import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
+import { findListItem } from './list-item.ts';
 import {
-  AccountConnection,
-  type AccountNode,
-  AccountObject,
-  accountNode,
-  loadAccounts,
-  toAccountNode,
-} from './node-lookups/account.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import { CustomerObject, customerNode } from './node-lookups/customer.ts';
+  defineNodeType,
+  idFromPath,
+  type NodeRef,
+  nodeFromIds,
+  nodesFromRecord,
+  recordOf,
+  validateViewIds,
+  viewKey,
+} from './node.ts';
 import {
   loadOtherAccounts,
   OtherAccountConnection,
   OtherAccountFilter,
   type OtherAccountFilterInput,
   OtherAccountObject,
-  otherAccountNode,
   toOtherAccountNode,
-} from './node-lookups/other-account.ts';
-import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
+} from './other-account.ts';
+import { recordVersion, versionDescription } from './record-version.ts';
 import {
   loadRequests,
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestNode,
-} from './node-lookups/transaction-request.ts';
-import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
+} from './transaction-request.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField } from './write-field.ts';
+
+export const AccountScope = builder.enumType('AccountScope', {
+  description: "The path's {scope} of getAccountsScope.",
+  values: {
+    PERMISSIONS: { value: 'permissions', description: 'REST `permissions`.' },
+    VIEWS: { value: 'views', description: 'REST `views`.' },
+  } as const satisfies Record<string, { value: Scope; description: string }>,
+});
+
+export type AccountNode = NodeRef<ViewIds, Account>;
+
+/** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
+export const accountNode = defineNodeType({
+  name: 'Account',
+  entityKey: ['bankId', 'accountId', 'viewId'],
+  key: z.tuple(viewKey),
+  toKey: ({ bankId, accountId, viewId }: AccountNode) => [bankId, accountId, viewId] as const,
+  toIds: (key) => validateViewIds(...key),
+  read: readAccount,
+});
+
+function readAccount(ids: ViewIds, { session, defaults }: ReadContext): Promise<Account> {
+  const { loaders } = session;
+  const listed = loaders.listed.accounts.find(placeOf(ids), ids.accountId);
+  if (listed !== null && isOfBank(listed, ids)) return Promise.resolve(listed);
+  const reading = loaders.accountsScope.load({ ...ids, scope: defaults.accountScope ?? 'views' });
+  return reading.then((accounts) => accountIn(accounts, ids, session));
+}
+
+/** The other ids that a single read of an account takes. An id cannot contain a line break. */
+const placeOf = ({ bankId, viewId }: ViewIds) => `${bankId}\n${viewId}`;
+
+/** A list may contain accounts of other banks; under the same id, this bank may have a different account. */
+const isOfBank = ({ bank_id }: Account, { bankId }: ViewIds) => !bank_id || bank_id === bankId;
+
+/** A list of accounts, whose entries are not read again during the operation. */
+export function loadAccounts(ids: ViewIds, scope: Scope, { session }: ReadContext): Promise<Account[]> {
+  // A write in the meantime replaces the loaders: the list is outdated for the new ones.
+  const { accountsScope, listed } = session.loaders;
+  return accountsScope.load({ ...ids, scope }).then((accounts) => {
+    listed.accounts.add(placeOf(ids), accounts);
+    return accounts;
+  });
+}
+
+/**
+ * The entry with the account's id, or the only entry. Some banks accept other ids in paths (aliases, numbers in
+ * another format): a single entry with another id is the requested account, and counts as drift.
+ */
+function accountIn(
+  accounts: readonly Account[],
+  { accountId }: ViewIds,
+  session: ReadContext['session'],
+): Account {
+  const [only] = accounts;
+  if (only === undefined || accounts.length > 1) return findListItem(accounts, accountId, getAccountsScope);
+  const account = unwrap(only) as Account;
+  const id = unwrap(account.id);
+  if (id && id !== accountId) session.noteDrift({ operation: getAccountsScope.id, field: 'id' }, accounts);
+  return account;
+}
+
+/**
+ * An entry of the account list, identified by its own id, or by the path's if the bank gave none.
+ * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account.
+ */
+export const toAccountNode = ({ bankId, accountId, viewId }: ViewIds, record: Account): AccountNode => ({
+  bankId,
+  accountId: unwrap(record.id) || accountId,
+  viewId,
+  record,
+});
+
+export const AccountObject = accountNode.object;
+
+export const AccountConnection = connectionTo(AccountObject, {
+  list: 'A list of accounts.',
+  entry: 'An account and its place in a list.',
+});
 
 /** The version of an account as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const accountVersion = (record: Account): string => recordVersion(account.answer, record);
@@ -57,13 +135,9 @@ AccountObject.implement({
     ),
     viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
-      type: BankObject,
       nullable: false,
       description: 'The bank through which the account is read. Costs no REST call.',
-      ...nodeFromIds(
-        () => bankNode,
-        ({ bankId }: BankIds) => ({ bankId }),
-      ),
+      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
     version: t.string({
       nullable: true,
@@ -71,18 +145,14 @@ AccountObject.implement({
       resolve: (node) => accountVersion(recordOf(node)),
     }),
     view: t.field({
-      type: AccountObject,
       nullable: true,
       description: 'The same account through another of its views. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ required: true, description: "The path's view." }) },
-      ...nodeFromIds(
-        () => accountNode,
-        ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
-          bankId,
-          accountId,
-          viewId: restId('viewId', viewId),
-        }),
-      ),
+      ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
+        bankId,
+        accountId,
+        viewId: restId('viewId', viewId),
+      })),
     }),
     accounts: t.connection(
       {
@@ -107,11 +177,10 @@ AccountObject.implement({
       AccountConnection,
     ),
     owners: t.field({
-      type: [CustomerObject],
       nullable: { list: true, items: true },
       description: 'The customers that `ownerIds` names. REST: one getCustomer for each distinct owner.',
       ...nodesFromRecord(
-        () => customerNode,
+        'Customer',
         (account: AccountNode) => recordOf(account).owners,
         ({ bankId }, customerId) => ({ bankId, customerId: validateBankId('an owner', customerId) }),
       ),
@@ -134,14 +203,13 @@ AccountObject.implement({
       OtherAccountConnection,
     ),
     otherAccount: t.field({
-      type: OtherAccountObject,
       nullable: true,
       description: 'One counterparty, found in getOtherAccounts. REST: getOtherAccounts.',
       args: {
         otherAccountId: t.arg.id({ required: true, description: "The counterparty's id in the list." }),
       },
       ...nodeFromIds(
-        () => otherAccountNode,
+        'OtherAccount',
         ({ bankId, accountId, viewId }: AccountNode, { otherAccountId }: { otherAccountId: string }) => ({
           bankId,
           accountId,
@@ -153,12 +221,11 @@ AccountObject.implement({
       ),
     }),
     transaction: t.field({
-      type: TransactionObject,
       nullable: true,
       description: 'One transaction of the account. REST: getTransaction.',
       args: { transactionId: t.arg.id({ required: true, description: 'The transaction.' }) },
       ...nodeFromIds(
-        () => transactionNode,
+        'Transaction',
         ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
           bankId,
           accountId,
@@ -210,13 +277,9 @@ const PutAccountPayload = builder
     description: 'What became of putAccountID.',
     fields: (t) => ({
       account: t.field({
-        type: AccountObject,
         nullable: true,
         description: 'The account, read anew through the view. REST: getAccountsScope.',
-        ...nodeFromIds(
-          () => accountNode,
-          ({ account }: { account: ViewIds }) => account,
-        ),
+        ...nodeFromIds('Account', ({ account }: { account: ViewIds }) => account),
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -1,5 +1,8 @@
+import { z } from 'zod';
+import { validateId } from '../bank/ids.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { AccountScope } from './account-scope.ts';
+import { AccountConnection, AccountObject, AccountScope, loadAccounts, toAccountNode } from './account.ts';
+import { BranchConnection, BranchFilter, type BranchNode, BranchObject, loadBranches } from './branch.ts';
 import {
   BranchOrder,
   type BranchSearch,
@@ -15,31 +18,20 @@ import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { itemId } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import {
-  AccountConnection,
-  AccountObject,
-  accountNode,
-  loadAccounts,
-  toAccountNode,
-} from './node-lookups/account.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import {
-  BranchConnection,
-  BranchFilter,
-  type BranchNode,
-  BranchObject,
-  branchNode,
-  loadBranches,
-} from './node-lookups/branch.ts';
-import { CustomerObject, customerNode } from './node-lookups/customer.ts';
-import {
-  ProductConnection,
-  ProductFilter,
-  type ProductNode,
-  ProductObject,
-  productNode,
-} from './node-lookups/product.ts';
-import { idFromPath, nodeFromIds } from './node-type.ts';
+import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
+import { ProductConnection, ProductFilter, type ProductNode, ProductObject } from './product.ts';
+
+/** Banks by their code. A bank has no record to read. */
+export const bankNode = defineNodeType({
+  name: 'Bank',
+  entityKey: ['bankId'],
+  key: z.tuple([z.string()]),
+  toKey: ({ bankId }: BankIds) => [bankId] as const,
+  toIds: ([bankId]): BankIds => ({ bankId: validateId('bankId', bankId) }),
+  read: async () => ({}),
+});
+
+export const BankObject = bankNode.object;
 
 type Optional<T> = T | null | undefined;
 interface AccountArguments {
@@ -69,20 +61,15 @@ BankObject.implement({
     id: t.id(bankNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code.")),
     customer: t.field({
-      type: CustomerObject,
       nullable: true,
       description: 'One customer. REST: getCustomer.',
       args: { customerId: t.arg.id({ required: true, description: 'The customer.' }) },
-      ...nodeFromIds(
-        () => customerNode,
-        ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
-          bankId,
-          customerId: restId('customerId', customerId),
-        }),
-      ),
+      ...nodeFromIds('Customer', ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
+        bankId,
+        customerId: restId('customerId', customerId),
+      })),
     }),
     account: t.field({
-      type: AccountObject,
       nullable: true,
       description:
         'The account as seen through a view; the configured default view where none is given. REST: getAccountsScope.',
@@ -90,7 +77,7 @@ BankObject.implement({
         accountId: t.arg.id({ required: true, description: 'The account.' }),
         viewId: t.arg.id({ description: 'The view; the configured default view where left out.' }),
       },
-      ...nodeFromIds(() => accountNode, viewOf),
+      ...nodeFromIds('Account', viewOf),
     }),
     accounts: t.connection(
       {
@@ -151,34 +138,26 @@ BankObject.implement({
       BranchConnection,
     ),
     branch: t.field({
-      type: BranchObject,
       nullable: true,
       description: 'One branch, found in getBranches. REST: getBranches.',
       args: { branchId: t.arg.id({ required: true, description: "The branch's id in the list." }) },
-      ...nodeFromIds(
-        () => branchNode,
-        ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
-          bankId,
-          branchId: notGlobalId('branchId', branchId),
-          index: 0,
-          query: null,
-        }),
-      ),
+      ...nodeFromIds('Branch', ({ bankId }: BankIds, { branchId }: { branchId: string }) => ({
+        bankId,
+        branchId: notGlobalId('branchId', branchId),
+        index: 0,
+        query: null,
+      })),
     }),
     product: t.field({
-      type: ProductObject,
       nullable: true,
       description: 'One product. REST: getProduct.',
       args: { productId: t.arg.id({ required: true, description: 'The product.' }) },
-      ...nodeFromIds(
-        () => productNode,
-        ({ bankId }: BankIds, { productId }: { productId: string }) => ({
-          bankId,
-          productId: restId('productId', productId),
-          index: 0,
-          query: null,
-        }),
-      ),
+      ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
+        bankId,
+        productId: restId('productId', productId),
+        index: 0,
+        query: null,
+      })),
     }),
     products: t.connection(
       {
@@ -223,16 +202,12 @@ BankObject.implement({
 
 builder.queryField('bank', (t) =>
   t.field({
-    type: BankObject,
     nullable: true,
     description:
       'A bank by its Swift bank code; the configured bank where none is given. Costs no REST call.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one where left out." }) },
-    ...nodeFromIds(
-      () => bankNode,
-      (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
-        bankId: bankIdOr(defaults, bankId),
-      }),
-    ),
+    ...nodeFromIds('Bank', (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
+      bankId: bankIdOr(defaults, bankId),
+    })),
   }),
 );

@@ -4,7 +4,7 @@ import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { type EstimateContext, type KnownObject, startPrefetch, unknownRecord } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
-import { answeredByIdsWithPrefetch } from './node-type.ts';
+import { answeredByIdsWithPrefetch } from './node.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 

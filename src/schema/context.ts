@@ -31,7 +31,7 @@ export interface Defaults {
   readonly viewId: string;
   /** The `{scope}` of getAccountsScope for reading a single account; `views` by default. */
   readonly accountScope?: string;
-  /** How the viewer is determined: see viewer-ids.ts. Without it, the viewer is unknown. */
+  /** How the viewer is determined: see viewer.ts. Without it, the viewer is unknown. */
   readonly viewer?: ViewerTemplates | undefined;
 }
 

@@ -1,7 +1,9 @@
-import { validateBankId } from '../bank/ids.ts';
+import { z } from 'zod';
+import { validateBankId, validateId } from '../bank/ids.ts';
 import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
-import type { BankIds } from '../loaders/loaders.ts';
+import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/rest-ids.ts';
+import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext } from './context.ts';
@@ -9,14 +11,28 @@ import { hasPlaceholderId } from './field-extensions.ts';
 import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './node-lookups/account.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import { type CustomerNode, CustomerObject, customerNode } from './node-lookups/customer.ts';
-import { idFromPath, nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+import { defineNodeType, idFromPath, type NodeRef, nodeFromIds, nodesFromRecord, recordOf } from './node.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer-ids.ts';
+import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+export type CustomerNode = NodeRef<CustomerIds, Customer>;
+
+/** Customers by bank and customer id. Read through getCustomer. */
+export const customerNode = defineNodeType({
+  name: 'Customer',
+  entityKey: ['bankId', 'customerId'],
+  key: z.tuple([z.string(), z.string()]),
+  toKey: ({ bankId, customerId }: CustomerNode) => [bankId, customerId] as const,
+  toIds: ([bankId, customerId]): CustomerIds => ({
+    bankId: validateId('bankId', bankId),
+    customerId: validateId('customerId', customerId),
+  }),
+  read: (ids, { session }) => session.loaders.customer.load(ids),
+});
+
+export const CustomerObject = customerNode.object;
 
 /** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);
@@ -34,13 +50,9 @@ CustomerObject.implement({
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
     customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
     bank: t.field({
-      type: BankObject,
       nullable: false,
       description: 'The bank through which the customer is read. Costs no REST call.',
-      ...nodeFromIds(
-        () => bankNode,
-        ({ bankId }: BankIds) => ({ bankId }),
-      ),
+      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
     version: t.string({
       nullable: true,
@@ -48,11 +60,10 @@ CustomerObject.implement({
       resolve: (node) => customerVersion(recordOf(node)),
     }),
     banks: t.field({
-      type: [BankObject],
       nullable: { list: true, items: true },
       description: 'The banks that `bankIds` names. Costs no further REST call.',
       ...nodesFromRecord(
-        () => bankNode,
+        'Bank',
         (customer: CustomerNode) => recordOf(customer).bank_id,
         (_customer, bankId) => ({ bankId: validateBankId('a bank', bankId) }),
       ),

@@ -50,7 +50,7 @@ export function toSubgraph(schema: GraphQLSchema, { showsSdl }: SubgraphOptions)
   const entity = new GraphQLUnionType({
     name: '_Entity',
     description: 'What `_entities` finds.',
-    types: Object.keys(entityKeys)
+    types: Object.keys(entityKeys())
       .map((name) => schema.getType(name))
       .filter(isObjectType),
   });
@@ -124,7 +124,7 @@ export function subgraphSdl(schema: GraphQLSchema): string {
 function directivesOf(typename: string): readonly ConstDirectiveNode[] {
   // Every subgraph with Relay's connections has it.
   if (typename === 'PageInfo') return [directive('shareable')];
-  const key = entityKeys[typename];
+  const key = entityKeys()[typename];
   if (key === undefined) return [];
   return [directive('key', 'id'), ...(key === null ? [] : [directive('key', key.join(' '))])];
 }

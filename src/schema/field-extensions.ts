@@ -3,7 +3,7 @@ import type { Operation, PathIds } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context, ReadContext } from './context.ts';
 
-/** What a field declares in its GraphQL extensions, for links (node-type.ts) and for plans (call-estimate.ts). */
+/** What a field declares in its GraphQL extensions, for links (node.ts) and for plans (call-estimate.ts). */
 export interface FieldExtensions {
   /** The parent's ids are enough to resolve this field: the parent's record is not needed. */
   readonly answeredByIds?: true;

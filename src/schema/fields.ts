@@ -23,7 +23,7 @@ import type { Changes } from '../contract/updated-body.ts';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import { notGlobalId } from './global-id.ts';
-import { recordOf } from './node-type.ts';
+import { recordOf } from './node.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
 

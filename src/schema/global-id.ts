@@ -28,7 +28,7 @@ export function decodeGlobalId(globalId: string): { readonly typename: string; r
 export const forged = () =>
   badUserInput('This is not a global id of this schema: give back an `id` as it was answered.');
 
-/** All types that have global ids, by the names that their node types give them (node-type.ts). */
+/** All types that have global ids, by the names that their node types give them (node.ts). */
 export const globalIdTypes = new Set<string>();
 
 /** The first characters of base64url texts that begin with a capital letter, as type names do. */

@@ -13,8 +13,7 @@ import { knownObject } from './field-extensions.ts';
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
-import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
-import { nodeFromRecord } from './node-type.ts';
+import { nodeFromRecord } from './node.ts';
 import {
   paidTransaction,
   paymentByKey,
@@ -109,12 +108,11 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
       resolve: ({ answer }) => receiptOf(answer).status,
     }),
     transaction: t.field({
-      type: TransactionObject,
       nullable: true,
       description:
         'The transaction that `transactionId` names, through the default view; null where the bank named none. REST: getTransaction.',
       ...nodeFromRecord(
-        () => transactionNode,
+        'Transaction',
         ({ account, answer }: Transfer) => {
           const { transactionId } = receiptOf(answer);
           return transactionId ? paidTransaction(account, transactionId) : null;

@@ -12,7 +12,7 @@ import type { ReadContext } from './context.ts';
 import { recordFields } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
 import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, type NodeRef } from './node-type.ts';
+import { answeredByIds, defineNodeType, type NodeRef } from './node.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
@@ -27,6 +27,7 @@ const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
 /** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
 export const metadataNode = defineNodeType({
   name: 'MetadataEntry',
+  entityKey: null,
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
   toKey: ({ query, metadataId, index }: MetadataNode) =>
     metadataId === null ? ([query, metadataId, index] as const) : ([query, metadataId] as const),
@@ -35,7 +36,7 @@ export const metadataNode = defineNodeType({
     findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
 });
 
-export const MetadataObject = builder.objectRef<MetadataNode>('MetadataEntry');
+export const MetadataObject = metadataNode.object;
 MetadataObject.implement({
   description: metadataEntry.description,
   interfaces: [builder.nodeInterfaceRef()],

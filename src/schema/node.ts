@@ -1,70 +1,355 @@
+import type { ObjectRef } from '@pothos/core';
+import { isObjectType } from 'graphql';
+import { z } from 'zod';
+import { validateId } from '../bank/ids.ts';
+import { unwrap } from '../bank/response.ts';
 import { badUserInput } from '../errors.ts';
-import type { Selection } from '../executor/selection.ts';
+import {
+  argumentsOf,
+  type SelectedField,
+  type Selection,
+  selectedFields,
+  subselectionOf,
+  withDeferred,
+} from '../executor/selection.ts';
+import type { BankIds, ViewIds } from '../loaders/loaders.ts';
+import type { AccountNode } from './account.ts';
+import type { BranchNode } from './branch.ts';
 import { builder } from './builder.ts';
-import type { Context } from './context.ts';
-import { type EstimateContext, fieldExtensions, type KnownObject, nullOnError } from './field-extensions.ts';
-import { decodeGlobalId, forged } from './global-id.ts';
-import { metadataNode } from './metadata.ts';
-import { accountNode } from './node-lookups/account.ts';
-import { bankNode } from './node-lookups/bank.ts';
-import { branchNode } from './node-lookups/branch.ts';
-import { customerNode } from './node-lookups/customer.ts';
-import { otherAccountNode } from './node-lookups/other-account.ts';
-import { productNode } from './node-lookups/product.ts';
-import { transactionNode } from './node-lookups/transaction.ts';
-import { transactionRequestNode } from './node-lookups/transaction-request.ts';
-import type { NodeType } from './node-type.ts';
+import type { Context, ReadContext } from './context.ts';
+import type { CustomerNode } from './customer.ts';
+import {
+  type EstimateContext,
+  type FieldExtensions,
+  fieldExtensions,
+  fieldExtensionsOf,
+  type KnownObject,
+  nullOnError,
+  startPrefetch,
+  unknownRecord,
+} from './field-extensions.ts';
+import { decodeGlobalId, encodeGlobalId, forged, globalIdDescription, globalIdTypes } from './global-id.ts';
+import { mapListItems } from './list-item.ts';
+import type { MetadataNode } from './metadata.ts';
+import type { OtherAccountNode } from './other-account.ts';
 import { paymentNode } from './payment-node.ts';
+import type { ProductNode } from './product.ts';
+import type { TransactionNode } from './transaction.ts';
+import type { TransactionRequestNode } from './transaction-request.ts';
 
-interface NodeResolver {
-  /** Reads the node of a global id's key, and returns it with its type. */
-  readonly load: (key: unknown, context: Context, info: Selection) => Promise<object | null>;
-  readonly estimate: (key: unknown, context: EstimateContext) => KnownObject;
+/**
+ * Links between records.
+ *
+ * An object that a link leads to knows the ids that identify it; its record comes from the bank. The record is read
+ * only if the operation selects a field that the ids cannot answer, so that `owners { customerId }` and
+ * `account { otherAccounts { … } }` make no call for the customer or the account. While the record is being read,
+ * fields that need only the ids are prefetched, so that independent calls are made at the same time.
+ */
+
+/** Ids, with the record that they identify if it has been read. */
+export type NodeRef<Ids, Item> = Ids & { readonly record?: Item | undefined };
+
+/** The node types that read a record of the bank, by name: the ids of a linked object, with its record. */
+interface Nodes {
+  Account: AccountNode;
+  Bank: BankIds & { readonly record?: object | undefined };
+  Branch: BranchNode;
+  Customer: CustomerNode;
+  MetadataEntry: MetadataNode;
+  OtherAccount: OtherAccountNode;
+  Product: ProductNode;
+  Transaction: TransactionNode;
+  TransactionRequest: TransactionRequestNode;
+}
+export type NodeName = keyof Nodes;
+type IdsOf<Name extends NodeName> = Omit<Nodes[Name], 'record'>;
+type RecordOf<Name extends NodeName> = NonNullable<Nodes[Name]['record']>;
+type Ref<Name extends NodeName> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Nodes[Name]>;
+
+type Resolve<Parent, Args, Result> = (
+  parent: Parent,
+  args: Args,
+  context: Context,
+  info: Selection,
+) => Result | Promise<Result>;
+
+/** The extensions of a field that its parent's ids answer. */
+export const answeredByIds = fieldExtensions({ answeredByIds: true });
+
+/** The options of an id field that the path of the record's request answers. */
+export const idFromPath = (description: string) =>
+  ({ nullable: false, description, extensions: answeredByIds }) as const;
+
+/** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `estimate` request. */
+export const answeredByIdsWithPrefetch = <Parent, Args>(
+  prefetch: Resolve<Parent, Args, unknown>,
+  estimate: (parent: Parent, args: Args, context: EstimateContext) => KnownObject | null,
+  estimateUnknown?: FieldExtensions['estimateUnknown'],
+) =>
+  fieldExtensions({
+    answeredByIds: true,
+    prefetch,
+    estimate,
+    ...(estimateUnknown === undefined ? {} : { estimateUnknown }),
+  });
+
+/** How a node type is named, linked to and read. */
+interface NodeTypeOptions<Ids extends object, Item, Key extends readonly unknown[]> {
+  /** The GraphQL type's name. */
+  readonly name: NodeName;
+  /** The names of the bank's ids that identify it in a federated graph, in the order of its key; null if they do not. */
+  readonly entityKey: readonly string[] | null;
+  /** The schema of the key in a global id; the ids in it are validated, whoever wrote them. */
+  readonly key: z.ZodType<Key>;
+  /** The key of a linked object, unique within its type. */
+  readonly toKey: (linked: NodeRef<Ids, Item>) => Key;
+  readonly toIds: (key: Key) => Ids;
+  /** Reads the record that the ids identify. Errors: those of the operation behind it. */
+  readonly read: (ids: Ids, context: ReadContext) => Promise<Item>;
+  /** The record's canonical ids, if it can be found by other ids too; by default those that it was found by. */
+  readonly idsOfRecord?: (ids: Ids, record: Item) => Ids;
 }
 
-const byName = <Ids extends object, Item>(nodeType: NodeType<Ids, Item>): [string, NodeResolver] => [
-  nodeType.name,
-  {
-    load: async (key, context, info) => ({
-      ...(await nodeType.load(nodeType.idsOf(key), context, info)),
-      __typename: nodeType.name,
-    }),
-    estimate: (key, context) => nodeType.estimate(nodeType.idsOf(key), context),
-  },
-];
+export interface NodeType<Ids extends object, Item> {
+  readonly name: string;
+  readonly entityKey: readonly string[] | null;
+  /** The GraphQL type, for its file to implement. */
+  readonly object: ReturnType<typeof builder.objectRef<NodeRef<Ids, Item>>>;
+  /**
+   * The options of the field `id`: the global id of a linked object, without
+   * the promise that Pothos' own field creates.
+   */
+  readonly idField: {
+    readonly nullable: false;
+    readonly description: string;
+    readonly extensions: typeof answeredByIds;
+    readonly resolve: (linked: NodeRef<Ids, Item>) => string;
+  };
+  /** The ids in a global id's key. Errors: BAD_USER_INPUT if it is not a key of this type. */
+  idsOf(key: unknown): Ids;
+  /** The linked object, with its record if a selected field needs it. Errors: those of `read`. */
+  load(ids: Ids, context: Context, info: Selection): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
+  /** Reads the record that the ids identify. Errors: those of the operation behind it. */
+  read(ids: Ids, context: ReadContext): Promise<Item>;
+  /** The linked object with its record, which is read if it has not been. Errors: those of `read`. */
+  withRecord(
+    linked: NodeRef<Ids, Item>,
+    context: ReadContext,
+  ): NodeRef<Ids, Item> | Promise<NodeRef<Ids, Item>>;
+  /** The linked object as plans use it. */
+  estimate(ids: Ids, context: EstimateContext): KnownObject;
+}
 
-const nodeResolvers = new Map<string, NodeResolver>([
-  byName(bankNode),
-  byName(customerNode),
-  byName(accountNode),
-  byName(otherAccountNode),
-  byName(transactionNode),
-  byName(transactionRequestNode),
-  byName(productNode),
-  byName(branchNode),
-  byName(metadataNode),
-  // The record is bankql's own, not the bank's.
-  ['Payment', paymentNode],
-]);
+type AnyNodeType = NodeType<object, unknown>;
+
+/** The node types by their names. */
+export const nodeTypes = new Map<string, AnyNodeType>();
+
+/** A node type by its name: files of types that link to each other do not import each other. */
+export function nodeTypeOf<Name extends NodeName>(
+  name: Name,
+): Omit<NodeType<IdsOf<Name>, RecordOf<Name>>, 'object'> & { readonly object: Ref<Name> } {
+  const nodeType = nodeTypes.get(name);
+  if (nodeType === undefined) throw new Error(`${name} is no node type of the schema`);
+  // Its file defines it with the ids and the record that Nodes has.
+  return nodeType as never;
+}
+
+export function defineNodeType<Ids extends object, Item, Key extends readonly unknown[]>(
+  options: NodeTypeOptions<Ids, Item, Key>,
+): NodeType<Ids, Item> {
+  const { name, entityKey, key, toKey, toIds, read, idsOfRecord } = options;
+  const stepsOf = createSteps(name);
+  globalIdTypes.add(name);
+  const withReadRecord = (ids: Ids, record: Item): NodeRef<Ids, Item> => ({
+    ...(idsOfRecord?.(ids, record) ?? ids),
+    record,
+  });
+  const nodeType: NodeType<Ids, Item> = {
+    name,
+    entityKey,
+    object: builder.objectRef<NodeRef<Ids, Item>>(name),
+    idField: {
+      nullable: false,
+      description: globalIdDescription,
+      extensions: answeredByIds,
+      resolve: (linked) => encodeGlobalId(name, JSON.stringify(toKey(linked))),
+    },
+    idsOf(value) {
+      const parsed = key.safeParse(value);
+      // The same key with another order of members, or with extra members, would be a second id of the same node.
+      if (!parsed.success || JSON.stringify(parsed.data) !== JSON.stringify(value)) throw forged();
+      return toIds(parsed.data);
+    },
+    load(ids, context, info) {
+      // Ids that only the record tells are the same for every field: deferred ones must not change them.
+      const selection = idsOfRecord === undefined ? info : withDeferred(info);
+      const { needsRecord, prefetches } = stepsOf(selection);
+      if (!needsRecord) return ids;
+      const reading = read(ids, context);
+      for (const { prefetch, selected } of prefetches) {
+        if (!context.session.canPrefetch) break;
+        const below = subselectionOf(selected, info);
+        startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
+      }
+      return reading.then((record) => withReadRecord(ids, record));
+    },
+    read,
+    withRecord: (linked, context) =>
+      linked.record === undefined
+        ? read(linked, context).then((record) => withReadRecord(linked, record))
+        : linked,
+    estimate: (ids, context) => ({ type: name, parent: ids, read: () => read(ids, context) }),
+  };
+  nodeTypes.set(name, nodeType as unknown as AnyNodeType);
+  return nodeType;
+}
+
+/** What following a link requires, depending on the fields that are selected on the linked object. */
+interface Steps {
+  /** Whether a selected field needs more than the ids. */
+  readonly needsRecord: boolean;
+  /** The prefetches to start while the record is being read. */
+  readonly prefetches: readonly {
+    readonly prefetch: NonNullable<FieldExtensions['prefetch']>;
+    readonly selected: SelectedField;
+  }[];
+}
+
+/** The steps of a link to this type, computed once for a prepared selection. */
+function createSteps(name: string): (info: Selection) => Steps {
+  const known = new WeakMap<object, Steps>();
+  const make = (info: Selection): Steps => {
+    const type = info.schema.getType(name);
+    if (!isObjectType(type)) throw new Error(`${name} is no object type of the schema`);
+    const fields = selectedFields(info, type);
+    return {
+      needsRecord: !fields.every(({ field }) => fieldExtensionsOf(field).answeredByIds),
+      prefetches: fields.flatMap((selected) => {
+        const { prefetch } = fieldExtensionsOf(selected.field);
+        return prefetch === undefined ? [] : [{ prefetch, selected }];
+      }),
+    };
+  };
+  return (info) => {
+    const details = info.details;
+    if (details === undefined) return make(info);
+    const steps = known.get(details) ?? make(info);
+    known.set(details, steps);
+    return steps;
+  };
+}
+
+/** The record of a linked object, for a selected field that needs it. */
+export function recordOf<Item>(linked: { readonly record?: Item | undefined }): Item {
+  if (linked.record === undefined) throw new Error('A field needs a record that its link did not read');
+  return linked.record;
+}
+
+/**
+ * A field that leads from a parent's ids to another object, or to null. Spread it into a Pothos field inside `fields`: it
+ * provides the type, `resolve`, and the extensions that links and plans use.
+ */
+export function nodeFromIds<Name extends NodeName, Parent, Args>(
+  name: Name,
+  ids: (parent: Parent, args: Args, context: ReadContext) => IdsOf<Name>,
+) {
+  const nodeType = nodeTypeOf(name);
+  const resolve: Resolve<Parent, Args, Nodes[Name]> = (parent, args, context, info) =>
+    nodeType.load(ids(parent, args, context), context, info) as Nodes[Name];
+  const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
+    nodeType.estimate(ids(parent, args, context), context);
+  return { type: nodeType.object, resolve, extensions: answeredByIdsWithPrefetch(resolve, estimate) };
+}
+
+/** A field that leads from a parent's record to another object, or to null if the record names none. */
+export function nodeFromRecord<Name extends NodeName, Parent>(
+  name: Name,
+  ids: (parent: Parent) => IdsOf<Name> | null,
+  /** The ids that are known without the record; left out if `ids` needs only the record. */
+  unknownIds?: (parent: Parent, unknownId: () => string) => IdsOf<Name>,
+) {
+  const nodeType = nodeTypeOf(name);
+  const resolve: Resolve<Parent, object, Nodes[Name] | null> = (parent, _args, context, info) => {
+    const named = ids(parent);
+    return named === null ? null : (nodeType.load(named, context, info) as Nodes[Name]);
+  };
+  const estimateUnknown: FieldExtensions['estimateUnknown'] = (parent: object, _args, context, unknownId) => {
+    const read = { ...parent, record: unknownRecord(unknownId) } as Parent;
+    const named = unknownIds === undefined ? ids(read) : unknownIds(read, unknownId);
+    return named === null ? null : nodeType.estimate(named, context);
+  };
+  return { type: nodeType.object, resolve, extensions: fieldExtensions({ estimateUnknown }) };
+}
+
+/**
+ * A field that leads from a list in a parent's record to an object for each entry; each is read, and can fail,
+ * separately. If `toIds` throws, the error is that of the entry.
+ */
+export function nodesFromRecord<Name extends NodeName, Parent>(
+  name: Name,
+  entries: (parent: Parent) => readonly string[] | null | undefined,
+  toIds: (parent: Parent, entry: string) => IdsOf<Name>,
+) {
+  const nodeType = nodeTypeOf(name);
+  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) => {
+    const named = unwrap(entries(parent));
+    return (
+      named &&
+      mapListItems(named, (entry) => nodeType.load(toIds(parent, entry), context, info) as Nodes[Name])
+    );
+  };
+  const estimateUnknown = (
+    parent: Parent,
+    _args: object,
+    context: EstimateContext,
+    unknownId: () => string,
+  ) => nodeType.estimate(toIds(parent, unknownId()), context);
+  return {
+    type: [nodeType.object] as [typeof nodeType.object],
+    resolve,
+    extensions: fieldExtensions({ estimateUnknown }),
+  };
+}
+
+/** The first parts of the key of an account seen through a view, and of the records below it: bank, account, view. */
+export const viewKey = [z.string(), z.string(), z.string()] as const;
+
+/** The argument of links to accounts that may be read through another view. */
+export interface ViewArgument {
+  readonly viewId?: string | null | undefined;
+}
+
+/** Errors: BAD_USER_INPUT if one of them is not a valid id. */
+export const validateViewIds = (bankId: string, accountId: string, viewId: string): ViewIds => ({
+  bankId: validateId('bankId', bankId),
+  accountId: validateId('accountId', accountId),
+  viewId: validateId('viewId', viewId),
+});
 
 /** Errors: BAD_USER_INPUT if it is not a global id. */
-function typeAndKey(id: string): { readonly type: NodeResolver; readonly key: unknown } {
+function nodeOf(
+  id: string,
+): { readonly type: AnyNodeType; readonly ids: object } | { readonly payment: unknown } {
   const { typename, key } = decodeGlobalId(id);
-  const type = nodeResolvers.get(typename);
+  // The record is bankql's own, not the bank's.
+  if (typename === 'Payment') return { payment: key };
+  const type = nodeTypes.get(typename);
   if (type === undefined) throw forged();
-  return { type, key };
+  return { type, ids: type.idsOf(key) };
 }
 
 /** The node of a global id, with its record if a selected field needs it. Errors: BAD_USER_INPUT; those of its read. */
 export async function loadNode(id: string, context: Context, info: Selection): Promise<object | null> {
-  const { type, key } = typeAndKey(id);
-  return type.load(key, context, info);
+  const node = nodeOf(id);
+  if ('payment' in node) return paymentNode.load(node.payment, context);
+  return { ...(await node.type.load(node.ids, context, info)), __typename: node.type.name };
 }
 
 /** The same as plans use it. Errors: BAD_USER_INPUT. */
 export function estimateNode(id: string, context: EstimateContext): KnownObject {
-  const { type, key } = typeAndKey(id);
-  return type.estimate(key, context);
+  const node = nodeOf(id);
+  return 'payment' in node ? paymentNode.estimate(node.payment) : node.type.estimate(node.ids, context);
 }
 
 builder.queryField('node', (t) =>

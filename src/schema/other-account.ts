@@ -1,15 +1,188 @@
+import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import { otherAccount } from '../contract/other-account.ts';
+import {
+  getOtherAccounts,
+  type OtherAccount,
+  type OtherAccountQuery,
+  otherAccount,
+  otherAccountQuery,
+} from '../contract/other-account.ts';
+import { findById } from '../loaders/find-by-id.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
+import { connectionTo } from './connection.ts';
+import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
-import { recordFields } from './fields.ts';
-import { AccountObject, accountNode } from './node-lookups/account.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import { type OtherAccountNode, OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
-import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
-import { type ViewArgument, validateViewIds } from './view-ids.ts';
+import { mapOptional, omitNullish, recordFields } from './fields.ts';
+import { notGlobalId } from './global-id.ts';
+import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
+import { filterInSteps } from './list-work.ts';
+import {
+  answeredByIds,
+  defineNodeType,
+  idFromPath,
+  type NodeRef,
+  nodeFromIds,
+  nodeTypeOf,
+  recordOf,
+  type ViewArgument,
+  validateViewIds,
+  viewKey,
+} from './node.ts';
+
+interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
+  /** Null if the bank gave none: then it is the entry at `index` of the list. */
+  readonly otherAccountId: string | null;
+}
+
+export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
+
+export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
+  description: 'Which counterparties: with an IBAN the query body of postOtherAccounts.',
+  fields: (t) => ({
+    iban: t.string({
+      description:
+        'The international account number to look for. REST `IBAN`; where it is left out, bankql looks for the id in the list of getOtherAccounts.',
+    }),
+    id: t.id({ description: 'The id to look for. REST `id`.' }),
+  }),
+});
+
+export interface OtherAccountFilterInput {
+  readonly filter?: typeof OtherAccountFilter.$inferInput | null | undefined;
+}
+
+const filterId = (id: string | null | undefined) =>
+  mapOptional(id, (given) => notGlobalId('filter.id', given));
+
+/** The query for the bank; null for all counterparties. */
+function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
+  if (filter?.iban === null || filter?.iban === undefined) return null;
+  return omitNullish({ IBAN: filter.iban, id: filterId(filter.id) });
+}
+
+/** The counterparties of an account: all, or those that a query asks for. */
+const load = (
+  { bankId, accountId, viewId }: ViewIds,
+  query: OtherAccountQuery | null,
+  { loaders }: ReadContext['session'],
+): Promise<OtherAccount[]> => {
+  const ids = { bankId, accountId, viewId };
+  return query === null ? loaders.otherAccounts.load(ids) : loaders.postOtherAccounts.load({ ...ids, query });
+};
+
+/** The counterparties that a field with this filter lists. */
+export function loadOtherAccounts(
+  account: ViewIds,
+  args: OtherAccountFilterInput,
+  { session, lists }: ReadContext,
+): Promise<OtherAccount[]> {
+  const query = queryOf(args);
+  const listed = load(account, query, session);
+  const id = filterId(args.filter?.id);
+  if (query !== null || id === null || id === undefined) return listed;
+  return listed.then((list) =>
+    lists.once(list, JSON.stringify(['counterparties', id]), () =>
+      filterInSteps(list, (entry) => entry.id === id),
+    ),
+  );
+}
+
+/** An entry of that list. */
+export const toOtherAccountNode = (
+  { bankId, accountId, viewId }: ViewIds,
+  record: OtherAccount,
+  index: number,
+  filter: OtherAccountFilterInput,
+): OtherAccountNode => ({
+  bankId,
+  accountId,
+  viewId,
+  otherAccountId: itemId(record),
+  query: queryOf(filter),
+  index,
+  record,
+});
+
+/** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
+export const otherAccountNode = defineNodeType({
+  name: 'OtherAccount',
+  entityKey: ['bankId', 'accountId', 'viewId', 'otherAccountId'],
+  key: z.union([
+    z.tuple([...viewKey, z.string()]),
+    z.tuple([...viewKey, z.null(), listIndex, otherAccountQuery.nullable()]),
+  ]),
+  toKey: ({ bankId, accountId, viewId, otherAccountId, index, query }: OtherAccountNode) =>
+    otherAccountId === null
+      ? ([bankId, accountId, viewId, otherAccountId, index, query] as const)
+      : ([bankId, accountId, viewId, otherAccountId] as const),
+  toIds: ([bankId, accountId, viewId, otherAccountId, index = 0, query = null]): OtherAccountIds => ({
+    ...validateViewIds(bankId, accountId, viewId),
+    otherAccountId,
+    index,
+    query,
+  }),
+  read: async (ids, { session }) => {
+    const list = await load(ids, ids.otherAccountId === null ? ids.query : null, session);
+    if (ids.otherAccountId === null) return findListItem(list, ids, getOtherAccounts);
+    return findOtherAccount(list, ids.otherAccountId);
+  },
+  // A counterparty found by its IBAN or number is the same node as in the list.
+  idsOfRecord: (ids, record) =>
+    ids.otherAccountId === null ? ids : { ...ids, otherAccountId: itemId(record) ?? ids.otherAccountId },
+});
+
+/**
+ * The counterparty that a text identifies: by its id, else by its IBAN, else by its number. An IBAN or number
+ * shared by several counterparties identifies none of them: otherwise the wrong one could be paid.
+ * Errors: NOT_FOUND.
+ */
+function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
+  const byId = findById(list, name);
+  if (byId !== null) return byId;
+  const { byIban, byNumber } = namesIn(list);
+  const iban = compactIban(name);
+  const found = byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
+  if (!found) throw itemNotFound(getOtherAccounts, name);
+  return found;
+}
+
+/** Counterparties by a text; null if several share it. */
+type ByName = ReadonlyMap<string, OtherAccount | null>;
+
+const names = new WeakMap<readonly OtherAccount[], { readonly byIban: ByName; readonly byNumber: ByName }>();
+
+/** A list is indexed once, however many links lead into it. */
+function namesIn(list: readonly OtherAccount[]) {
+  let known = names.get(list);
+  if (known === undefined) {
+    const indexBy = (nameOf: (record: OtherAccount) => string | null) => {
+      const index = new Map<string, OtherAccount | null>();
+      for (const record of list) {
+        const name = nameOf(record);
+        if (name) index.set(name, index.has(name) ? null : record);
+      }
+      return index;
+    };
+    known = {
+      byIban: indexBy(({ IBAN }) => (typeof IBAN === 'string' ? compactIban(IBAN) : null)),
+      byNumber: indexBy(({ number }) => (typeof number === 'string' ? number : null)),
+    };
+    names.set(list, known);
+  }
+  return known;
+}
+
+/** People and banks write an IBAN with or without spaces between groups of four. */
+const compactIban = (iban: string) => iban.replaceAll(' ', '').toUpperCase();
+
+export const OtherAccountObject = otherAccountNode.object;
+
+export const OtherAccountConnection = connectionTo(OtherAccountObject, {
+  list: 'A list of counterparties.',
+  entry: 'A counterparty and its place in a list.',
+});
 
 OtherAccountObject.implement({
   description: otherAccount.description,
@@ -32,25 +205,21 @@ OtherAccountObject.implement({
       resolve: ({ otherAccountId, record }) => otherAccountId ?? record?.id,
     }),
     account: t.field({
-      type: AccountObject,
       nullable: true,
       description: 'The account that it is a counterparty of. REST: getAccountsScope.',
-      ...nodeFromIds(
-        () => accountNode,
-        ({ bankId, accountId, viewId }: OtherAccountNode) => ({ bankId, accountId, viewId }),
-      ),
+      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: OtherAccountNode) => ({
+        bankId,
+        accountId,
+        viewId,
+      })),
     }),
     bank: t.field({
-      type: BankObject,
       nullable: false,
       description: 'The bank through which the counterparty is read. Costs no REST call.',
-      ...nodeFromIds(
-        () => bankNode,
-        ({ bankId }: OtherAccountNode) => ({ bankId }),
-      ),
+      ...nodeFromIds('Bank', ({ bankId }: OtherAccountNode) => ({ bankId })),
     }),
     linkedAccount: t.field({
-      type: AccountObject,
+      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         "The counterparty's account, where it is one of this bank: where REST `bank` or `swift_bic` is this bank's code, and REST `id` the account's. Null where it is not. REST: getAccountsScope.",
@@ -61,11 +230,11 @@ OtherAccountObject.implement({
       },
       extensions: fieldExtensions({
         estimateUnknown: (other: OtherAccountNode, { viewId }: ViewArgument, context, unknownId) =>
-          accountNode.estimate(validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId), context),
+          nodeTypeOf('Account').estimate(validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId), context),
       }),
       resolve: (other, { viewId }, context, info) => {
         const ids = linkedAccountOf(other, viewId);
-        return ids === null ? null : accountNode.load(ids, context, info);
+        return ids === null ? null : nodeTypeOf('Account').load(ids, context, info);
       },
     }),
   }),

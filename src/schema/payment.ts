@@ -14,10 +14,8 @@ import {
 } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import { AccountObject, accountNode } from './node-lookups/account.ts';
-import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
+import { nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
-import { type ViewArgument, validateViewIds } from './view-ids.ts';
 
 /** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(
@@ -120,42 +118,50 @@ PaymentObject.implement({
       resolve: ({ record }) => record.accountId,
     }),
     account: t.field({
-      type: AccountObject,
+      type: nodeTypeOf('Account').object,
       nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: planned((ids, context) => accountNode.estimate(ids, context)),
+      extensions: planned((ids, context) => nodeTypeOf('Account').estimate(ids, context)),
       resolve: ({ record }, { viewId }, context, info) =>
-        accountNode.load(accountOf(record.bankId, record.accountId, viewId, context), context, info),
+        nodeTypeOf('Account').load(
+          accountOf(record.bankId, record.accountId, viewId, context),
+          context,
+          info,
+        ),
     }),
     toAccount: t.field({
-      type: AccountObject,
+      type: nodeTypeOf('Account').object,
       nullable: true,
       description:
         'The account that is paid, at the bank that pays where the payment names no other; null where it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: planned((ids, context) => accountNode.estimate(ids, context)),
+      extensions: planned((ids, context) => nodeTypeOf('Account').estimate(ids, context)),
       resolve: ({ record }, { viewId }, context, info) => {
         const { toAccountId, toBankId, bankId } = record;
         if (!toAccountId) return null;
-        return accountNode.load(accountOf(toBankId ?? bankId, toAccountId, viewId, context), context, info);
+        return nodeTypeOf('Account').load(
+          accountOf(toBankId ?? bankId, toAccountId, viewId, context),
+          context,
+          info,
+        );
       },
     }),
     transaction: t.field({
-      type: TransactionObject,
+      type: nodeTypeOf('Transaction').object,
       nullable: true,
       description:
         'The transaction that `transactionId` names, of the account that pays; null where the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       extensions: planned((ids, context, unknownId) =>
-        transactionNode.estimate(paidTransaction(ids, unknownId()), context),
+        nodeTypeOf('Transaction').estimate(paidTransaction(ids, unknownId()), context),
       ),
       resolve: (payment, { viewId }, context, info) => {
         const { bankId, accountId } = payment.record;
         const { transactionId } = receipt(payment);
         if (!transactionId) return null;
         const account = accountOf(bankId, accountId, viewId, context);
-        return transactionNode.load(paidTransaction(account, transactionId), context, info);
+        return nodeTypeOf('Transaction').load(paidTransaction(account, transactionId), context, info);
       },
     }),
     value: t.field({

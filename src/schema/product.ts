@@ -1,18 +1,74 @@
-import { type Product, product, putProduct } from '../contract/product.ts';
+import { z } from 'zod';
+import { validateId } from '../bank/ids.ts';
+import {
+  type Product,
+  type ProductQuery,
+  postProducts,
+  product,
+  productQuery,
+  putProduct,
+} from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
-import { bankIdOr } from './context.ts';
+import { connectionTo } from './connection.ts';
+import { bankIdOr, type ReadContext } from './context.ts';
 import { changesType, inputType, listOf, recordFields, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
-import { itemId } from './list-item.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import { type ProductNode, ProductObject, productNode } from './node-lookups/product.ts';
-import { answeredByIds, idFromPath, nodeFromIds, recordOf } from './node-type.ts';
+import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
+import { answeredByIds, defineNodeType, idFromPath, type NodeRef, nodeFromIds, recordOf } from './node.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+interface ProductIds extends BankIds, ListPosition<ProductQuery> {
+  /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
+  readonly productId: string | null;
+}
+
+export type ProductNode = NodeRef<ProductIds, Product>;
+
+/** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
+export const productNode = defineNodeType({
+  name: 'Product',
+  entityKey: ['bankId', 'productId'],
+  key: z.union([
+    z.tuple([z.string(), z.string()]),
+    z.tuple([z.string(), z.null(), listIndex, productQuery.nullable()]),
+  ]),
+  toKey: ({ bankId, productId, index, query }: ProductNode) =>
+    productId === null ? ([bankId, productId, index, query] as const) : ([bankId, productId] as const),
+  toIds: ([bankId, productId, index = 0, query = null]): ProductIds => ({
+    bankId: validateId('bankId', bankId),
+    productId: productId === null ? null : validateId('productId', productId),
+    index,
+    query,
+  }),
+  read: readProduct,
+});
+
+async function readProduct(ids: ProductIds, { session: { loaders } }: ReadContext): Promise<Product> {
+  const { bankId, productId, query } = ids;
+  if (productId !== null) return loaders.product.load({ bankId, productId });
+  if (query === null) throw itemNotFound(postProducts, ids);
+  return findListItem(await loaders.postProducts.load({ bankId, query }), ids, postProducts);
+}
+
+export const ProductObject = productNode.object;
+
+export const ProductConnection = connectionTo(ProductObject, {
+  list: 'A list of products.',
+  entry: 'A product and its place in a list.',
+});
+
+export const ProductFilter = builder.inputType('ProductFilter', {
+  description: 'The query body of postProducts.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
+    name: t.string({ description: 'The name to look for. REST `name`.' }),
+  }),
+});
 
 /**
  * The version of a product as it was read, from a list or alone. Errors:
@@ -37,13 +93,9 @@ ProductObject.implement({
       resolve: ({ productId, record }) => productId ?? record?.id,
     }),
     bank: t.field({
-      type: BankObject,
       nullable: false,
       description: 'The bank through which the product is read. Costs no REST call.',
-      ...nodeFromIds(
-        () => bankNode,
-        ({ bankId }: BankIds) => ({ bankId }),
-      ),
+      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
     version: t.string({
       nullable: true,

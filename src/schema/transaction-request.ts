@@ -1,29 +1,179 @@
+import { z } from 'zod';
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, money } from '../contract/shared-parts.ts';
 import {
+  getTransactionsRequest,
   putTransactionsRequestAccount,
   type TransactionRequest,
   transactionRequest,
 } from '../contract/transaction-request.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
+import type { TransactionIds, ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type Defaults, viewIdOr } from './context.ts';
+import { connectionTo } from './connection.ts';
+import { bankIdOr, type Defaults, type ReadContext, viewIdOr } from './context.ts';
 import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
-import { AccountObject, accountNode } from './node-lookups/account.ts';
-import { TransactionObject, transactionNode } from './node-lookups/transaction.ts';
+import { itemNotFound, listIndex } from './list-item.ts';
+import { forEachInSteps, type Steps } from './list-work.ts';
 import {
-  type TransactionRequestNode,
-  TransactionRequestObject,
-  toTransactionRequestNode,
-  transactionIdsOf,
-  transactionRequestNode,
-} from './node-lookups/transaction-request.ts';
-import { nodeFromIds, nodesFromRecord, recordOf } from './node-type.ts';
+  defineNodeType,
+  type NodeRef,
+  nodeFromIds,
+  nodesFromRecord,
+  recordOf,
+  validateViewIds,
+  viewKey,
+} from './node.ts';
 import { paymentExtensions, validatePaymentAmount } from './payment.ts';
+
+/** What identifies a transaction request. */
+interface RequestPosition {
+  readonly index: number;
+  /** The payment whose answer contains it; null for the account's own list. */
+  readonly trackId: string | null;
+  /** The list itself, if it has been read. */
+  readonly list?: readonly (TransactionRequest | Error)[];
+}
+
+interface TransactionRequestIds extends ViewIds, RequestPosition {
+  /** The bank's identifier; null if it gave none: then it is the entry at `index` of its list. */
+  readonly resourceUrl: string | null;
+}
+
+export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
+
+/**
+ * Transaction requests by account, view and `resource_url`. No operation
+ * reads a single one: it is looked up in the list.
+ */
+export const transactionRequestNode = defineNodeType({
+  name: 'TransactionRequest',
+  entityKey: null,
+  key: z.union([
+    z.tuple([...viewKey, z.string()]),
+    z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
+  ]),
+  toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
+    resourceUrl === null || isShared(resourceUrl, list)
+      ? ([bankId, accountId, viewId, null, index, trackId] as const)
+      : ([bankId, accountId, viewId, resourceUrl] as const),
+  toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
+    ...validateViewIds(bankId, accountId, viewId),
+    resourceUrl,
+    index,
+    trackId,
+  }),
+  read: readRequest,
+});
+
+async function readRequest(ids: TransactionRequestIds, context: ReadContext): Promise<TransactionRequest> {
+  const { resourceUrl, trackId } = ids;
+  // A payment's answer cannot be requested again.
+  if (resourceUrl === null && trackId !== null) throw itemNotFound(getTransactionsRequest, ids);
+  const requests = await loadRequests(ids, context);
+  const found =
+    resourceUrl === null
+      ? requests[ids.index]
+      : requests.find((request) => request.resource_url === resourceUrl);
+  if (found === undefined) throw itemNotFound(getTransactionsRequest, resourceUrl ?? ids);
+  return unwrap(found);
+}
+
+/** Transaction requests of an account. */
+export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }: ReadContext) =>
+  session.loaders.transactionsRequest.load({ bankId, accountId, viewId });
+
+/** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
+export const toTransactionRequestNode = (
+  { bankId, accountId, viewId }: ViewIds,
+  record: TransactionRequest,
+  position: RequestPosition,
+): TransactionRequestNode => ({
+  bankId,
+  accountId,
+  viewId,
+  resourceUrl: (typeof record.resource_url === 'string' && record.resource_url) || null,
+  ...position,
+  record,
+});
+
+const sharedUrls = new WeakMap<readonly unknown[], ReadonlySet<string>>();
+
+/**
+ * Whether several requests of a list share this `resource_url` (that of the
+ * list, for example): then it identifies none.
+ */
+function isShared(url: string, list: RequestPosition['list']): boolean {
+  if (list === undefined) return false;
+  let shared = sharedUrls.get(list);
+  if (shared === undefined) {
+    const [seen, twice] = [new Set<unknown>(), new Set<string>()];
+    for (const entry of list) {
+      const given = entry instanceof Error ? null : entry.resource_url;
+      if (typeof given === 'string' && seen.has(given)) twice.add(given);
+      seen.add(given);
+    }
+    shared = twice;
+    sharedUrls.set(list, shared);
+  }
+  return shared.has(url);
+}
+
+/** The ids in `transaction_ids`. Errors: BANK_BAD_RESPONSE if it is not text. */
+export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): readonly string[] | undefined =>
+  unwrap(transaction_ids)
+    ?.split(/[\s,]+/)
+    .filter((id) => id !== '');
+
+/**
+ * The request that led to a transaction, from the list of the transaction's account; null if no request names it.
+ * Errors: those of the list; BANK_BAD_RESPONSE if a broken entry could be the one.
+ */
+export async function requestOf(
+  transaction: TransactionIds,
+  context: ReadContext,
+): Promise<TransactionRequestNode | null> {
+  const requests = await loadRequests(transaction, context);
+  const { positions, broken } = await context.lists.once(requests, 'requests by transaction', () =>
+    indexByTransaction(requests),
+  );
+  const index = positions.get(transaction.transactionId);
+  if (index !== undefined)
+    return toTransactionRequestNode(transaction, requests[index] as TransactionRequest, {
+      index,
+      list: requests,
+      trackId: null,
+    });
+  if (broken !== null) throw broken;
+  return null;
+}
+
+/** The position of the first request that names each transaction; `broken` is the first error of an entry. */
+function* indexByTransaction(
+  requests: readonly TransactionRequest[],
+): Steps<{ positions: ReadonlyMap<string, number>; broken: unknown }> {
+  const positions = new Map<string, number>();
+  let broken: unknown = null;
+  yield* forEachInSteps(requests, (entry, index) => {
+    try {
+      for (const id of transactionIdsOf(unwrap(entry)) ?? [])
+        if (!positions.has(id)) positions.set(id, index);
+    } catch (error) {
+      broken ??= error;
+    }
+  });
+  return { positions, broken };
+}
+
+export const TransactionRequestObject = transactionRequestNode.object;
+
+export const TransactionRequestConnection = connectionTo(TransactionRequestObject, {
+  list: 'A list of transaction requests.',
+  entry: 'A transaction request and its place in a list.',
+});
 
 const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
   account ? { named: unwrap(account), bankId, viewId } : null;
@@ -37,13 +187,13 @@ TransactionRequestObject.implement({
     ...recordFields(t, transactionRequest, ['from', 'body']),
     id: t.id(transactionRequestNode.idField),
     account: t.field({
-      type: AccountObject,
       nullable: true,
       description: 'The account that was asked to pay, through the view of the list. REST: getAccountsScope.',
-      ...nodeFromIds(
-        () => accountNode,
-        ({ bankId, accountId, viewId }: TransactionRequestNode) => ({ bankId, accountId, viewId }),
-      ),
+      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: TransactionRequestNode) => ({
+        bankId,
+        accountId,
+        viewId,
+      })),
     }),
     from: t.field({
       type: AccountRefObject,
@@ -64,12 +214,11 @@ TransactionRequestObject.implement({
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactions: t.field({
-      type: [TransactionObject],
       nullable: { list: true, items: true },
       description:
         'The transactions that `transactionIds` names (separated by commas or white space). REST: getTransaction for each.',
       ...nodesFromRecord(
-        () => transactionNode,
+        'Transaction',
         (entry: TransactionRequestNode) => transactionIdsOf(recordOf(entry)),
         ({ bankId, accountId, viewId }, transactionId) => ({
           bankId,
@@ -110,7 +259,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
 type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 
 /** What a request sends, and for which account. Errors: BAD_USER_INPUT. */
-function requestOf(input: RequestInput, defaults: Defaults) {
+function putCallOf(input: RequestInput, defaults: Defaults) {
   const ids = {
     bankId: bankIdOr(defaults, input.bankId),
     accountId: restId('accountId', input.accountId),
@@ -173,7 +322,7 @@ builder.mutationField('putTransactionRequest', (t) =>
     description:
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
     extensions: paymentExtensions((_root, { input }: { input: RequestInput }, context) => {
-      const { call } = requestOf(input, context.defaults);
+      const { call } = putCallOf(input, context.defaults);
       checkInputKey(input);
       context.send(putTransactionsRequestAccount, call);
       return null;
@@ -183,7 +332,7 @@ builder.mutationField('putTransactionRequest', (t) =>
     },
     resolve: async (_root, { input }, context) => {
       const { session, payments, credentials, defaults } = context;
-      const { ids, call } = requestOf(input, defaults);
+      const { ids, call } = putCallOf(input, defaults);
       const idempotencyKey = idempotencyKeyOf(input, context);
       try {
         const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {

@@ -1,4 +1,5 @@
-import { validateBankId } from '../bank/ids.ts';
+import { z } from 'zod';
+import { validateBankId, validateId } from '../bank/ids.ts';
 import { namedObject } from '../bank/interpret-record.ts';
 import { unwrap } from '../bank/response.ts';
 import type { ChangesInput } from '../contract/resource.ts';
@@ -10,21 +11,46 @@ import {
   transactionMetadata,
 } from '../contract/transaction.ts';
 import { badUserInput } from '../errors.ts';
+import type { TransactionIds } from '../loaders/loaders.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { bankIdOr, viewIdOr } from './context.ts';
 import { startPrefetch } from './field-extensions.ts';
 import { changesType, inputType, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { AccountObject, accountNode } from './node-lookups/account.ts';
-import { BankObject, bankNode } from './node-lookups/bank.ts';
-import { OtherAccountObject, otherAccountNode } from './node-lookups/other-account.ts';
-import { type TransactionNode, TransactionObject, transactionNode } from './node-lookups/transaction.ts';
-import { loadRequests, requestOf, TransactionRequestObject } from './node-lookups/transaction-request.ts';
-import { answeredByIdsWithPrefetch, idFromPath, nodeFromIds, nodeFromRecord, recordOf } from './node-type.ts';
+import {
+  answeredByIdsWithPrefetch,
+  defineNodeType,
+  idFromPath,
+  type NodeRef,
+  nodeFromIds,
+  nodeFromRecord,
+  recordOf,
+  validateViewIds,
+  viewKey,
+} from './node.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
+import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
+
+export type TransactionNode = NodeRef<TransactionIds, Transaction>;
+
+/** Transactions by account, view and transaction id. Read through getTransaction. */
+export const transactionNode = defineNodeType({
+  name: 'Transaction',
+  entityKey: ['bankId', 'accountId', 'viewId', 'transactionId'],
+  key: z.tuple([...viewKey, z.string()]),
+  toKey: ({ bankId, accountId, viewId, transactionId }: TransactionNode) =>
+    [bankId, accountId, viewId, transactionId] as const,
+  toIds: ([bankId, accountId, viewId, transactionId]): TransactionIds => ({
+    ...validateViewIds(bankId, accountId, viewId),
+    transactionId: validateId('transactionId', transactionId),
+  }),
+  read: (ids, { session }) => session.loaders.transaction.load(ids),
+});
+
+export const TransactionObject = transactionNode.object;
 
 /** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 export const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);
@@ -40,13 +66,13 @@ TransactionObject.implement({
     viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
     transactionId: t.exposeID('transactionId', idFromPath('The transaction id, from the path.')),
     account: t.field({
-      type: AccountObject,
       nullable: true,
       description: 'The account through which it was read. REST: getAccountsScope.',
-      ...nodeFromIds(
-        () => accountNode,
-        ({ bankId, accountId, viewId }: TransactionNode) => ({ bankId, accountId, viewId }),
-      ),
+      ...nodeFromIds('Account', ({ bankId, accountId, viewId }: TransactionNode) => ({
+        bankId,
+        accountId,
+        viewId,
+      })),
     }),
     version: t.string({
       nullable: true,
@@ -54,13 +80,9 @@ TransactionObject.implement({
       resolve: (node) => transactionVersion(recordOf(node)),
     }),
     bank: t.field({
-      type: BankObject,
       nullable: false,
       description: 'The bank through which the transaction is read. Costs no REST call.',
-      ...nodeFromIds(
-        () => bankNode,
-        ({ bankId }: TransactionNode) => ({ bankId }),
-      ),
+      ...nodeFromIds('Bank', ({ bankId }: TransactionNode) => ({ bankId })),
     }),
     request: t.field({
       type: TransactionRequestObject,
@@ -77,39 +99,31 @@ TransactionObject.implement({
       resolve: (node, _args, context) => requestOf(node, context),
     }),
     thisAccount: t.field({
-      type: AccountObject,
       nullable: true,
       description:
         'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. REST: getAccountsScope.',
-      ...nodeFromRecord(
-        () => accountNode,
-        (node: TransactionNode) => {
-          const record = recordOf(node);
-          const accountId = unwrap(record.this_account);
-          if (!accountId) return null;
-          const bankId = namedObject(record, 'this_account')?.bank_id;
-          return {
-            bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
-            accountId: validateBankId('an account', accountId),
-            viewId: node.viewId,
-          };
-        },
-      ),
+      ...nodeFromRecord('Account', (node: TransactionNode) => {
+        const record = recordOf(node);
+        const accountId = unwrap(record.this_account);
+        if (!accountId) return null;
+        const bankId = namedObject(record, 'this_account')?.bank_id;
+        return {
+          bankId: typeof bankId === 'string' ? validateBankId('a bank', bankId) : node.bankId,
+          accountId: validateBankId('an account', accountId),
+          viewId: node.viewId,
+        };
+      }),
     }),
     otherAccount: t.field({
-      type: OtherAccountObject,
       nullable: true,
       description:
         'The counterparty that `otherAccountId` names, found among those of the account. REST: getOtherAccounts.',
-      ...nodeFromRecord(
-        () => otherAccountNode,
-        (node: TransactionNode) => {
-          const otherAccountId = unwrap(recordOf(node).other_account);
-          if (!otherAccountId) return null;
-          const { bankId, accountId, viewId } = node;
-          return { bankId, accountId, viewId, otherAccountId, index: 0, query: null };
-        },
-      ),
+      ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
+        const otherAccountId = unwrap(recordOf(node).other_account);
+        if (!otherAccountId) return null;
+        const { bankId, accountId, viewId } = node;
+        return { bankId, accountId, viewId, otherAccountId, index: 0, query: null };
+      }),
     }),
   }),
 });

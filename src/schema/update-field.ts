@@ -13,7 +13,7 @@ import {
   type KnownObject,
   startPrefetch,
 } from './field-extensions.ts';
-import type { NodeRef, NodeType } from './node-type.ts';
+import type { NodeRef, NodeType } from './node.ts';
 import { requireWhole } from './record-version.ts';
 
 /**

@@ -1,34 +1,88 @@
+import { unwrap } from '../bank/response.ts';
+import { badUserInput } from '../errors.ts';
+import type { BankIds, CustomerIds, ViewIds } from '../loaders/loaders.ts';
+import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import type { ReadContext } from './context.ts';
+import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { MessageConnection, MessageObject } from './message.ts';
+import { nodeFromIds } from './node.ts';
 import {
-  AccountConnection,
-  AccountObject,
-  accountNode,
-  loadAccounts,
-  toAccountNode,
-} from './node-lookups/account.ts';
-import { CustomerObject, customerNode } from './node-lookups/customer.ts';
-import { nodeFromIds } from './node-type.ts';
-import { type Viewer, viewerAccount, viewerCustomer, viewerOf } from './viewer-ids.ts';
+  fillViewerTemplate,
+  type ViewerTemplate,
+  type ViewerTemplates,
+  viewerVariables,
+} from './viewer-template.ts';
+
+/** The ids of the viewer. An id that is unknown or invalid is reported by the fields that need it. */
+export interface Viewer extends BankIds {
+  readonly viewId: string;
+  readonly customerId: string | Error;
+  readonly accountId: string | Error;
+}
+
+/**
+ * Determines the viewer from the request's credentials and the configured templates.
+ * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT if neither the customer nor the account is known.
+ */
+export function viewerOf({ defaults, credentials }: ReadContext): Viewer {
+  const idOf = (name: keyof ViewerTemplates): string | Error => {
+    const template: ViewerTemplate | null = defaults.viewer?.[name] ?? null;
+    if (template === null) return notConfigured(viewerVariables[name]);
+    try {
+      return fillViewerTemplate(viewerVariables[name], template, credentials);
+    } catch (error) {
+      return error as Error;
+    }
+  };
+  const [customerId, accountId] = [idOf('customerId'), idOf('accountId')];
+  if (customerId instanceof Error && accountId instanceof Error)
+    throw defaults.viewer?.customerId ? customerId : accountId;
+  return { bankId: bankIdOr(defaults, null), viewId: viewIdOr(defaults, null), customerId, accountId };
+}
+
+const notConfigured = (variable: string) =>
+  badUserInput(`This server does not know who is logged in: its operator says how with ${variable}.`);
+
+/** The viewer's record. Errors: as viewerOf. */
+export const viewerCustomer = ({ bankId, customerId }: Viewer): CustomerIds => ({
+  bankId,
+  customerId: unwrap(customerId),
+});
+
+/** The account that the viewer's ids name, through the default view. Errors: as viewerOf. */
+export const viewerAccount = ({ bankId, accountId, viewId }: Viewer): ViewIds => ({
+  bankId,
+  accountId: unwrap(accountId),
+  viewId,
+});
+
+/**
+ * The viewer, if this customer is theirs.
+ * Errors: as viewerOf; BAD_USER_INPUT for another customer, about whom the bank's interface tells nothing more.
+ */
+export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer {
+  const viewer = viewerOf(context);
+  const own = viewerCustomer(viewer);
+  if (own.bankId !== customer.bankId || own.customerId !== customer.customerId)
+    throw badUserInput("The bank tells this of the caller's own customer record only: ask `viewer`.");
+  return viewer;
+}
 
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description:
     'Who is logged in, at the configured bank and through the default view: where an app starts that knows nothing else.',
   fields: (t) => ({
     customer: t.field({
-      type: CustomerObject,
       nullable: true,
       description: "The caller's own customer record. REST: getCustomer.",
-      ...nodeFromIds(() => customerNode, viewerCustomer),
+      ...nodeFromIds('Customer', viewerCustomer),
     }),
     account: t.field({
-      type: AccountObject,
       nullable: true,
       description: 'The account that the login starts from. REST: getAccountsScope.',
-      ...nodeFromIds(() => accountNode, viewerAccount),
+      ...nodeFromIds('Account', viewerAccount),
     }),
     accounts: t.connection(
       {

@@ -3,7 +3,7 @@ import type { Answer, Body, Operation } from '../contract/operation.ts';
 import type { Selection } from '../executor/selection.ts';
 import type { Context, Defaults } from './context.ts';
 import { type EstimateContext, fieldExtensions, type KnownObject, knownObject } from './field-extensions.ts';
-import type { NodeRef, NodeType } from './node-type.ts';
+import type { NodeRef, NodeType } from './node.ts';
 
 interface WriteCall<T extends Operation> {
   readonly ids: CallInput<T>['ids'];

@@ -3,7 +3,7 @@ import { isPromise } from '../../executor/promises.ts';
 import type { Selection } from '../../executor/selection.ts';
 import type { Context } from '../../schema/context.ts';
 import { fieldExtensionsOf } from '../../schema/field-extensions.ts';
-import { nodeTypes } from '../../schema/node-type.ts';
+import { nodeTypes } from '../../schema/node.ts';
 import { withFields } from '../map-fields.ts';
 
 type Field = GraphQLField<unknown, unknown>;
