@@ -230,7 +230,10 @@ OtherAccountObject.implement({
       },
       extensions: fieldExtensions({
         estimateUnknown: (other: OtherAccountNode, { viewId }: ViewArgument, context, unknownId) =>
-          nodeTypeOf('Account').estimate(validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId), context),
+          nodeTypeOf('Account').estimate(
+            validateViewIds(other.bankId, unknownId(), viewId ?? other.viewId),
+            context,
+          ),
       }),
       resolve: (other, { viewId }, context, info) => {
         const ids = linkedAccountOf(other, viewId);
