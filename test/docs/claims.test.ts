@@ -1,0 +1,155 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../src/contract/operations.ts';
+import { errorCodes } from '../../src/errors.ts';
+
+/** Names and numbers that pages and comments take from the code are those of the code. */
+
+const root = join(import.meta.dirname, '../..');
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+const list = (pattern: string) =>
+  globSync(pattern, { cwd: root })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !/node_modules|\/dist\/|\/generated\/|\/gql\//.test(file));
+
+/** Decisions and the changelog describe earlier states of the code. */
+const pages = list('{*.md,{docs,examples,bench,ops}/**/*.md}').filter(
+  (page) => !/^CHANGELOG|^docs\/(decisions\/\d|specification|schema)/.test(page),
+);
+const sources = list(
+  '{src,bin,bench,test,examples,ops}/**/*.{ts,tsx,js,mjs,sh,json,yml,yaml,conf,service,graphql}',
+);
+const everyFile = new Set([...sources, ...list('{*,.*}'), ...list('{docs,examples,ops,bench,.ci}/**/*')]);
+const basenames = new Set([...everyFile].map((file) => basename(file)));
+const code = sources
+  .filter((file) => file.startsWith('src/'))
+  .map((file) => textOf(file).replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''))
+  .join('\n');
+
+/** Texts in which names of the code appear: pages, and the comments of the sources. */
+const prose = [
+  ...pages.map((page) => [page, textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, '')] as const),
+  ...sources
+    .filter((file) => /^src\/.*\.ts$/.test(file))
+    .map((file) => [file, (textOf(file).match(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm) ?? []).join('\n')] as const),
+];
+
+const spans = (text: string) => [...text.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
+
+/** Files of users' own projects, which pages mention. */
+const foreign = new Set([
+  'package.json',
+  'app.ts',
+  'codegen.ts',
+  'pay.ts',
+  'persisted-documents.json',
+  'manifest.json',
+]);
+
+test('files that pages and comments name exist', () => {
+  const missing = prose.flatMap(([from, text]) =>
+    (
+      text.match(
+        /(?<![\w./@-])(?:[\w.-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|tsx|mjs|graphql|service|conf)(?![\w/])/g,
+      ) ?? []
+    )
+      .filter((name) => {
+        if (foreign.has(basename(name)) || name.includes('*')) return false;
+        if (!name.includes('/')) return !basenames.has(name);
+        return (
+          ![name, `src/${name}`, `test/${name}`].some((path) => everyFile.has(path)) &&
+          ![...everyFile].some((file) => file.endsWith(`/${name}`))
+        );
+      })
+      .map((name) => `${from}: ${name}`),
+  );
+  expect([...new Set(missing)]).toEqual([]);
+});
+
+test('functions that pages and comments name exist', () => {
+  const missing = prose.flatMap(([from, text]) =>
+    spans(text)
+      .flatMap((span) => /^([a-z]\w*)\(\)$/.exec(span)?.[1] ?? [])
+      .filter((name) => !new RegExp(`\\b${name}\\b`).test(code))
+      .map((name) => `${from}: ${name}()`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('npm scripts that pages name exist', () => {
+  const { scripts } = JSON.parse(textOf('package.json'));
+  const missing = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/npm run (?:--silent |-s )?([\w:-]+)/g)]
+      .filter(([, name = '']) => !Object.keys(scripts).some((script) => script === name || (name.endsWith(':') && script.startsWith(name))))
+      .map(([, name]) => `${page}: ${name}`)
+      .filter((line) => !/examples\//.test(line)),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('variables that pages name exist', () => {
+  const known = new Set<string>([...Object.keys(errorCodes), ...Object.keys(operations)]);
+  const configuration = `${code}\n${list('{docs,src,bin,test,ops,bench}/**/*.{ts,js,yml,yaml,sh,conf}').map(textOf).join('\n')}`;
+  const missing = pages.flatMap((page) =>
+    spans(textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, ''))
+      .flatMap((span) => /^([A-Z][A-Z0-9]+_[A-Z0-9_]+)(?:=|$)/.exec(span)?.[1] ?? [])
+      .filter((name) => !known.has(name) && !new RegExp(`\\b${name}\\b`).test(configuration))
+      .map((name) => `${page}: ${name}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('metrics that pages name exist', () => {
+  const missing = pages.flatMap((page) =>
+    (textOf(page).match(/\bbankql_[a-z_]+/g) ?? [])
+      .filter(
+        (name) =>
+          !code.includes(name.replace(/_(bucket|sum|count)$/, '')) && !/bankql_(process|nodejs)_/.test(name),
+      )
+      .map((name) => `${page}: ${name}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+/**
+ * A number that a page takes from the code is followed by its source: `10 ms<!-- src/executor/scheduler.ts iterationMs -->`.
+ * The number, with its unit, is the text since the last space but one.
+ */
+describe('numbers with a source', () => {
+  const marked = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/([\d.,]+)(?: ?(\w+|%))?<!-- (\S+) (\w+) -->/g)].map(
+      ([, number = '', unit = '', file = '', name = '']) => ({ page, number, unit, file, name }),
+    ),
+  );
+  const units: Readonly<Record<string, number>> = {
+    s: 1000,
+    seconds: 1000,
+    minutes: 60_000,
+    hours: 3_600_000,
+    days: 86_400_000,
+    kB: 1000,
+    KB: 1024,
+    MB: 1024 * 1024,
+    '%': 0.01,
+  };
+  test('there are some', () => expect(marked.length).toBeGreaterThan(0));
+  test.each(marked)('$page: $number $unit is $name of $file', ({ number, unit, file, name }) => {
+    const assigned = new RegExp(
+      `\\b${name}\\b(?::\\s*\\w+)?\\s*[=:]\\s*([\\d_.]+(?:\\s*[*/]\\s*[\\d_.]+)*)`,
+    ).exec(textOf(file))?.[1];
+    expect(assigned, `${file} assigns ${name}`).toBeDefined();
+    const value = (assigned ?? '')
+      .replaceAll('_', '')
+      .split('*')
+      .map((factor) =>
+        factor
+          .split('/')
+          .map(Number)
+          .reduce((a, b) => a / b),
+      )
+      .reduce((a, b) => a * b, 1);
+    const stated = Number(number.replaceAll(',', ''));
+    expect([stated, stated * (units[unit] ?? 1)]).toContain(value);
+  });
+});
