@@ -157,7 +157,7 @@ export const isIncrementalResult = (result: EngineResult): result is Incremental
  *
  * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (server/response.ts); an answer
  * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
- * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (mutation-effects.ts).
+ * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (context.ts).
  */
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;

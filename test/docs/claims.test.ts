@@ -45,6 +45,8 @@ const foreign = new Set([
   'pay.ts',
   'persisted-documents.json',
   'manifest.json',
+  'b.ts',
+  'b.test.ts',
 ]);
 
 test('files that pages and comments name exist', () => {
@@ -54,6 +56,7 @@ test('files that pages and comments name exist', () => {
         /(?<![\w./@-])(?:[\w.-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|tsx|mjs|graphql|service|conf)(?![\w/])/g,
       ) ?? []
     )
+      .map((name) => name.replace(/^(?:\.\.\/)+|^bankql\//, ''))
       .filter((name) => {
         if (foreign.has(basename(name)) || name.includes('*')) return false;
         if (!name.includes('/')) return !basenames.has(name);
@@ -81,7 +84,12 @@ test('npm scripts that pages name exist', () => {
   const { scripts } = JSON.parse(textOf('package.json'));
   const missing = pages.flatMap((page) =>
     [...textOf(page).matchAll(/npm run (?:--silent |-s )?([\w:-]+)/g)]
-      .filter(([, name = '']) => !Object.keys(scripts).some((script) => script === name || (name.endsWith(':') && script.startsWith(name))))
+      .filter(
+        ([, name = '']) =>
+          !Object.keys(scripts).some(
+            (script) => script === name || (name.endsWith(':') && script.startsWith(name)),
+          ),
+      )
       .map(([, name]) => `${page}: ${name}`)
       .filter((line) => !/examples\//.test(line)),
   );
@@ -89,12 +97,14 @@ test('npm scripts that pages name exist', () => {
 });
 
 test('variables that pages name exist', () => {
-  const known = new Set<string>([...Object.keys(errorCodes), ...Object.keys(operations)]);
+  const known = new Set<string>(['NODE_DEBUG', ...Object.keys(errorCodes), ...Object.keys(operations)]);
   const configuration = `${code}\n${list('{docs,src,bin,test,ops,bench}/**/*.{ts,js,yml,yaml,sh,conf}').map(textOf).join('\n')}`;
   const missing = pages.flatMap((page) =>
     spans(textOf(page).replaceAll(/^```[\s\S]*?^```$/gm, ''))
       .flatMap((span) => /^([A-Z][A-Z0-9]+_[A-Z0-9_]+)(?:=|$)/.exec(span)?.[1] ?? [])
-      .filter((name) => !known.has(name) && !new RegExp(`\\b${name}\\b`).test(configuration))
+      .filter(
+        (name) => !known.has(name) && !new RegExp(`\\b${name.replace(/_FILE$/, '')}\\b`).test(configuration),
+      )
       .map((name) => `${page}: ${name}`),
   );
   expect(missing).toEqual([]);
