@@ -16,14 +16,14 @@ export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSea
 }
 
 /**
- * Identifies the caller by the auth headers, if the operation takes them. Every customer may call.
- * Shape:  the caller's customer id; null if the operation takes no auth headers, or they are optional and missing.
- * Errors: HttpError 403 if required headers are missing, or they name no customer of the bank.
+ * Identifies the caller by the auth headers, if the operation takes them. Every customer may call, and the staff.
+ * Shape:  the caller's customer id or the staff's; null if the operation takes no auth headers, or they are optional and missing.
+ * Errors: HttpError 403 if required headers are missing, or the bank knows nobody of that name.
  */
 export function callerOf(
   auth: Auth,
   headers: IncomingHttpHeaders,
-  isCustomer: (id: string) => boolean,
+  isKnown: (id: string) => boolean,
 ): string | null {
   if (auth === 'none') return null;
   const provider = headers['auth-provider-name'];
@@ -32,7 +32,7 @@ export function callerOf(
   if (!provider || !id) {
     throw new HttpError(403, `The header ${provider ? 'Auth-ID' : 'Auth-Provider-Name'} is missing`);
   }
-  if (provider !== authProvider || typeof id !== 'string' || !isCustomer(id)) {
+  if (provider !== authProvider || typeof id !== 'string' || !isKnown(id)) {
     throw new HttpError(403, 'The bank does not know this caller');
   }
   return id;

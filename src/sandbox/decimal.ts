@@ -48,6 +48,13 @@ export function compare(left: string, right: string): number {
   return units < 0n ? -1 : units > 0n ? 1 : 0;
 }
 
+/** How many decimals a value has without the zeros at its end. */
+export function decimalsNeeded(text: string): number {
+  const { units, scale } = read(text);
+  const [zeros = ''] = /0*$/.exec(String(units)) ?? [];
+  return units === 0n ? 0 : Math.max(0, scale - zeros.length);
+}
+
 /**
  * Checks an amount in a request before calculating with it: "1e999999999" is a short text and a huge number.
  * Errors: HttpError 400 where it has more than 30 digits before the point, or more than 18 behind it.

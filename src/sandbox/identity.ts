@@ -7,5 +7,8 @@ export const subscriptionKey = 'sandbox-key';
 /** The one `Auth-Provider-Name`; its `Auth-ID`s are the ids of the customers. */
 export const authProvider = 'sandbox';
 
+/** The `Auth-ID` of the bank's staff, who may do what customers may not: set balances, write messages. */
+export const staffId = 'staff';
+
 /** The customers of every new sandbox, each of whom can log in; a scenario may add others. */
 export const callers: readonly string[] = ['alice', 'bob', 'carol', 'yuki', 'omar'];

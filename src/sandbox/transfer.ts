@@ -2,7 +2,7 @@ import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
-import { add, checkDigits, compare, negate } from './decimal.ts';
+import { add, checkDigits, compare, decimalsNeeded, negate } from './decimal.ts';
 import { HttpError } from './http-error.ts';
 import { outcomes } from './outcomes.ts';
 import { ensureCounterparty, type Payee } from './payee.ts';
@@ -18,10 +18,14 @@ export interface TransferOrder {
   readonly amount: string;
 }
 
+/** How many decimals a currency has (ISO 4217): none for yen, two for most. */
+const decimalsOf = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+
 /**
- * Checks a transfer to a payee. A missing currency means the account's; to another bank, any currency is allowed.
- * Errors: HttpError 400 where the account pays itself, the amount is missing or not positive, or the currency is
- *         not that of each account of this bank; 404 where an account is unknown.
+ * Checks a transfer to a payee.
+ * Errors: HttpError 400 where the account pays itself, the amount or the currency is missing, the amount is not
+ *         positive or finer than the currency, or the currency is not that of each account of this bank; 404 where an account is unknown.
  */
 export function transferOrder(
   database: Database,
@@ -34,12 +38,16 @@ export function transferOrder(
   if (amount === undefined) throw new HttpError(400, 'value.amount: is missing');
   checkDigits('value.amount', amount);
   if (compare(amount, '0') <= 0) throw new HttpError(400, 'value.amount: has to be positive');
+  const currency = value?.currency;
+  if (currency === undefined) throw new HttpError(400, 'value.currency: is missing');
   const held = accountOf(database, fromId).balance?.currency ?? '';
-  const currency = value?.currency ?? held;
   const ofPayee = payee.outside ? held : (accountOf(database, payee.id).balance?.currency ?? '');
   for (const holds of [held, ofPayee]) {
     if (holds !== currency) throw new HttpError(400, `value.currency: an account holds ${holds}`);
   }
+  const decimals = decimalsOf(currency);
+  if (decimalsNeeded(amount) > decimals)
+    throw new HttpError(400, `value.amount: ${currency} has ${decimals} decimals`);
   return { fromId, payee, currency, amount };
 }
 

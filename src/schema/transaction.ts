@@ -128,14 +128,17 @@ TransactionObject.implement({
   }),
 });
 
+const metadataTypes =
+  "The bank's name for the kind of metadata, the path's {TYPE}. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
+
 const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
-  description: "The transaction to put, and where. `metadataType` is the path's {TYPE}.",
+  description: 'The transaction to put, and where.',
   fields: (t) => ({
     bankId: t.id({ description: 'The bank; the configured one where left out.' }),
     accountId: t.id({ required: true, description: 'The account.' }),
     viewId: t.id({ description: 'The view; the configured default view where left out.' }),
     transactionId: t.id({ required: true, description: 'The transaction.' }),
-    metadataType: t.string({ required: true, description: "The path's {TYPE}." }),
+    metadataType: t.string({ required: true, description: metadataTypes }),
     transaction: t.field({
       type: inputType(
         transaction,
@@ -231,8 +234,7 @@ const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
     viewId: t.id({ description: updateDescriptions.viewId }),
     transactionId: t.id({ required: true, description: 'The transaction.' }),
     metadataType: t.string({
-      description:
-        "The bank's name for the kind of metadata, which the specification does not list: the path's {TYPE}. Where left out, the one member that `changes` names: `comments`, `narrative`, `tags` or `where`.",
+      description: `${metadataTypes} If left out: the one member that \`changes\` names.`,
     }),
     approvedByIpAddress: t.string({
       description:

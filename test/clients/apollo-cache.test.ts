@@ -32,7 +32,7 @@ const cases = [
     field: 'updateAccount',
     ids: 'accountId: "alice-trust"',
     change: 'label: "New", types: ["trust", "new"]',
-    put: 'putAccount(input: { accountId: "alice-trust", account: { label: "Put", balance: { amount: "5" } } })',
+    put: 'putAccount(input: { accountId: "alice-trust", account: { label: "Put", balance: {} } })',
   },
   {
     type: 'Branch',

@@ -94,7 +94,7 @@ describe('what only owners see', () => {
     ['getOtherAccounts', {}, undefined],
     ['postOtherAccounts', {}, { IBAN: 'GR1601101250000000012300695' }],
     ['getTransaction', { TRANSACTION_ID: 'tx-0001' }, undefined],
-    ['putTransactions', { TRANSACTION_ID: 'tx-0001', TYPE: 'any' }, details],
+    ['putTransactions', { TRANSACTION_ID: 'tx-0001', TYPE: 'comments' }, details],
     ['getTransactionsRequest', {}, undefined],
     ['putTransactionsRequestAccount', { TYPE: 'SANDBOX_TAN' }, body],
   ];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
 const ids = { ACCOUNT_ID: 'alice-current' };
-const transfer = { from: {}, to: { account_id: 'bob-current' }, value: { amount: '1' } };
+const transfer = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } };
 
 async function seen(now?: number) {
   await using bank = await freshBank({ now });

@@ -21,7 +21,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 test('a file outlives the sandbox, and is not seeded again', async () => {
   const options = { port: 0, database: file, latencyMs: 0 };
-  const pay = { from: {}, to: { account_id: 'bob-current' }, value: { amount: '0.000001' } };
+  const pay = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '0.01' } };
   let before: string;
   {
     await using sandbox = await startSandbox(options);
@@ -32,7 +32,7 @@ test('a file outlives the sandbox, and is not seeded again', async () => {
   }
   await using sandbox = await startSandbox(options);
   const call = callerOf(sandbox.url);
-  expect(before).toBe('4305.799999');
+  expect(before).toBe('4305.79');
   expect(await balanceOf(call, 'alice-current')).toBe(before);
   const branches = recordsOf('getBranches', await call('getBranches'));
   expect(branches).toHaveLength(26);

@@ -32,7 +32,7 @@ test('what it says of each transfer to try is what becomes of it, and its IBANs 
   expect(tries).toHaveLength(5);
   await using bank = await freshBank();
   for (const [, ACCOUNT_ID = '', to = '', what = ''] of tries) {
-    const body = { from: {}, to: { account_id: to }, value: { amount: '1' } };
+    const body = { from: {}, to: { account_id: to }, value: { currency: 'EUR', amount: '1' } };
     const caller = ACCOUNT_ID.replace('-current', '');
     const answer = await bank.call('postMakeTransaction', { ACCOUNT_ID }, { body, caller });
     const expected = /^(FAILED|PENDING)/.exec(what)?.[0] ?? 'COMPLETED';

@@ -12,7 +12,10 @@ const examples: Readonly<Record<OperationId, Example>> = {
     { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' },
     { body: { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1.50' } } },
   ],
-  putAccountID: [{ ACCOUNT_ID: 'alice-new' }, { body: { balance: { currency: 'EUR', amount: '0.10' } } }],
+  putAccountID: [
+    { ACCOUNT_ID: 'alice-new' },
+    { body: { balance: { currency: 'EUR', amount: '0.10' } }, caller: 'staff' },
+  ],
   postBranches: [{}, { body: { id: 'SNDBCY2N', name: 'πάφος' } }],
   postOtherAccounts: [{ ACCOUNT_ID: 'alice-current' }, { body: { IBAN: 'GR1601101250000000012300695' } }],
   putProduct: [{}, { body: { bank_id: 'SNDBCY2N', name: '定期預金' } }],
@@ -30,10 +33,10 @@ const examples: Readonly<Record<OperationId, Example>> = {
   postProducts: [{}, { body: { id: 'current-plus' } }],
   putCustomerMessage: [
     { CUSTOMER_ID: 'bob' },
-    { body: { message: 'Γεια', from_department: 'Cards', from_person: 'Alice' } },
+    { body: { message: 'Γεια', from_department: 'Cards', from_person: 'Alice' }, caller: 'staff' },
   ],
   putTransactions: [
-    { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001', TYPE: 'comment' },
+    { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0001', TYPE: 'comments' },
     { body: { details: { approved_by_ip_address: '192.0.2.1' }, metadata: { comments: 'Σωστό' } } },
   ],
   getAccountsScope: [{ ACCOUNT_ID: 'alice-current', scope: 'permissions' }],

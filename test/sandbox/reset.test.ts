@@ -34,7 +34,13 @@ test('everything is as at the start: records, ids, order, faults', async () => {
     call(
       'postMakeTransaction',
       { ACCOUNT_ID: 'alice-current' },
-      { body: { from: {}, to: { account_id: 'DE89370400440532013000' }, value: { amount: '1' } } },
+      {
+        body: {
+          from: {},
+          to: { account_id: 'DE89370400440532013000' },
+          value: { currency: 'EUR', amount: '1' },
+        },
+      },
     );
   const before = await state();
   const first = await pay();
@@ -53,7 +59,11 @@ test('a file is reset too', async () => {
   const database = join(folder, 'bank.db');
   {
     await using bank = await freshBank({ database });
-    await bank.call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body: { balance: {} } });
+    await bank.call(
+      'putAccountID',
+      { ACCOUNT_ID: 'alice-current' },
+      { body: { balance: { amount: '1' } }, caller: 'staff' },
+    );
     await reset(bank.url);
   }
   await using bank = await freshBank({ database });

@@ -59,7 +59,7 @@ describe('a file', () => {
     });
     const [message] = recordsOf('getMessagesOwner', await bank.call('getMessagesOwner', {}, as));
     expect(message?.date).toBe('2026-01-30T09:00:00.000Z');
-    const pay = { from: {}, to: { account_id: 'payee-gym' }, value: { amount: '2.50' } };
+    const pay = { from: {}, to: { account_id: 'payee-gym' }, value: { currency: 'EUR', amount: '2.50' } };
     expect((await bank.call('postMakeTransaction', ids, { ...as, body: pay })).status).toBe(200);
     expect(await balanceOf(bank.call, 'zoe-current', 'zoe')).toBe('10.00');
   });

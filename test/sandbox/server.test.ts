@@ -68,7 +68,7 @@ test('every answer waits for the latency, errors too; by then the work is done',
   const late = [200, 404, 404].map((status) => [status, true]);
   expect(await Promise.all(answers.map(timed))).toEqual(late);
 
-  const body = { from: {}, to: { account_id: 'bob-current' }, value: { amount: '1' } };
+  const body = { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } };
   const path = `${slow.url}/v1/api/banks/SNDBCY2N/accounts/alice-current/make-transaction`;
   const { host } = new URL(slow.url);
   const lost = request(path, {
@@ -80,7 +80,7 @@ test('every answer waits for the latency, errors too; by then the work is done',
       'auth-id': 'alice',
       'track-id': crypto.randomUUID(),
     },
-    body: JSON.stringify({ ...body, value: { amount: 1 } }),
+    body: JSON.stringify({ ...body, value: { currency: 'EUR', amount: 1 } }),
     signal: AbortSignal.timeout(250),
   });
   await expect(lost).rejects.toThrow();

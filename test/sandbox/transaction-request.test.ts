@@ -57,7 +57,17 @@ test('above 1,000, or without a value, it waits for its challenge and moves noth
 test.each([
   ['a payee that the bank does not know', 404, { to: { account_id: 'nothing' } }],
   ['a payee that is not named', 400, { to: {} }],
-  ['a value that is not positive', 400, { to: { account_id: 'bob-current' }, value: { amount: '0' } }],
+  [
+    'a value that is not positive',
+    400,
+    { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '0' } },
+  ],
+  ['a value without a currency', 400, { to: { account_id: 'bob-current' }, value: { amount: '1' } }],
+  [
+    'a value finer than a cent',
+    400,
+    { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1.005' } },
+  ],
   ['another currency', 400, { to: { account_id: 'bob-current' }, value: { currency: 'USD', amount: '1' } }],
 ])('%s: refused, and no request is kept', async (_, status, body) => {
   const ids = { ACCOUNT_ID: 'alice-current' };
@@ -67,12 +77,13 @@ test.each([
 });
 
 test('what the funds do not cover leaves no request, and no number is lost by it', async () => {
-  await call('putAccountID', { ACCOUNT_ID: 'alice-poor' }, { body: { balance: { amount: '5' } } });
-  const body = { to: { account_id: 'bob-current' }, value: { amount: '5.01' } };
+  const poor = { owners: ['alice'], balance: { amount: '5' } };
+  await call('putAccountID', { ACCOUNT_ID: 'alice-poor' }, { body: poor, caller: 'staff' });
+  const body = { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '5.01' } };
   const ids = { ACCOUNT_ID: 'alice-poor', TYPE: 'SANDBOX_TAN' };
   const answer = await call('putTransactionsRequestAccount', ids, { body });
   expect(answer.json).toEqual({ code: 400, message: 'Insufficient funds' });
   expect((await call('getTransactionsRequest', ids)).json).toEqual({ 'transaction-requests': [] });
-  const next = await ask({ to: { account_id: 'bob-current' }, value: { amount: '1' } });
+  const next = await ask({ to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } });
   expect(recordOf('putTransactionsRequestAccount', next)).toMatchObject({ transaction_ids: 'tx-0234' });
 });

@@ -50,17 +50,37 @@ test('a message gets the time, and is read by the customer whom it was for', asy
   const body = { message: 'Σου έστειλα 5 €', from_department: '', from_person: 'Αλίκη' };
   const put = recordOf(
     'putCustomerMessage',
-    await call('putCustomerMessage', { CUSTOMER_ID: 'bob' }, { body }),
+    await call('putCustomerMessage', { CUSTOMER_ID: 'bob' }, { body, caller: 'staff' }),
   );
   expect(Math.abs(Date.now() - Date.parse(String(put.date)))).toBeLessThan(60_000);
   const messages = recordsOf('getMessagesOwner', await call('getMessagesOwner', {}, { caller: 'bob' }));
   expect(messages.at(-1)).toEqual({ ...body, date: put.date });
   expect((await call('getMessagesOwner')).text).not.toContain('5 €');
-  expect((await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body })).status).toBe(404);
+  const toNobody = await call('putCustomerMessage', { CUSTOMER_ID: 'nobody' }, { body, caller: 'staff' });
+  expect(toNobody.status).toBe(404);
+});
+
+test('a customer writes no messages of the bank, not even to themselves', async () => {
+  const before = (await call('getMessagesOwner')).text;
+  const body = { message: 'Your card is blocked', from_department: 'Cards', from_person: 'Alice' };
+  for (const CUSTOMER_ID of ['alice', 'bob', 'nobody'])
+    expect((await call('putCustomerMessage', { CUSTOMER_ID }, { body })).status).toBe(403);
+  expect((await call('getMessagesOwner')).text).toBe(before);
+});
+
+test('a kind of metadata that the bank does not know is refused with those that it does', async () => {
+  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'xyz' };
+  const body = { details: { approved_by_ip_address: '::1' }, metadata: { comments: 'c' } };
+  const before = (await call('getTransaction', ids)).text;
+  expect((await call('putTransactions', ids, { body })).json).toEqual({
+    code: 400,
+    message: '{TYPE}: has to be one of comments, narrative, tags, where',
+  });
+  expect((await call('getTransaction', ids)).text).toBe(before);
 });
 
 test('a transaction keeps what the bank posted: its metadata is replaced, and who acted on it', async () => {
-  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
+  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comments' };
   const before = recordOf('getTransaction', await call('getTransaction', ids));
   const balance = await balanceOf(call, 'alice-current');
   const details = { approved_by_ip_address: '::1', paused_by_user_id: 'alice' };
@@ -80,7 +100,7 @@ test('a transaction keeps what the bank posted: its metadata is replaced, and wh
 
 test('a transaction is neither made nor renamed by a PUT', async () => {
   const details = { approved_by_ip_address: '::1' };
-  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comment' };
+  const ids = { ACCOUNT_ID: 'alice-current', TRANSACTION_ID: 'tx-0003', TYPE: 'comments' };
   const unknown = await call('putTransactions', { ...ids, TRANSACTION_ID: 'tx-9999' }, { body: { details } });
   expect(unknown.status).toBe(404);
   expect((await call('putTransactions', ids, { body: { details, id: 'tx-0004' } })).status).toBe(400);
@@ -103,7 +123,7 @@ describe('an account that is put', () => {
   });
 
   test('that is overdrawn can be put as it is, or better, and not worse', async () => {
-    const as = { caller: 'omar' };
+    const as = { caller: 'staff' };
     const ids = { ACCOUNT_ID: 'omar-current' };
     for (const [amount, status] of [
       ['-218.35', 200],
@@ -116,10 +136,42 @@ describe('an account that is put', () => {
     expect(await balanceOf(call, 'omar-current', 'omar')).toBe('-1');
   });
 
+  test('keeps its balance: customers may send it as it is or leave it out, and not change it', async () => {
+    const ids = { ACCOUNT_ID: 'alice-current' };
+    for (const [balance, status] of [
+      [{}, 200],
+      [{ amount: '4305.80', currency: 'EUR' }, 200],
+      [{ amount: '4305.800' }, 200],
+      [{ amount: '4305.81' }, 403],
+      [{ amount: '1000000' }, 403],
+      [{ amount: '-0.01' }, 403],
+      [{ amount: '4305.80', currency: 'USD' }, 403],
+    ] as const)
+      expect((await call('putAccountID', ids, { body: { label: 'L', balance } })).status).toBe(status);
+    expect(Number(await balanceOf(call, 'alice-current'))).toBe(4305.8);
+    const made = await call(
+      'putAccountID',
+      { ACCOUNT_ID: 'alice-rich' },
+      { body: { balance: { amount: '1' } } },
+    );
+    expect(made.status).toBe(403);
+  });
+
+  test('by the staff may have any balance, and keeps its owners; the staff pay from no account', async () => {
+    const ids = { ACCOUNT_ID: 'alice-current', TYPE: 'SANDBOX_TAN' };
+    const put = await call('putAccountID', ids, { body: { balance: { amount: '7.00' } }, caller: 'staff' });
+    expect(put.json).toMatchObject({ owners: ['alice'], balance: { currency: 'EUR', amount: '7.00' } });
+    const body = { to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1.00' } };
+    const pay = await call('postMakeTransaction', ids, { body: { from: {}, ...body }, caller: 'staff' });
+    const ask = await call('putTransactionsRequestAccount', ids, { body, caller: 'staff' });
+    expect([pay.status, ask.status]).toEqual([403, 403]);
+    expect(await balanceOf(call, 'alice-current')).toBe('7.00');
+  });
+
   test('is replaced, its balance with every digit, and keeps what belongs to it', async () => {
     const digits = '9007199254740993.100000000000000010';
     const body = `{"label":"新","owners":["alice","bob"],"balance":{"currency":"EUR","amount":${digits}}}`;
-    const put = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body });
+    const put = await call('putAccountID', { ACCOUNT_ID: 'alice-current' }, { body, caller: 'staff' });
     expect(put.text).toContain(`"amount":${digits}`);
     expect(recordOf('putAccountID', put)).not.toHaveProperty('IBAN');
     expect(await balanceOf(call, 'alice-current', 'bob')).toBe(digits);
@@ -129,7 +181,6 @@ describe('an account that is put', () => {
 
   test.each([
     ['balance', {}],
-    ['balance.amount', { balance: { amount: '-0.01' } }],
     ['balance.amount', { balance: { amount: '1e31' } }],
     ['balance.other', { balance: { other: 1 } }],
     ['id', { balance: {}, id: 'alice-savings' }],

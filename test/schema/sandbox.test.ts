@@ -285,7 +285,7 @@ describe('bankql in front of the sandbox bank', () => {
     const before = await bankql.ask(SandboxTransaction, ids, alice);
     const input = {
       ...ids,
-      metadataType: 'comment',
+      metadataType: 'comments',
       transaction: { details: { approvedByIpAddress: '192.0.2.1' }, metadata: { comments: 'Thanks' } },
     };
     const put = await bankql.ask(SandboxComment, { input }, alice);

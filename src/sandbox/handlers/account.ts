@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { checkDigits, compare } from '../decimal.ts';
 import type { Handler } from '../handler.ts';
 import { HttpError } from '../http-error.ts';
-import { bankId } from '../identity.ts';
+import { bankId, staffId } from '../identity.ts';
 
 /** A list entry as seen through a view: `public` hides the owners, how to pay to the account, and its amount. */
 function seenThrough(viewId: string, account: Account) {
@@ -33,18 +33,9 @@ export const getAccountsScope: Handler<'getAccountsScope'> = ({ ids, caller, dat
 
 /** Errors: HttpError 400 if the bank cannot store the body; the text names the field. */
 function checkAccount(database: Database, accountId: string, body: AccountBody, caller: string): void {
-  const { amount } = body.balance;
-  if (amount !== undefined) {
-    checkDigits('balance.amount', amount);
-    // An overdrawn account can still be put with its current balance, for example with another label.
-    const held = database.accounts.get(accountId)?.balance?.amount ?? '0';
-    if (compare(amount, '0') < 0 && compare(amount, held) < 0) {
-      throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
-    }
-  }
   if ((body.id ?? accountId) !== accountId) throw new HttpError(400, 'id: is not the id of the path');
   if ((body.bank_id ?? bankId) !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
-  if (body.owners && !body.owners.includes(caller))
+  if (body.owners && caller !== staffId && !body.owners.includes(caller))
     throw new HttpError(400, 'owners: have to name the caller');
   const stranger = body.owners?.find((owner) => !database.customers.get(owner));
   if (stranger !== undefined) throw new HttpError(400, `owners: there is no customer ${stranger}`);
@@ -53,20 +44,41 @@ function checkAccount(database: Database, accountId: string, body: AccountBody, 
 }
 
 /**
- * Creates or replaces an account, its balance included; what belongs to it stays. Absent fields: the balance
- * is zero, in euros; the owner is the caller; both views are available.
- * Errors: HttpError 403 if it belongs to another customer, 400 as checkAccount.
+ * The balance after the PUT. Customers may send the balance as it is, or leave it out: the PUT's body has to have one.
+ * Errors: HttpError 400 for an amount that cannot be kept, or that staff put below zero and below what it was;
+ *         403 for a customer who would change it.
+ */
+function balanceOf(held: Account['balance'], given: AccountBody['balance'], caller: string) {
+  const before = { currency: held?.currency ?? 'EUR', amount: held?.amount ?? '0' };
+  const after = { ...before, ...given };
+  checkDigits('balance.amount', after.amount);
+  const difference = compare(after.amount, before.amount);
+  const isNew = held === undefined;
+  if (caller !== staffId && (difference !== 0 || (!isNew && after.currency !== before.currency)))
+    throw new HttpError(403, 'Only the staff of the bank set balances');
+  // An overdrawn account can still be put with its current balance, for example with another label.
+  if (compare(after.amount, '0') < 0 && difference < 0)
+    throw new HttpError(400, 'balance.amount: must not be negative, or below what it is');
+  return after;
+}
+
+/**
+ * Creates or replaces an account; what belongs to it stays. Absent fields: the balance stays as it is, zero euros at
+ * first; the owner is the caller, and where the staff put it who it was; both views are available.
+ * Errors: HttpError 403 if it belongs to another customer; those of checkAccount and balanceOf.
  */
 export const putAccountID: Handler<'putAccountID'> = ({ ids, body, caller, database }) => {
-  if (database.accounts.get(ids.ACCOUNT_ID)) ownAccount(database, ids.ACCOUNT_ID, caller);
+  const held = database.accounts.get(ids.ACCOUNT_ID);
+  const isStaff = caller === staffId;
+  if (held && !isStaff) ownAccount(database, ids.ACCOUNT_ID, caller);
   checkAccount(database, ids.ACCOUNT_ID, body, caller);
   const account = {
-    owners: [caller],
+    owners: isStaff ? (held?.owners ?? []) : [caller],
     views_available: [...views],
     ...body,
     id: ids.ACCOUNT_ID,
     bank_id: bankId,
-    balance: { currency: 'EUR', amount: '0', ...body.balance },
+    balance: balanceOf(held?.balance, body.balance, caller),
   };
   database.accounts.put(ids.ACCOUNT_ID, account);
   return account;

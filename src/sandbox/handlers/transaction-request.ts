@@ -1,5 +1,5 @@
 import type { TransactionRequest } from '../../contract/transaction-request.ts';
-import { ownerView } from '../access.ts';
+import { ownAccount, ownerView } from '../access.ts';
 import { compare } from '../decimal.ts';
 import type { Handler } from '../handler.ts';
 import { bankId } from '../identity.ts';
@@ -28,6 +28,7 @@ export const getTransactionsRequest: Handler<'getTransactionsRequest'> = ({ ids,
 export const putTransactionsRequestAccount: Handler<'putTransactionsRequestAccount'> = (call) => {
   const { ids, body, caller, database, at } = call;
   ownerView(database, ids, caller);
+  ownAccount(database, ids.ACCOUNT_ID, caller);
   const payee = payeeOf(database, ids.ACCOUNT_ID, body.to);
   const order = body.value && transferOrder(database, ids.ACCOUNT_ID, payee, body.value);
   const atOnce = order && compare(order.amount, withoutChallenge) <= 0;

@@ -19,6 +19,9 @@ export const getTransaction: Handler<'getTransaction'> = ({ ids, caller, databas
   return transactionOf(database, ids.ACCOUNT_ID, ids.TRANSACTION_ID);
 };
 
+/** The values of `{TYPE}`: each stands for the member of the metadata that the call is about. */
+const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
+
 /** What a body may say of a transaction's details: who acted on it. The rest is what the bank posted. */
 const marks = [
   'approved_by_ip_address',
@@ -31,13 +34,14 @@ const marks = [
 
 /**
  * Replaces a transaction's `metadata` and keeps what the bank posted: of `details`, the body's marks (who approved,
- * paused or cancelled it) are taken, and amounts, texts and times stay. `other_account` and `uuid` stay too; any
- * `{TYPE}` does the same.
- * Errors: HttpError 404 where the account has no such transaction (only transfers make new ones), 400 where
+ * paused or cancelled it) are taken, and amounts, texts and times stay. `other_account` and `uuid` stay too.
+ * Errors: HttpError 400 for a `{TYPE}` that is no kind of metadata, 404 where the account has no such transaction (only transfers make new ones), 400 where
  *         `id` or `this_account` is not the path's, and as ownerView.
  */
 export const putTransactions: Handler<'putTransactions'> = ({ ids, body, caller, database }) => {
   ownerView(database, ids, caller);
+  if (!metadataTypes.includes(ids.TYPE))
+    throw new HttpError(400, `{TYPE}: has to be one of ${metadataTypes.join(', ')}`);
   const posted = transactionOf(database, ids.ACCOUNT_ID, ids.TRANSACTION_ID);
   const id = ids.TRANSACTION_ID;
   if ((body.id ?? id) !== id) throw new HttpError(400, 'id: is not the id of the path');

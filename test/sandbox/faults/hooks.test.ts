@@ -25,7 +25,7 @@ const pay = (call: Call) =>
   call(
     'postMakeTransaction',
     { ACCOUNT_ID: 'alice-current' },
-    { body: { from: {}, to: { account_id: 'bob-current' }, value: { amount: '1' } } },
+    { body: { from: {}, to: { account_id: 'bob-current' }, value: { currency: 'EUR', amount: '1' } } },
   );
 
 /** An answer as its bytes come, and how it ends. */
