@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { parseExactJson } from '../contract/exact-json.ts';
+import { interpretRecord, type Path, type RecordObserver } from '../contract/interpretations.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { type HttpResponse, startsWithMark, textOf } from './http-message.ts';
-import { interpretRecord, type Path, type RecordObserver } from './interpret-record.ts';
 import { maxRecords, whatTakesTooLong } from './response-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;

@@ -1,11 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { jsonNumber } from './exact-json.ts';
 
 /**
  * How banks deviate from the specification, and what they mean: the table in docs/real-banks.md.
  *
- * A schema declares with `tolerant` how else its value may be written. A value that matches its schema is never
- * interpreted (validators.generated.ts recognizes it); for others, bank/interpret-record.ts asks for the meaning.
+ * A schema declares with `tolerant` how else its value may be written. A record that matches its schema is never
+ * interpreted (validators.generated.ts recognizes it); in others, `interpretRecord` replaces what deviates by its meaning.
  */
 
 /**
@@ -83,5 +83,120 @@ function parsed(text: string): unknown {
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+/** Where a value stands in an answer: names of the contract, and places in lists. */
+export type Path = readonly PropertyKey[];
+
+/** Learns where a record breaks its shape. */
+export interface RecordObserver {
+  /** The value deviates, but has a meaning. */
+  onDrift(path: Path, expected: string): void;
+  /** The value has no meaning. Returns what replaces it. */
+  onViolation(path: Path, expected: string, message: string): unknown;
+}
+
+/** The objects that banks wrote instead of ids, by the record that has the id. */
+const namedObjects = new WeakMap<object, Map<string, Readonly<Record<string, unknown>>>>();
+
+/** The object that the bank wrote instead of an id of a record; undefined if it wrote the id. */
+export const namedObject = (record: object, field: string): Readonly<Record<string, unknown>> | undefined =>
+  namedObjects.get(record)?.get(field);
+
+/** A place in a record that is read, from the record down to it. */
+interface Reading {
+  readonly path: PropertyKey[];
+  readonly observer: RecordObserver;
+}
+
+/** The meaning of a value that should have a shape. */
+type Read = (value: unknown, reading: Reading) => unknown;
+
+/**
+ * Replaces what deviates in a record that breaks its shape by its meaning, in place.
+ * Errors: those of the observer.
+ */
+export const interpretRecord = (
+  shape: z.core.$ZodType,
+  record: unknown,
+  place: Path,
+  observer: RecordObserver,
+): unknown => readerOf(shape)(record, { path: [...place], observer });
+
+const readers = new WeakMap<z.core.$ZodType, Read>();
+
+function readerOf(shape: z.core.$ZodType): Read {
+  const reader = readers.get(shape) ?? createReader(shape);
+  readers.set(shape, reader);
+  return reader;
+}
+
+/** Asking zod what a shape is takes longer than to look at the value: it is asked once. */
+function createReader(shape: z.core.$ZodType): Read {
+  if (shape instanceof z.ZodOptional) {
+    const read = readerOf(shape.def.innerType);
+    return (value, reading) => (value === undefined ? value : read(value, reading));
+  }
+  if (shape instanceof z.ZodNullable) {
+    const read = readerOf(shape.def.innerType);
+    return (value, reading) => (value === null ? value : read(value, reading));
+  }
+  const readBroken = createBrokenReader(shape);
+  if (shape instanceof z.ZodObject) {
+    const fields = Object.entries<z.core.$ZodType>(shape.shape).map(
+      ([key, field]) => [key, readerOf(field)] as const,
+    );
+    return (value, reading) => {
+      if (!isObject(value)) return readBroken(value, reading);
+      for (const [key, read] of fields) readMember(value, key, read, reading);
+      return value;
+    };
+  }
+  if (shape instanceof z.ZodArray) {
+    const read = readerOf(shape.element);
+    return (value, reading) => {
+      if (!Array.isArray(value)) return readBroken(value, reading);
+      for (const index of value.keys()) readMember(value, index, read, reading);
+      return value;
+    };
+  }
+  const isText = shape instanceof z.ZodString && (shape.def.checks ?? []).length === 0;
+  const isValid = isText
+    ? (value: unknown) => typeof value === 'string'
+    : (value: unknown) => z.core.safeParse(shape, value).success;
+  return (value, reading) => (isValid(value) ? value : readBroken(value, reading));
+}
+
+/** Reads what breaks the shape itself, and not a member of it. */
+function createBrokenReader(shape: z.core.$ZodType): Read {
+  const interpret = interpretationOf(shape);
+  const { type } = shape._zod.def;
+  const wordsFor = (value: unknown) => z.core.safeParse(shape, value).error?.issues[0]?.message ?? '';
+  return (value, { path, observer }) => {
+    const meant = interpret?.(value);
+    // zod takes longer to find its words than all the rest takes.
+    const isOfType = typeof value === 'string' && type === 'string';
+    const message = meant === undefined || isOfType ? wordsFor(value) : '';
+    // The contract's own words say what a value is not.
+    const expected = isOfType ? message.replace(/^not /, '') : type;
+    if (meant === undefined) return observer.onViolation([...path], expected, message);
+    observer.onDrift([...path], expected);
+    return meant;
+  };
+}
+
+function readMember(parent: object, key: string | number, read: Read, reading: Reading): void {
+  const found: unknown = Reflect.get(parent, key);
+  reading.path.push(key);
+  const meant = read(found, reading);
+  reading.path.pop();
+  if (meant === found) return;
+  Reflect.set(parent, key, meant);
+  if (typeof meant === 'string' && isObject(found)) keepObject(parent, String(key), found);
+}
+
+function keepObject(record: object, field: string, object: Readonly<Record<string, unknown>>): void {
+  const fields = namedObjects.get(record) ?? new Map();
+  namedObjects.set(record, fields.set(field, object));
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

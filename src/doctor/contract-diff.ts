@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { type HttpResponse, textOf } from '../bank/http-message.ts';
-import type { Path } from '../bank/interpret-record.ts';
 import { errorDetailsOf, type PreparedCall } from '../bank/request.ts';
 import {
   contentOf,
@@ -9,6 +8,7 @@ import {
   responseDrifts,
   validateResponse,
 } from '../bank/response.ts';
+import type { Path } from '../contract/interpretations.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
-import { namedObject } from '../bank/interpret-record.ts';
 import { unwrap } from '../bank/response.ts';
+import { namedObject } from '../contract/interpretations.ts';
 import type { ChangesInput } from '../contract/resource.ts';
 import {
   putTransactions,
