@@ -1,34 +1,82 @@
 /**
- * Every code that bankql answers with, whether the same request may be tried again as it is, and who is at fault: the client
+ * Every code that bankql answers with, what it means, whether the same request may be tried again as it is, and who is at fault: the client
  * (which includes what the bank refuses it), the bank, bankql itself, or too much load. Alerts follow the fault: a careless
  * client alarms nobody.
  */
 export const errorCodes = {
-  BAD_USER_INPUT: { retryable: false, fault: 'client' },
-  MISSING_CREDENTIALS: { retryable: false, fault: 'client' },
-  UNAUTHENTICATED: { retryable: false, fault: 'client' },
-  FORBIDDEN: { retryable: false, fault: 'client' },
-  NOT_FOUND: { retryable: false, fault: 'client' },
-  BANK_REJECTED: { retryable: false, fault: 'client' },
-  CONFLICT: { retryable: false, fault: 'client' },
-  RATE_LIMITED: { retryable: true, fault: 'client' },
-  BANK_ERROR: { retryable: false, fault: 'bank' },
-  BANK_UNAVAILABLE: { retryable: true, fault: 'bank' },
-  BANK_TIMEOUT: { retryable: true, fault: 'bank' },
-  BANK_BAD_RESPONSE: { retryable: false, fault: 'bank' },
-  OUTCOME_UNKNOWN: { retryable: false, fault: 'bank' },
-  OVERLOADED: { retryable: true, fault: 'load' },
-  CALL_BUDGET_EXCEEDED: { retryable: false, fault: 'client' },
-  LIMIT_EXCEEDED: { retryable: false, fault: 'client' },
-  GRAPHQL_PARSE_FAILED: { retryable: false, fault: 'client' },
-  GRAPHQL_VALIDATION_FAILED: { retryable: false, fault: 'client' },
-  PERSISTED_DOCUMENT_REQUIRED: { retryable: false, fault: 'client' },
-  PERSISTED_QUERY_NOT_FOUND: { retryable: false, fault: 'client' },
-  PERSISTED_QUERY_NOT_SUPPORTED: { retryable: false, fault: 'client' },
-  IDEMPOTENCY_IN_PROGRESS: { retryable: true, fault: 'client' },
-  IDEMPOTENCY_KEY_REUSED: { retryable: false, fault: 'client' },
-  STATE_UNAVAILABLE: { retryable: true, fault: 'bankql' },
-  INTERNAL: { retryable: false, fault: 'bankql' },
+  BAD_USER_INPUT: {
+    retryable: false,
+    fault: 'client',
+    what: 'An argument is invalid; no call was made for it.',
+  },
+  MISSING_CREDENTIALS: {
+    retryable: false,
+    fault: 'client',
+    what: 'A credential that the operation needs is absent.',
+  },
+  UNAUTHENTICATED: { retryable: false, fault: 'client', what: 'The credentials were not accepted.' },
+  FORBIDDEN: { retryable: false, fault: 'client', what: 'The bank does not allow it to this caller.' },
+  NOT_FOUND: { retryable: false, fault: 'client', what: 'The bank has no such record.' },
+  BANK_REJECTED: { retryable: false, fault: 'client', what: 'The bank refused the request.' },
+  CONFLICT: {
+    retryable: false,
+    fault: 'client',
+    what: 'The record is no longer the version that the update was meant for.',
+  },
+  RATE_LIMITED: { retryable: true, fault: 'client', what: 'Too many requests in a short time.' },
+  BANK_ERROR: { retryable: false, fault: 'bank', what: 'The bank failed.' },
+  BANK_UNAVAILABLE: { retryable: true, fault: 'bank', what: 'The bank cannot be reached.' },
+  BANK_TIMEOUT: { retryable: true, fault: 'bank', what: 'The bank did not answer in time.' },
+  BANK_BAD_RESPONSE: { retryable: false, fault: 'bank', what: "The bank's answer cannot be understood." },
+  OUTCOME_UNKNOWN: {
+    retryable: false,
+    fault: 'bank',
+    what: 'A write or payment may have been executed; bankql never sends it again.',
+  },
+  OVERLOADED: {
+    retryable: true,
+    fault: 'load',
+    what: 'bankql has too much to do; this request sent nothing.',
+  },
+  CALL_BUDGET_EXCEEDED: {
+    retryable: false,
+    fault: 'client',
+    what: 'The operation asked for more REST calls than it may.',
+  },
+  LIMIT_EXCEEDED: { retryable: false, fault: 'client', what: 'The operation, or its answer, is too large.' },
+  GRAPHQL_PARSE_FAILED: { retryable: false, fault: 'client', what: 'The document is not GraphQL.' },
+  GRAPHQL_VALIDATION_FAILED: {
+    retryable: false,
+    fault: 'client',
+    what: 'The document does not fit the schema.',
+  },
+  PERSISTED_DOCUMENT_REQUIRED: {
+    retryable: false,
+    fault: 'client',
+    what: 'No document is known under this id, or only documents with an id are taken.',
+  },
+  PERSISTED_QUERY_NOT_FOUND: {
+    retryable: false,
+    fault: 'client',
+    what: 'No text is known with this hash: send it.',
+  },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    retryable: false,
+    fault: 'client',
+    what: 'Hashes without a text are not taken: send it.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: { retryable: true, fault: 'client', what: "The key's payment is in progress." },
+  IDEMPOTENCY_KEY_REUSED: {
+    retryable: false,
+    fault: 'client',
+    what: 'The key was used for another payment.',
+  },
+  STATE_UNAVAILABLE: {
+    retryable: true,
+    fault: 'bankql',
+    what: 'The records of payments cannot be read or written at the moment.',
+  },
+  INTERNAL: { retryable: false, fault: 'bankql', what: 'bankql failed.' },
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -51,6 +99,8 @@ export interface ErrorDetails {
   readonly idempotencyKey?: string;
   /** The version of the record that the bank has, where an update was meant for another one. */
   readonly version?: string;
+  /** The argument that is at fault, as a path into the input or the arguments. */
+  readonly argument?: readonly string[];
   /** The bank's own reason, where its body named one. */
   readonly bankCode?: string;
 }
@@ -87,8 +137,9 @@ export class BankqlError extends Error {
   }
 }
 
-/** The caller's argument is at fault; no call is made for it. */
-export const badUserInput = (message: string) => new BankqlError('BAD_USER_INPUT', message);
+/** The caller's argument is at fault; no call is made for it. `argument`: the path to it, such as `to.accountId`. */
+export const badUserInput = (message: string, argument?: string) =>
+  new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });
 
 /**
  * What a refusal says that has nothing to do with the payment itself: it speaks of this request alone, since an earlier one

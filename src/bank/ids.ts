@@ -22,14 +22,17 @@ function idProblem(id: string): string | null {
 
 /**
  * An id that can become one segment of a path, as it is.
- * `name` is what the caller knows the id as.
+ * `name` is what the caller knows the id as, `argument` the path to it if it is an argument.
  * Errors: BAD_USER_INPUT, which says what is wrong with it and does not repeat it.
  */
-export function validateId(name: string, id: string): string {
+export function validateId(name: string, id: string, argument?: string): string {
   if (plainId.test(id)) return id;
   const wrong = idProblem(id);
   if (wrong !== null)
-    throw badUserInput(`${name} cannot be used as an id: ${wrong}. Give the id as the bank has it.`);
+    throw badUserInput(
+      `${name} cannot be used as an id: ${wrong}. Give the id as the bank has it.`,
+      argument,
+    );
   return id;
 }
 

@@ -70,6 +70,32 @@ export interface Attempt {
 const ownError = ({ errors }: Answer<unknown>): ClientError | undefined =>
   errors.find(({ path }) => path === undefined || path.length < 2);
 
+interface UserError {
+  readonly code?: ClientError['code'];
+  readonly message?: string;
+  readonly retryable?: boolean;
+  readonly retryAfter?: number | null;
+}
+
+/** An answer with what `pay` says in `userErrors` among its errors, as the other payments say it. */
+export function withUserErrors<Data>(answer: Answer<Data>): Answer<Data> {
+  const payloads = Object.entries((answer.data ?? {}) as Record<string, unknown>);
+  const errors = payloads.flatMap(([name, payload]) => {
+    const { userErrors = [] } = (payload ?? {}) as { userErrors?: readonly UserError[] };
+    return userErrors.map(
+      ({ code = 'INTERNAL', message = '', retryable = false, retryAfter }): ClientError => ({
+        code,
+        message,
+        path: [name],
+        retryable,
+        ...(retryAfter == null ? {} : { retryAfter }),
+        extensions: {},
+      }),
+    );
+  });
+  return errors.length === 0 ? answer : { ...answer, errors: [...errors, ...answer.errors] };
+}
+
 /** Whether the payment was answered as done. */
 export const isDone = (answer: Answer<unknown>): boolean =>
   answer.data !== null && ownError(answer) === undefined;

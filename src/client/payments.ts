@@ -1,4 +1,4 @@
-import type { Answer, ClientError } from './answer.ts';
+import type { ClientError } from './answer.ts';
 import type { Client, RequestOptions } from './client.ts';
 import type { Document } from './document.ts';
 import {
@@ -9,6 +9,7 @@ import {
   type PaymentQuery,
   type PaymentRecord,
   paymentQuery,
+  withUserErrors,
 } from './payment-outcome.ts';
 import { delayBefore, wait } from './wait.ts';
 
@@ -44,8 +45,8 @@ export interface Payments {
    * Pays once for an intent, however often it is called: while one call is under way the next gets its promise, and a later
    * one, after a reload too, sends the key that was kept, so that bankql answers with the end of the first. `intent` is
    * the app's name for what the person wants to pay, such as a draft's id. `document` is a mutation that makes this payment
-   * and nothing else.
-   * Errors: those of the storage, before anything is sent; the signal's reason, which ends the waiting and not the payment.
+   * and nothing else; one with `pay` selects `userErrors { code message retryable retryAfter }`.
+   * Errors: TypeError for a `pay` without `userErrors`, and those of the storage, before anything is sent; the signal's reason, which ends the waiting and not the payment.
    */
   pay<Data, V>(
     intent: string,
@@ -94,13 +95,8 @@ export function createPayments(options: PaymentsOptions): Payments {
     for (let tries = 0; ; tries++) {
       const { input } = variables as { input: object };
       const all = { ...variables, input: { ...input, idempotencyKey: key } } as V;
-      const answer: Answer<Data> = await client.mutate<Data, object>(
-        document as Document<Data, object>,
-        all as object,
-        {
-          signal,
-        },
-      );
+      const sent = client.mutate<Data, object>(document as Document<Data, object>, all as object, { signal });
+      const answer = withUserErrors(await sent);
       const end = (state: PaymentOutcomeState, payment: PaymentRecord | null) => {
         const { data, errors } = answer;
         return { state, idempotencyKey: key, resumed, data, payment, errors };
@@ -124,6 +120,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       variables: PaymentVariables<V>,
       { signal }: RequestOptions = {},
     ) {
+      checkSelection(document);
       const asked = JSON.stringify([String(document), variables]);
       const first = underWay.get(intent);
       if (first?.asked === asked) return first.outcome as Promise<PaymentOutcome<Data>>;
@@ -147,6 +144,20 @@ export function createPayments(options: PaymentsOptions): Payments {
 
     forget: (intent) => keys.drop(intent),
   };
+}
+
+/** Errors: TypeError for a `pay` without `userErrors`: an answer would not show that the payment failed. */
+function checkSelection(document: unknown): void {
+  const { definitions = [] } = document as {
+    definitions?: { selectionSet?: { selections: { name?: { value: string } }[] } }[];
+  };
+  const selected = definitions.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
+  const paysInTree = selected.some(({ name }) => name?.value === 'pay');
+  const text = paysInTree ? JSON.stringify(definitions) : String(document);
+  if ((paysInTree || /\bpay\s*\(/.test(text)) && !text.includes('userErrors'))
+    throw new TypeError(
+      'A document with `pay` has to select userErrors { code message retryable retryAfter }.',
+    );
 }
 
 const nothing = { data: null, payment: null, errors: [] };

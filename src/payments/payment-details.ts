@@ -25,6 +25,15 @@ const longest = {
   'to.accountId': 128,
 } as const;
 
+/** The arguments with these texts. */
+const paths = {
+  amount: 'value.amount',
+  currency: 'value.currency',
+  description: 'description',
+  'to.bankId': 'to.bankId',
+  'to.accountId': 'to.accountId',
+} as const;
+
 /**
  * The payment's details for its record, read from the request that is sent.
  * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
@@ -49,5 +58,5 @@ export function paymentDetails(input: { readonly ids: unknown; readonly body?: u
 
 function checkLength(name: keyof typeof longest, value: string | undefined): void {
   if (value !== undefined && value.length > longest[name])
-    throw badUserInput(`The ${name} of a payment may have ${longest[name]} characters at most.`);
+    throw badUserInput(`The ${name} of a payment may have ${longest[name]} characters at most.`, paths[name]);
 }

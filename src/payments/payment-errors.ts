@@ -104,7 +104,8 @@ export async function withStoreErrors<T>(
 export function validateIdempotencyKey(idempotencyKey: string): void {
   if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
     throw badUserInput(
-      'idempotencyKey has to be 1 to 255 printable ASCII characters, chosen anew for each intended payment.',
+      'idempotencyKey has to be 1 to 255 printable ASCII characters, a new one for each intended payment.',
+      'idempotencyKey',
     );
   }
 }

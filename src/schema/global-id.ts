@@ -45,11 +45,12 @@ export function notGlobalId(name: string, id: string): string {
   const field = `${typename.charAt(0).toLowerCase()}${typename.slice(1)}Id`;
   throw badUserInput(
     `${name} takes an id of the bank's, and this is a global \`id\` of the type ${typename}, which only \`node\` and \`nodes\` take. The bank's id is in its field \`${field}\`.`,
+    name,
   );
 }
 
 /** An id argument that can be a path segment (bank/ids.ts). Errors: BAD_USER_INPUT, also for a global id. */
-export const restId = (name: string, id: string): string => validateId(name, notGlobalId(name, id));
+export const restId = (name: string, id: string): string => validateId(name, notGlobalId(name, id), name);
 
 /** The type in a global id of this schema; null unless the text is exactly one. */
 function typeOfGlobalId(text: string): string | null {

@@ -24,11 +24,13 @@ export function idempotencyKeyOf(
   const key = idempotencyKey ?? header;
   if (key === undefined)
     throw badUserInput(
-      'A payment needs an idempotency key, chosen anew for each intended payment: give it as idempotencyKey in the input, or as the header Idempotency-Key.',
+      'A payment needs an idempotency key, a new one for each intended payment: give it as idempotencyKey in the input, or as the header Idempotency-Key.',
+      'idempotencyKey',
     );
   if (header !== undefined && header !== key)
     throw badUserInput(
       'The idempotencyKey of the input and the header Idempotency-Key differ: give one of them, or the same key in both.',
+      'idempotencyKey',
     );
   return key;
 }

@@ -8,8 +8,8 @@ import {
   validatedAccountRefBody,
 } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, type Defaults } from './context.ts';
-import { knownObject } from './field-extensions.ts';
+import { bankIdOr, type Context, type Defaults } from './context.ts';
+import { type EstimateContext, knownObject } from './field-extensions.ts';
 import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
@@ -55,7 +55,7 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   }),
 });
 
-type TransferInput = typeof MakeTransactionInput.$inferInput;
+export type TransferInput = typeof MakeTransactionInput.$inferInput;
 
 /** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
 function transferOf(input: TransferInput, defaults: Defaults) {
@@ -76,6 +76,30 @@ function transferOf(input: TransferInput, defaults: Defaults) {
     to: { named: body.to, bankId, viewId },
   };
   return { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, links };
+}
+
+/** For plans. Errors: as those of a transfer, before anything is sent. */
+export function estimateTransfer(input: TransferInput, context: EstimateContext) {
+  const { ids, body, links } = transferOf(input, context.defaults);
+  checkInputKey(input);
+  context.send(postMakeTransaction, { ids, body });
+  return links;
+}
+
+/** Makes a transfer. Errors: BAD_USER_INPUT, and those of PaymentService.pay. */
+export async function transfer(input: TransferInput, context: Context): Promise<Transfer> {
+  const { session, payments, credentials, defaults } = context;
+  const { ids, body, links } = transferOf(input, defaults);
+  const idempotencyKey = idempotencyKeyOf(input, context);
+  try {
+    const paid = await payments.pay(postMakeTransaction, {
+      input: { ids, body, credentials },
+      idempotencyKey,
+    });
+    return { ...paid, ...links, idempotencyKey };
+  } finally {
+    session.invalidate();
+  }
 }
 
 interface Transfer {
@@ -148,28 +172,12 @@ builder.mutationField('makeTransaction', (t) =>
     type: MakeTransactionPayload,
     nullable: true,
     description: 'Moves money. REST: postMakeTransaction. Sent at most once for an idempotency key.',
-    extensions: paymentExtensions((_root, { input }: { input: TransferInput }, context) => {
-      const { ids, body, links } = transferOf(input, context.defaults);
-      checkInputKey(input);
-      context.send(postMakeTransaction, { ids, body });
-      return { parent: links };
-    }),
+    extensions: paymentExtensions((_root, { input }: { input: TransferInput }, context) => ({
+      parent: estimateTransfer(input, context),
+    })),
     args: {
       input: t.arg({ type: MakeTransactionInput, required: true, description: 'What to move, and where.' }),
     },
-    resolve: async (_root, { input }, context) => {
-      const { session, payments, credentials, defaults } = context;
-      const { ids, body, links } = transferOf(input, defaults);
-      const idempotencyKey = idempotencyKeyOf(input, context);
-      try {
-        const paid = await payments.pay(postMakeTransaction, {
-          input: { ids, body, credentials },
-          idempotencyKey,
-        });
-        return { ...paid, ...links, idempotencyKey };
-      } finally {
-        session.invalidate();
-      }
-    },
+    resolve: (_root, { input }, context) => transfer(input, context),
   }),
 );

@@ -1,10 +1,14 @@
 import type { GraphQLField } from 'graphql';
 import { validateBankId } from '../bank/ids.ts';
+import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
-import { badUserInput } from '../errors.ts';
+import { badUserInput, type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
+import type { Selection } from '../executor/selection.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import type { PaymentRecord } from '../payments/store.ts';
+import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
-import { type Context, type ReadContext, viewIdOr } from './context.ts';
+import { type Context, viewIdOr } from './context.ts';
 import { isPositive } from './decimal.ts';
 import {
   type EstimateContext,
@@ -14,7 +18,7 @@ import {
 } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
-import { nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
+import { type NodeRef, nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
 
 /** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
@@ -29,7 +33,7 @@ export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
 /** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
 export function validatePaymentAmount(amount: string | undefined): void {
   if (amount !== undefined && !isPositive(amount))
-    throw badUserInput('The value.amount of a payment has to be more than zero.');
+    throw badUserInput('The value.amount of a payment has to be more than zero.', 'value.amount');
 }
 
 /**
@@ -56,32 +60,70 @@ const viewDescription = 'The view through which it is read; the configured defau
 
 export const PaymentState = builder.enumType('PaymentState', {
   description:
-    'PENDING: under way, or its end not yet recorded. UNKNOWN: it may have been executed; bankql never sends it again.',
+    'How far a payment is. After UNKNOWN nothing is sent again under its idempotency key: ask the bank.',
   values: {
     PENDING: { description: 'Under way, or its end not yet recorded.' },
-    DONE: { description: 'The bank accepted it.' },
+    DONE: { description: 'The bank confirmed it.' },
     REJECTED: { description: 'The bank refused it; nothing was moved.' },
     UNKNOWN: { description: 'It may have been executed; bankql never sends it again.' },
   },
 });
 
+/** The codes of errors as values, so that generated code knows them. */
+export const ErrorCodeEnum = builder.enumType('ErrorCode', {
+  description: 'Why something failed: the `extensions.code` of errors. Later versions may have more values.',
+  values: Object.fromEntries(
+    Object.entries(errorCodes).map(([code, { what }]) => [
+      code,
+      { value: code as ErrorCode, description: what },
+    ]),
+  ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
+});
+
+/**
+ * An account that a payment names. If its record cannot be read, such as that of a payee at another bank, the fields that need
+ * the record fail one by one, and those that the ids answer stay.
+ */
+async function namedAccount(
+  ids: ViewIds,
+  context: Context,
+  info: Selection,
+): Promise<NodeRef<ViewIds, Account>> {
+  try {
+    return await nodeTypeOf('Account').load(ids, context, info);
+  } catch (error) {
+    const record = new Proxy({} as Account, {
+      get() {
+        throw error;
+      },
+    });
+    return { ...ids, record };
+  }
+}
+
+/** How plans see an account that a payment names; `known`: the record, if the arguments say it. */
+const accountExtensions = (ids: (payment: FoundPayment, viewId: string) => ViewIds | null) =>
+  fieldExtensions({
+    estimate(payment: Partial<FoundPayment>, { viewId }: ViewArgument, context: EstimateContext) {
+      if (payment.record === undefined) return null;
+      const named = ids(payment as FoundPayment, viewIdOr(context.defaults, viewId));
+      return named === null ? null : nodeTypeOf('Account').estimate(named, context);
+    },
+    estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) =>
+      nodeTypeOf('Account').estimate(
+        { bankId: unknownId(), accountId: unknownId(), viewId: viewIdOr(context.defaults, viewId) },
+        context,
+      ),
+  });
+
+const payingAccount = ({ record }: FoundPayment, viewId: string): ViewIds =>
+  validateViewIds(record.bankId, record.accountId, viewId);
+
+const paidAccount = ({ record }: FoundPayment, viewId: string): ViewIds | null =>
+  record.toAccountId ? validateViewIds(record.toBankId ?? record.bankId, record.toAccountId, viewId) : null;
+
 const receipt = ({ record }: FoundPayment) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
-
-/** An account that a record names, through the default view unless another is given. */
-const accountOf = (
-  bankId: string,
-  accountId: string,
-  viewId: string | null | undefined,
-  { defaults }: ReadContext,
-): ViewIds => validateViewIds(bankId, accountId, viewIdOr(defaults, viewId));
-
-/** The extensions of a link of a payment, whose record is not read for a plan. */
-const planned = (lead: (ids: ViewIds, context: EstimateContext, unknownId: () => string) => KnownObject) =>
-  fieldExtensions({
-    estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) =>
-      lead(accountOf(unknownId(), unknownId(), viewId, context), context, unknownId),
-  });
 
 /** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
 export const findsPayments = fieldExtensions({ estimateUnknown: () => ({ parent: {}, hasRecord: true }) });
@@ -122,13 +164,9 @@ PaymentObject.implement({
       nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: planned((ids, context) => nodeTypeOf('Account').estimate(ids, context)),
-      resolve: ({ record }, { viewId }, context, info) =>
-        nodeTypeOf('Account').load(
-          accountOf(record.bankId, record.accountId, viewId, context),
-          context,
-          info,
-        ),
+      extensions: accountExtensions(payingAccount),
+      resolve: (payment, { viewId }, context, info) =>
+        namedAccount(payingAccount(payment, viewIdOr(context.defaults, viewId)), context, info),
     }),
     toAccount: t.field({
       type: nodeTypeOf('Account').object,
@@ -136,16 +174,23 @@ PaymentObject.implement({
       description:
         'The account that is paid, at the bank that pays where the payment names no other; null where it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: planned((ids, context) => nodeTypeOf('Account').estimate(ids, context)),
-      resolve: ({ record }, { viewId }, context, info) => {
-        const { toAccountId, toBankId, bankId } = record;
-        if (!toAccountId) return null;
-        return nodeTypeOf('Account').load(
-          accountOf(toBankId ?? bankId, toAccountId, viewId, context),
-          context,
-          info,
-        );
+      extensions: accountExtensions(paidAccount),
+      resolve: (payment, { viewId }, context, info) => {
+        const ids = paidAccount(payment, viewIdOr(context.defaults, viewId));
+        return ids === null ? null : namedAccount(ids, context, info);
       },
+    }),
+    to: t.field({
+      type: AccountRefObject,
+      nullable: true,
+      description:
+        'Who is paid, as the payment names them; null if it names no account. The ids cost no REST call and are there even if the caller may not read the account.',
+      extensions: fieldExtensions({
+        estimate: ({ record }: Partial<FoundPayment>, _args: object, { defaults }: EstimateContext) =>
+          record === undefined ? null : { parent: payeeOf(record, defaults.viewId) },
+      }),
+      resolve: ({ record }, _args, { defaults }) =>
+        record.toAccountId === null && record.toBankId === null ? null : payeeOf(record, defaults.viewId),
     }),
     transaction: t.field({
       type: nodeTypeOf('Transaction').object,
@@ -153,14 +198,16 @@ PaymentObject.implement({
       description:
         'The transaction that `transactionId` names, of the account that pays; null where the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: planned((ids, context, unknownId) =>
-        nodeTypeOf('Transaction').estimate(paidTransaction(ids, unknownId()), context),
-      ),
+      extensions: fieldExtensions({
+        estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) => {
+          const account = validateViewIds(unknownId(), unknownId(), viewIdOr(context.defaults, viewId));
+          return nodeTypeOf('Transaction').estimate(paidTransaction(account, unknownId()), context);
+        },
+      }),
       resolve: (payment, { viewId }, context, info) => {
-        const { bankId, accountId } = payment.record;
         const { transactionId } = receipt(payment);
         if (!transactionId) return null;
-        const account = accountOf(bankId, accountId, viewId, context);
+        const account = payingAccount(payment, viewIdOr(context.defaults, viewId));
         return nodeTypeOf('Transaction').load(paidTransaction(account, transactionId), context, info);
       },
     }),
@@ -199,9 +246,28 @@ PaymentObject.implement({
     code: t.string({
       nullable: true,
       description: 'The code that the mutation answered with, where it failed.',
+      deprecationReason: 'Use `failureCode`, which has the same values as an enum.',
       resolve: ({ record }) => record.code,
     }),
+    failureCode: t.field({
+      type: ErrorCodeEnum,
+      nullable: true,
+      description: 'Why it failed or is unknown; null if it did not fail, or nobody knows yet.',
+      resolve: ({ record: { code } }) => (isErrorCode(code) ? code : null),
+    }),
+    failureMessage: t.string({
+      nullable: true,
+      description:
+        "The message that the mutation answered with if it failed or is unknown, with the bank's own words if it gave any.",
+      resolve: ({ record }) => record.message,
+    }),
   }),
+});
+
+const payeeOf = ({ toBankId, toAccountId, bankId }: PaymentRecord, viewId: string): NamedAccount => ({
+  named: { bank_id: toBankId, account_id: toAccountId },
+  bankId,
+  viewId,
 });
 
 /** The caller's payment with this key; null if there is none. Errors: those of PaymentService.find. */

@@ -9,6 +9,7 @@ import './message.ts';
 import './metadata.ts';
 import './node.ts';
 import './other-account.ts';
+import './pay.ts';
 import './payment.ts';
 import './payment-list.ts';
 import './product.ts';

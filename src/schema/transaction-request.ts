@@ -12,7 +12,8 @@ import type { TransactionIds, ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
-import { bankIdOr, type Defaults, type ReadContext, viewIdOr } from './context.ts';
+import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
+import type { EstimateContext } from './field-extensions.ts';
 import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
@@ -256,7 +257,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
   }),
 });
 
-type RequestInput = typeof PutTransactionRequestInput.$inferInput;
+export type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 
 /** What a request sends, and for which account. Errors: BAD_USER_INPUT. */
 function putCallOf(input: RequestInput, defaults: Defaults) {
@@ -284,7 +285,36 @@ function putCallOf(input: RequestInput, defaults: Defaults) {
   return { ids, call };
 }
 
-interface RequestPaid {
+/** For plans. Errors: as those of a request, before anything is sent. */
+export function estimateRequest(input: RequestInput, context: EstimateContext): void {
+  const { call } = putCallOf(input, context.defaults);
+  checkInputKey(input);
+  context.send(putTransactionsRequestAccount, call);
+}
+
+/** Asks for a transaction. Errors: BAD_USER_INPUT, and those of PaymentService.pay. */
+export async function requestTransaction(input: RequestInput, context: Context): Promise<RequestPaid> {
+  const { session, payments, credentials, defaults } = context;
+  const { ids, call } = putCallOf(input, defaults);
+  const idempotencyKey = idempotencyKeyOf(input, context);
+  try {
+    const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
+      input: { ...call, credentials },
+      idempotencyKey,
+    });
+    return { requests: answer, ids, trackId, replayed };
+  } finally {
+    session.invalidate();
+  }
+}
+
+/** The field of a payload with the requests that were made. */
+export const requestNodes = ({ requests, ids, trackId }: RequestPaid) =>
+  requests?.map(async (request, index) =>
+    toTransactionRequestNode(ids, unwrap(request), { index, list: requests, trackId }),
+  );
+
+export interface RequestPaid {
   /** Null if the bank named none. */
   readonly requests: readonly (TransactionRequest | Error)[] | null;
   readonly ids: ViewIds;
@@ -302,10 +332,7 @@ const PutTransactionRequestPayload = builder
         nullable: { list: true, items: true },
         description:
           'The requests that were made. REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
-        resolve: ({ requests, ids, trackId }) =>
-          requests?.map(async (request, index) =>
-            toTransactionRequestNode(ids, unwrap(request), { index, list: requests, trackId }),
-          ),
+        resolve: requestNodes,
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
       replayed: t.exposeBoolean('replayed', {
@@ -322,27 +349,12 @@ builder.mutationField('putTransactionRequest', (t) =>
     description:
       'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
     extensions: paymentExtensions((_root, { input }: { input: RequestInput }, context) => {
-      const { call } = putCallOf(input, context.defaults);
-      checkInputKey(input);
-      context.send(putTransactionsRequestAccount, call);
+      estimateRequest(input, context);
       return null;
     }),
     args: {
       input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
     },
-    resolve: async (_root, { input }, context) => {
-      const { session, payments, credentials, defaults } = context;
-      const { ids, call } = putCallOf(input, defaults);
-      const idempotencyKey = idempotencyKeyOf(input, context);
-      try {
-        const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
-          input: { ...call, credentials },
-          idempotencyKey,
-        });
-        return { requests: answer, ids, trackId, replayed };
-      } finally {
-        session.invalidate();
-      }
-    },
+    resolve: (_root, { input }, context) => requestTransaction(input, context),
   }),
 );

@@ -1,3 +1,4 @@
+import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
 import {
   createClient,
@@ -19,6 +20,12 @@ const Transfer = graphql(`
 const TransferAndRead = graphql(`
   mutation ClientTransferAndRead($input: MakeTransactionInput!) {
     makeTransaction(input: $input) { trackId from { account { label } } }
+  }
+`);
+
+const PayOnScreen = graphql(`
+  mutation PayOnScreen($input: PayInput!) {
+    pay(input: $input) { replayed payment { state } userErrors { code message retryable retryAfter } }
   }
 `);
 
@@ -217,6 +224,50 @@ describe('a payment', () => {
     const up = openPage(undefined, storage).payments;
     expect(await up.check('draft')).toMatchObject({ state: 'DONE', idempotencyKey: outcome.idempotencyKey });
     expect(sent()).toBe(1);
+  });
+});
+
+describe('the mutation `pay`', () => {
+  test('is done if it has no user errors', async () => {
+    const { payments } = openPage();
+    const outcome = await payments.pay('draft', PayOnScreen, { input });
+    expect(outcome).toMatchObject({
+      state: 'DONE',
+      errors: [],
+      data: { pay: { payment: { state: 'DONE' } } },
+    });
+    expect(sent()).toBe(1);
+  });
+
+  test.each([
+    ['REJECTED', 'BANK_REJECTED', { status: 422, body: { message: 'The limit is used up.' } }],
+    ['UNKNOWN', 'OUTCOME_UNKNOWN', { status: 503, body: '' }],
+    ['NOT_BEGUN', 'BAD_USER_INPUT', null],
+  ] as const)('is %s if its user errors say so', async (state, code, reply) => {
+    if (reply !== null) fixture.bank.on(line, reply);
+    const { payments } = openPage();
+    const wrong = reply === null ? { ...input, value: { amount: '0', currency: 'EUR' } } : input;
+    const outcome = await payments.pay('draft', PayOnScreen, { input: wrong });
+    expect(outcome).toMatchObject({ state, errors: [{ code, path: ['pay'] }] });
+    expect(sent()).toBe(reply === null ? 0 : 1);
+  });
+
+  test('of another payment’s key is a conflict', async () => {
+    const storage = createStorage();
+    await openPage(undefined, storage).payments.pay('draft', PayOnScreen, { input });
+    const outcome = await openPage(undefined, storage).payments.pay('draft', PayOnScreen, { input: other });
+    expect(outcome).toMatchObject({ state: 'CONFLICT', errors: [{ code: 'IDEMPOTENCY_KEY_REUSED' }] });
+    expect(sent()).toBe(1);
+  });
+
+  test.each([
+    ['a text', (text: string) => text],
+    ['a syntax tree', (text: string) => parse(text) as never],
+  ])('is not sent as %s without userErrors, since its failure would not show', async (_, documentOf) => {
+    const text = 'mutation ($input: PayInput!) { pay(input: $input) { replayed } }';
+    const { payments, fetch } = openPage();
+    await expect(payments.pay('draft', documentOf(text), { input })).rejects.toThrow('userErrors');
+    expect(fetch.bodies).toEqual([]);
   });
 });
 

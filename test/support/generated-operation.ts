@@ -33,6 +33,7 @@ const fromRecords = new Set([
   'Transaction.otherAccount',
   'OtherAccount.linkedAccount',
   'MakeTransactionPayload.transaction',
+  'PayPayload.transactionRequests',
   'PutTransactionRequestPayload.transactionRequests',
 ]);
 const isFromRecord = (type: GraphQLNamedType, { name }: GraphQLField<unknown, unknown>) =>
@@ -40,7 +41,7 @@ const isFromRecord = (type: GraphQLNamedType, { name }: GraphQLField<unknown, un
   (type.name.endsWith('Connection') && /^(nodes|edges)$/.test(name));
 
 const isPayment = ({ name }: GraphQLField<unknown, unknown>) =>
-  name === 'makeTransaction' || name === 'putTransactionRequest';
+  name === 'makeTransaction' || name === 'putTransactionRequest' || name === 'pay';
 
 const globalIds = [
   encodeGlobalId('Bank', '["BANK"]'),
