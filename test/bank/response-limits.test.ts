@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxRecords, maxShapes, maxValues, whatTakesTooLong } from '../../src/bank/response-limits.ts';
+import {
+  countWhatTakesTooLong,
+  maxRecords,
+  maxShapes,
+  maxValues,
+  whatTakesTooLong,
+} from '../../src/bank/response-limits.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
@@ -106,4 +112,52 @@ test('shapes are the sequences of names that objects begin with, each counted on
   const ordered = orders([...'abcdefgh']).map((text) => `{${text.slice(1)}}`);
   expect(takesTooLong(ordered.slice(0, 1000))).toBe(false);
   expect(takesTooLong(ordered)).toBe(true);
+});
+
+describe('a sample finds what would take too long, wherever it stands', () => {
+  const filler = '{"id":"branch","name":"a name","address":{"line_1":"a street","city":"a city"}}';
+  /** Records of which every `nth` is another than the filler. */
+  const mixed = (count: number, nth: number, entry: (index: number) => string) =>
+    Buffer.from(
+      `{"branches":[${Array.from({ length: count }, (_, n) => (n % nth === 0 ? entry(n) : filler)).join()}]}`,
+    );
+  const alternatives = (index: number) =>
+    `{${Array.from({ length: 16 }, (_, bit) => `"${(index >> bit) & 1 ? 'on' : 'off'}${bit}":1,"x${bit}":1,"y${bit}":1`).join()}}`;
+
+  test.each<readonly [string, Buffer]>([
+    [
+      'names of which one in ten records has new ones',
+      mixed(70_000, 10, (n) => `{"a${n}":1,"b${n}":2,"c${n}":3}`),
+    ],
+    [
+      'new names behind the same ten',
+      mixed(30_000, 1, (n) => `{${[...'abcdefghij'].map((name) => `"${name}":1`)},"${n}":1}`),
+    ],
+    ['names with escaped quotes that end alike', mixed(30_000, 1, (n) => `{"${n}\\"a":1,"${n}\\"b":1}`)],
+    ['few names with many gaps between alternatives', mixed(4000, 1, alternatives)],
+    [
+      'new names at the end',
+      Buffer.concat([mixed(70_000, 70_000, () => '{}'), Buffer.from(ofManyNames(15_000))]),
+    ],
+    ['numbers in one record', mixed(5000, 5000, () => listOf(1_500_000, '1'))],
+    ['numbers in each record', mixed(5000, 1, () => `{"a":${listOf(60, '1')}}`)],
+    ['indices', mixed(40_000, 1, (n) => `{"${n}":1}`)],
+  ])('%s', (_, body) => {
+    expect(countWhatTakesTooLong(body)).not.toBeNull();
+    for (let time = 0; time < 50; time++) expect(whatTakesTooLong(body)).not.toBeNull();
+  });
+
+  test('and does not have a list of the same few shapes counted', () => {
+    const body = mixed(20_000, 3, (n) => `{"id":"${n}","name":null,"acceptsDeposits":true}`);
+    // Counting takes forty times as long; whether it is done shows in whether all bytes are read.
+    let reads = 0;
+    const watched = new Proxy(body, {
+      get(target, name) {
+        reads++;
+        return Reflect.get(target, name);
+      },
+    });
+    expect(whatTakesTooLong(watched)).toBeNull();
+    expect(reads).toBeLessThan(body.length / 8);
+  });
 });
