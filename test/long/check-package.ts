@@ -1,14 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { progress } from './progress.ts';
 import { checkServed } from './served.ts';
 
 /**
- * `npm run check:package`: what `npm pack` makes is installed in an empty folder and serves the README's query and
- * GraphiQL, on each of these versions of Node, which are fetched as packages. Linux on x64 only.
+ * `npm run check:package`: the package that `npm run release` makes is installed in an empty folder, with the versions of its
+ * shrinkwrap and no Node of its own, and serves the README's query and GraphiQL, on each of these versions of Node, which are
+ * fetched as packages (Linux on x64 only). The client's package is installed and loaded without the server.
  */
 const nodes = ['22.19.0', '24.21.0', '26.10.0'];
 
@@ -53,15 +54,42 @@ async function check(node: string): Promise<void> {
   }
 }
 
+/** The client's package: alone in a folder, it loads, and comes with the schema. */
+async function checkClient(): Promise<void> {
+  progress('the client');
+  const packed = execFileSync(
+    'npm',
+    ['pack', '--silent', '--pack-destination', folder, join(root, 'client')],
+    quiet,
+  );
+  const app = join(folder, 'app');
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }');
+  npm('install', '--prefix', app, join(folder, packed.toString().trim().split('\n').at(-1) ?? ''));
+  const program = `
+    import { readdirSync, readFileSync } from 'node:fs';
+    import { fileURLToPath } from 'node:url';
+    import { createClient, createPayments } from '@bankql/client';
+    const schema = readFileSync(fileURLToPath(import.meta.resolve('@bankql/client/schema.graphql')), 'utf8');
+    const packages = readdirSync('node_modules').filter((name) => !name.startsWith('.'));
+    if (typeof createClient !== 'function' || typeof createPayments !== 'function') throw new Error('no client');
+    if (!schema.includes('type Query')) throw new Error('no schema');
+    if (packages.join() !== '@bankql') throw new Error(packages.join());`;
+  execFileSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: app, stdio: 'inherit' });
+  process.stdout.write('@bankql/client loads by itself\n');
+}
+
 try {
   progress('packing');
-  const tarball = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
-    .toString()
-    .trim();
+  const release = [join(root, 'bin/release.ts'), '--package-only', folder];
+  const tarball = execFileSync(process.execPath, release, { cwd: root }).toString().trim();
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   progress('installing the package');
-  // Without the builds of Node that it brings along: each check has its own.
-  npm('install', '--omit=optional', join(folder, tarball.split('\n').at(-1) ?? ''));
+  npm('install', join(folder, tarball.split('\n').at(-1) ?? ''));
+  if (existsSync(join(folder, 'node_modules/.bin/node'))) throw new Error('the package brings a Node along');
+  const sizeOf = (path: string) => execFileSync('du', ['-sm', path]).toString().split('\t', 1)[0];
+  process.stdout.write(`installed: ${sizeOf(join(folder, 'node_modules'))} MB\n`);
+  await checkClient();
   for (const node of nodes) await check(node);
 } finally {
   progress(null);

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cutChangelog } from './package.ts';
+
+/**
+ * `npm run release:cut -- VERSION`: makes the commit of a version. Every file that names the version gets the new one, the changes
+ * under Unreleased become its section with today's date, and its schema is the one that later versions are held against.
+ */
+const root = join(import.meta.dirname, '..');
+const [version = ''] = process.argv.slice(2);
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release:cut -- VERSION, such as 0.3.0');
+const changed = git('status', '--porcelain');
+if (changed !== '') fail(`Commit or remove first:\n${changed}`);
+
+const edit = (file: string, change: (text: string) => string) => {
+  const path = join(root, file);
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
+};
+const previous = String(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version);
+/** The first `version` of a manifest is its own; a lock has it twice. */
+const ownVersion = (times: number) => (text: string) => {
+  let left = times;
+  return text.replaceAll(`"version": "${previous}"`, (found) =>
+    left-- > 0 ? `"version": "${version}"` : found,
+  );
+};
+edit('package.json', ownVersion(1));
+edit('client/package.json', ownVersion(1));
+edit('package-lock.json', ownVersion(2));
+edit('ops/kubernetes/kustomization.yaml', (text) =>
+  text.replace(`newTag: ${previous}`, `newTag: ${version}`),
+);
+edit('ops/helm/Chart.yaml', (text) =>
+  text
+    .replace(/^version: .*$/m, `version: ${version}`)
+    .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
+);
+edit('docs/operations.md', (text) => text.replaceAll(`bankql-${previous}.tgz`, `bankql-${version}.tgz`));
+edit('CHANGELOG.md', (text) => cutChangelog(text, version, new Date().toISOString().slice(0, 10)));
+const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
+edit('test/contract/released.graphql', () => note + readFileSync(join(root, 'schema.graphql'), 'utf8'));
+git('commit', '--quiet', '--all', '--message', `Release ${version}`);
+process.stdout.write(`Committed version ${version}. Next: npm run release\n`);
