@@ -116,3 +116,14 @@ test('fails as JSON.stringify does', () => {
   };
   expect(() => written({ failing })).toThrow(thrown);
 });
+
+test('writes entries with and without lists, in ASCII and Greek, one after the other', () => {
+  const entry = (n: number) => ({
+    n,
+    name: n % 700 < 300 ? `Nicosia ${n}` : `Λευκωσία ${n}`,
+    address: n % 5 === 0 ? null : { city: 'Nicosia', absent: undefined },
+    ...(n % 311 === 0 ? { more: [n, [{ n }]] } : {}),
+  });
+  const list = Array.from({ length: 5_000 }, (_, n) => (n % 97 === 0 ? n : entry(n)));
+  expectSame({ list, texts: list.map(String) }, 256 * 1024);
+});
