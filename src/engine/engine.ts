@@ -422,11 +422,8 @@ export function checkParams(rawParams: unknown): Params {
     const value = given[name];
     if (value === null || value === undefined) continue;
     const member = members[name];
-    if (member === undefined)
-      throw new RequestError(
-        'BAD_USER_INPUT',
-        `A request holds nothing but ${Object.keys(members).join(', ')}.`,
-      );
+    // GraphQL over HTTP: a server ignores members that it does not know.
+    if (member === undefined) continue;
     const [type, word] = member;
     if (typeof value !== type || Array.isArray(value))
       throw new RequestError('BAD_USER_INPUT', `"${name}" has to be ${word}, or left out.`);
@@ -438,5 +435,5 @@ export function checkParams(rawParams: unknown): Params {
     extensions = null,
     documentId = null,
   } = given as Partial<Params>;
-  return { query, operationName, variables, extensions, documentId };
+  return { query, operationName, variables, extensions, documentId: documentId || null };
 }

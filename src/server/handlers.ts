@@ -215,6 +215,8 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
       : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return {
     listen(request, response, headers, incoming = fromNodeRequest(request)) {
+      // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
+      if (request.method === 'HEAD') request.method = 'GET';
       const { method = '', url = '' } = request;
       const page = graphiql?.({ method, path: pathOf(url), header: incoming.header }) ?? null;
       if (page !== null) return page.then((answer) => sendPage(answer, response, headers));

@@ -52,6 +52,8 @@ export const formParameters: Readonly<Record<IncrementalForm, string>> = {
 interface StreamFormat {
   readonly contentType: string;
   readonly begin: string;
+  /** What clients ignore; null if there is nothing. */
+  readonly ping: string | null;
   /** `bytes` is the result's length, where it is told. */
   readonly beforeResult: (bytes?: number) => string;
   readonly afterResult: string;
@@ -62,6 +64,7 @@ export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
   'text/event-stream': {
     contentType: 'text/event-stream',
     begin: ':\n\n',
+    ping: ':\n\n',
     beforeResult: () => 'event: next\ndata: ',
     afterResult: '\n\n',
     end: 'event: complete\ndata:\n\n',
@@ -70,6 +73,7 @@ export const streamFormats: Readonly<Record<StreamType, StreamFormat>> = {
   'multipart/mixed': {
     contentType: 'multipart/mixed; boundary="-"',
     begin: '\r\n---',
+    ping: null,
     beforeResult: (bytes) => {
       const length = bytes === undefined ? '' : `Content-Length: ${bytes}\r\n`;
       return `\r\nContent-Type: application/json; charset=utf-8\r\n${length}\r\n`;
@@ -88,6 +92,8 @@ export function streamOf(answer: GraphQLHttpResponse, type: StreamType): GraphQL
   const body = Buffer.from(answer.body);
   return {
     ...answer,
+    // Clients of event streams show the events of a 200, and of other answers only that they failed.
+    status: type === 'text/event-stream' && answer.status === 400 ? 200 : answer.status,
     headers: withType(answer.headers, contentType),
     body: Buffer.concat([
       Buffer.from(begin + beforeResult(body.length)),
@@ -105,7 +111,17 @@ export interface SendIncrementalOptions {
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];
   readonly reserveRoom: ReserveRoom;
+  /** Calls `ping` every 12 seconds until the returned function is called; by a timer if left out. */
+  readonly pings?: ((ping: () => void) => () => void) | undefined;
 }
+
+/** How long a stream may be silent: proxies and load balancers end silent connections, most after 15 s or more. */
+const pingMs = 12_000;
+
+const pingsByTimer = (ping: () => void): (() => void) => {
+  const timer = setInterval(ping, pingMs);
+  return () => clearInterval(timer);
+};
 
 /**
  * Sends the results of @defer and @stream as they come, at the client's pace: nothing is made of the next one before the
@@ -114,12 +130,19 @@ export interface SendIncrementalOptions {
 export async function sendIncremental(
   response: ServerResponse,
   result: IncrementalResult,
-  { stream, headers, reserveRoom }: SendIncrementalOptions,
+  { stream, headers, reserveRoom, pings = pingsByTimer }: SendIncrementalOptions,
 ): Promise<void> {
-  const { contentType, begin, beforeResult, afterResult, end } = streamFormats[stream.type];
+  const { contentType, begin, ping, beforeResult, afterResult, end } = streamFormats[stream.type];
   const mediaType = `${contentType}; ${formParameters[stream.form]}`;
   const activity = currentActivity();
   const payloads = result.payloads();
+  const stopPings =
+    ping === null
+      ? () => {}
+      : pings(() => {
+          if (response.headersSent && !response.writableNeedDrain && !response.writableEnded)
+            response.write(ping);
+        });
   try {
     // X-Accel-Buffering: a proxy that collects the whole answer would undo the stream.
     response.writeHead(200, [...headers, 'Content-Type', mediaType, 'X-Accel-Buffering', 'no']);
@@ -143,6 +166,7 @@ export async function sendIncremental(
     }
     if (!response.destroyed) response.end(end);
   } finally {
+    stopPings();
     await payloads.return();
   }
 }

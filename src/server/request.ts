@@ -94,7 +94,7 @@ const always = [
 
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
-  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key';
+  'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key, x-bankql-explain';
 
 /** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
 const plainId = /^[\w.:-]{1,128}$/;
@@ -122,12 +122,31 @@ export function checkRequest(request: RequestHead, options: HttpPolicyOptions): 
   return { headers: answer, requestId, refusal: findRefusal(request, options) };
 }
 
+/**
+ * The origin of a preflight whose page may not call; null for other requests. A browser tells its page nothing but that
+ * the call failed.
+ */
+export function refusedOrigin(
+  { method, headers }: Pick<RequestHead, 'method' | 'headers'>,
+  { corsOrigins }: Pick<HttpPolicyOptions, 'corsOrigins'>,
+): string | null {
+  const { origin } = headers;
+  const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+  return isPreflight && origin !== undefined && !corsOrigins.has(origin) ? origin : null;
+}
+
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
 /** What an operation is sent as. A page of another origin can send anything else without asking first. */
 export const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
+
+/** Whether the type names another character set than UTF-8, the one of JSON. */
+const isOtherCharset = (type: string | undefined): boolean => {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type ?? '') ?? [];
+  return !/^utf-?8$/i.test(charset);
+};
 
 /** A name and a port, in which there is nothing that a parser of URLs would read otherwise. */
 const plainHost =
@@ -154,6 +173,7 @@ function findRefusal(
   if (method !== 'POST') return null;
   if (!isJsonType(headers['content-type']))
     return { status: 415, message: 'Send the operation as application/json.' };
+  if (isOtherCharset(headers['content-type'])) return { status: 415, message: 'Send the body in UTF-8.' };
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity' && !isGzip(encoding))
     return { status: 415, message: 'Send the body as it is, or gzipped once.' };

@@ -12,6 +12,7 @@ import {
   type HttpRefusal,
   type IncomingRequest,
   type PolicyResult,
+  refusedOrigin,
 } from './request.ts';
 import type { OperationActivity, OperationObserver } from './request-scope.ts';
 import { runInRequestScope } from './request-scope.ts';
@@ -62,6 +63,10 @@ export interface ServerCloseOptions {
 /** How long a client may take to use a kept connection once more, and so to learn that it ends, in milliseconds. */
 const lastUseMs = 5000;
 
+const maxLoggedOrigins = 20;
+const foreignOrigin =
+  'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
+
 /** Said before it is known what the request asks for: a payment that was sent before may have been executed. */
 const tooMuchToDo =
   'bankql has too much to do and did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
@@ -86,6 +91,17 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     unread,
   );
 
+  const loggedOrigins = new Set<string>();
+  /** Once for each origin, for as many as a log can bear. */
+  const logForeignOrigin = (origin: string): void => {
+    if (loggedOrigins.size >= maxLoggedOrigins || loggedOrigins.has(origin)) return;
+    loggedOrigins.add(origin);
+    logger.warn(
+      { origin: origin.slice(0, 255) },
+      'pages of this origin may not call: CORS_ORIGINS does not list it',
+    );
+  };
+
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
@@ -94,6 +110,12 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       { method, target, headers: request.headers },
       policy,
     );
+    const foreign = refusedOrigin({ method, headers: request.headers }, policy);
+    if (foreign !== null) {
+      logForeignOrigin(foreign);
+      refuse(response, 403, headers, foreignOrigin, 'FORBIDDEN');
+      return;
+    }
     if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);

@@ -146,8 +146,9 @@ describe('a gzipped body', () => {
   ])('that %s is refused, and costs no call', async (_what, body, status) => {
     for (const headers of [gzipped, accepts]) {
       const answer = await send({ headers, body });
+      const isEvent = headers === accepts && status === 400;
       expect([answer.status, await answer.text()]).toEqual([
-        status,
+        isEvent ? 200 : status,
         expect.stringContaining('BAD_USER_INPUT'),
       ]);
     }
@@ -227,6 +228,58 @@ describe('a caller who is refused before the body was read', () => {
   });
 });
 
+describe('what GraphQL over HTTP asks of a server', () => {
+  const json = { 'Content-Type': 'application/json' };
+
+  test('members of a request that it does not know are ignored', async () => {
+    const body = JSON.stringify({ query: '{ __typename }', id: '7', onError: 'NULL' });
+    const answer = await send({ headers: json, body });
+    expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
+  });
+
+  test('an empty documentId is none', async () => {
+    const answer = await fetch(`${fixture.url}?query={__typename}&documentId=`);
+    expect([answer.status, await answer.json()]).toEqual([200, { data: { __typename: 'Query' } }]);
+  });
+
+  test.each([
+    ['iso-8859-1', 415],
+    ['"utf-16"', 415],
+    ['utf-8', 200],
+    ['"UTF-8"', 200],
+  ])('a body whose charset is %s is %i', async (charset, status) => {
+    const headers = { 'Content-Type': `application/json; charset=${charset}`, ...key };
+    const answer = await send({ headers, body: branches });
+    expect(answer.status).toBe(status);
+    expect(fixture.bank.calls).toHaveLength(status === 200 ? 1 : 0);
+  });
+
+  test.each(['?query={__typename}', '?query={'])('HEAD is as GET, without the body: %s', async (path) => {
+    const url = fixture.url + path;
+    const [head, get] = [await fetch(url, { method: 'HEAD' }), await fetch(url)];
+    expect([head.status, await head.text()]).toEqual([get.status, '']);
+    for (const name of ['content-type', 'content-length', 'cache-control', 'vary'])
+      expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
+    const health = await fetch(fixture.url.replace('/graphql', '/health'), { method: 'HEAD' });
+    expect(health.status).toBe(200);
+  });
+
+  test('HEAD changes nothing', async () => {
+    const mutation = '?query=mutation{putProduct(input:{product:{}}){trackId}}';
+    expect((await fetch(fixture.url + mutation, { method: 'HEAD' })).status).toBe(405);
+    expect(fixture.bank.calls).toEqual([]);
+  });
+
+  test.each(['{', '{ nothing }'])('%s over an event stream is an event with the error', async (query) => {
+    const headers = { ...json, Accept: 'text/event-stream' };
+    const answer = await send({ headers, body: JSON.stringify({ query }) });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toMatch(/^:\n\nevent: next\ndata: \{"errors":.*\n\nevent: complete\n/);
+    const get = await fetch(`${fixture.url}?query=${query}`, { headers: { Accept: 'text/event-stream' } });
+    expect([get.status, await get.text()]).toEqual([200, expect.stringContaining('event: next')]);
+  });
+});
+
 describe('CORS', () => {
   const preflight = (origin: string) =>
     fetch(fixture.url, {
@@ -245,7 +298,7 @@ describe('CORS', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(headers.get('access-control-allow-headers')).toMatch(
-      /Auth-ID, .*Idempotency-Key, Apollographql-Client-Name$/,
+      /Auth-ID, .*Idempotency-Key, x-bankql-explain, Apollographql-Client-Name$/,
     );
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expect(headers.get('vary')).toContain('Origin');
@@ -259,7 +312,16 @@ describe('CORS', () => {
   test.each(['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null'])(
     'lets in no other: %s',
     async (origin) => {
-      expect(corsHeaders(await preflight(origin))).toEqual([]);
+      const refused = await preflight(origin);
+      expect(corsHeaders(refused)).toEqual([]);
+      // Developers see it in their browser's network panel, and operators in the log, once.
+      expect(refused.status).toBe(403);
+      expect(await refused.json()).toMatchObject({
+        errors: [{ message: expect.stringContaining('CORS_ORIGINS'), extensions: { code: 'FORBIDDEN' } }],
+      });
+      await preflight(origin);
+      const logged = fixture.log.filter((line) => line.includes(`"origin":"${origin}"`));
+      expect(logged).toEqual([expect.stringContaining('pages of this origin may not call')]);
       const answer = await send({
         headers: { Origin: origin, 'Content-Type': 'application/json' },
         body: query,
