@@ -12,9 +12,9 @@ import {
   sign,
   startIssuer,
 } from './support/issuer.ts';
+import { durable, hasPostgres, startPostgres, type TestPostgres } from './support/postgres.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
-import { durable, hasRedis, startRedis, type TestRedis } from './support/redis.ts';
 
 /** Texts that nothing else holds are given to a process as its secrets: none of them may come out of it anywhere. */
 
@@ -63,12 +63,12 @@ crypto.randomUUID = () => {
 syncBuiltinESMExports();
 `;
 
-let redis: TestRedis;
+let postgres: TestPostgres;
 let bank: RecordingBank;
 let issuer: Issuer;
 let key: IssuerKey;
 beforeAll(async () => {
-  if (hasRedis) redis = await startRedis([...durable, '--requirepass', canaries.statePassword]);
+  if (hasPostgres) postgres = await startPostgres(durable);
   key = await createKey('ES256', 'k');
   issuer = await startIssuer(key);
   // What it says back is what it was sent.
@@ -82,13 +82,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await issuer[Symbol.asyncDispose]();
   await bank.close();
-  await redis?.stop();
+  await postgres?.stop();
 });
 
-/** Of the Redis, with its password; payments are kept in memory where there is no Redis. */
+/** With a password; payments are kept in memory if no PostgreSQL is installed. */
 function stateUrl(): string {
-  if (!hasRedis) return 'memory:';
-  const url = new URL(redis.url);
+  if (!hasPostgres) return 'memory:';
+  const url = new URL(postgres.url);
   url.password = canaries.statePassword;
   return String(url);
 }
@@ -169,11 +169,11 @@ describe('a process that is asked for all that it can do', { timeout: 60_000 }, 
       errors: [{ extensions: { code: 'INTERNAL' } }],
     });
     // Payments are then refused, and the log says why.
-    await redis?.kill();
+    await postgres?.kill();
     await post(bankql.url, pay.replace('payment', 'another'), headers);
     const seen = await seenOf(bankql);
     expect(await bankql.stop()).toBe(0);
-    await redis?.restart();
+    await postgres?.restart();
     const lines = bankql.output().split('\n');
     const logged = lines.find((line) => line.includes('unexpected error')) ?? '';
     expect(JSON.parse(logged)).toMatchObject({
@@ -218,12 +218,12 @@ describe('a process that is asked for all that it can do', { timeout: 60_000 }, 
   });
 });
 
-test('a process that cannot start because its Redis is away tells no secret', async () => {
-  const url = new URL('redis://127.0.0.1:1');
+test('a process that cannot start because its store is away tells no secret', async () => {
+  const url = new URL('postgres://bankql@127.0.0.1:1/bankql');
   url.password = canaries.statePassword;
   const { code, output } = await runProcess({ ...base(), STATE_URL: String(url) });
   expect(code).toBe(1);
-  expect(output).toContain('STATE_URL has to name a Redis that runs');
+  expect(output).toContain('STATE_URL has to name a PostgreSQL that runs');
   expectNoCanary(output);
 });
 

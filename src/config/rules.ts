@@ -129,7 +129,7 @@ const rules: readonly Rule[] = [
       ? problem(
           'STATE_URL',
           undefined,
-          'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, postgres://user@host/bankql or redis://host: without them a payment could be sent twice.',
+          'say where records of payments are kept, for example sqlite:/var/lib/bankql/state.db, or postgres://user@host/bankql: without them a payment could be sent twice.',
           ['BANK_BASE_URL'],
         )
       : null,

@@ -1,24 +1,33 @@
 import { BankqlError, badUserInput, type ErrorDetails, requestSentNothing } from '../errors.ts';
-import { type PaymentRecord, StoreUnavailable } from './store.ts';
+import { type PaymentRecord, StoreUnavailable, UnreadableRecord } from './store.ts';
 
 /** The Retry-After, in seconds, when the store could not be reached. */
 const storeRetryAfter = 2;
+/** The same for a record that an operator has to repair. */
+const damagedRetryAfter = 60;
 
-/** The message for a payment that the bank has, such as after a 202. */
-export const acceptedOnly =
-  'The bank accepted the payment, and has not said that it was executed. Ask the bank, or its operator, with the Track-ID.';
+/** What is known of a payment of unknown outcome, in one sentence that stays true. */
+export const unknownBecause = {
+  noAnswer: 'The payment may have reached the bank, and no answer to it arrived.',
+  /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
+  answer: (status: number, isAccepted: boolean) =>
+    isAccepted
+      ? 'The payment was sent; the bank accepted it, and has not said that it was executed.'
+      : `The payment was sent, and the bank's answer (status ${status}) proves neither that it was executed nor that it was not.`,
+} as const;
 
-/** The payment was sent, and nobody knows whether the bank executed it. `message`: if more is known. */
+/** The payment may have been executed. `because`: what is known, in one sentence. */
 export const outcomeUnknown = (
-  { operation, trackId }: PaymentRecord,
+  { operation, trackId, status }: Pick<PaymentRecord, 'operation' | 'trackId' | 'status'>,
   idempotencyKey: string,
-  status: number | null,
-  message?: string | null,
+  because: string,
 ): BankqlError =>
   new BankqlError(
     'OUTCOME_UNKNOWN',
-    message ??
-      `${operation} was sent and may have been executed, but the bank's answer does not say so. It is never sent again: ask the bank, or its operator, with the Track-ID.`,
+    // Records of bankql 0.2.0 hold the whole message.
+    because.includes('Track-ID')
+      ? because
+      : `${because} It is not sent again under this idempotency key: ask the bank, or its operator, with the Track-ID.`,
     { operation, trackId, idempotencyKey, ...(status === null ? {} : { status }) },
   );
 
@@ -88,7 +97,16 @@ export function neverSent(error: BankqlError, idempotencyKey: string): BankqlErr
   );
 }
 
-/** Runs calls of the store; StoreUnavailable becomes the error that `toError` makes. */
+/** A stored record that cannot be read: nobody knows what became of the payment. */
+const recordDamaged = (cause: UnreadableRecord) =>
+  new BankqlError(
+    'STATE_UNAVAILABLE',
+    'The stored record of this payment is damaged, so that its outcome is unknown: it may have been executed. This request sent nothing. Ask the operator before you pay under another key.',
+    { retryAfter: damagedRetryAfter },
+    { cause },
+  );
+
+/** Runs calls of the store; StoreUnavailable becomes the error that `toError` makes, UnreadableRecord another one. */
 export async function withStoreErrors<T>(
   toError: (cause: unknown) => BankqlError,
   ask: () => Promise<T>,
@@ -96,6 +114,7 @@ export async function withStoreErrors<T>(
   try {
     return await ask();
   } catch (cause) {
+    if (cause instanceof UnreadableRecord) throw recordDamaged(cause);
     throw cause instanceof StoreUnavailable ? toError(cause) : cause;
   }
 }

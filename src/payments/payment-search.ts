@@ -1,5 +1,5 @@
 import type { OutcomeWriter } from './outcome-writer.ts';
-import { belongsTo, hashCaller, idempotencyKeyOf, type Payer } from './record.ts';
+import { belongsTo, hashCaller, hashPayer, idempotencyKeyOf, type Payer } from './record.ts';
 import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 
 /** A filter for a caller's own payments. */
@@ -17,31 +17,31 @@ export interface OwnPayment {
   readonly idempotencyKey: string | null;
 }
 
-/** How many of a caller's records are read at most: those of other subscription keys are skipped. */
-const maxRead = 5000;
-
-/** Searches a payer's own payments, newest first. Errors of the search: StoreUnavailable. */
+/** Searches a payer's own payments, newest first. Errors of the search: StoreUnavailable, UnreadableRecord. */
 export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, now: () => number) {
   return async (
     payer: Payer,
     { states, limit, onRead }: OwnPaymentsQuery,
   ): Promise<readonly OwnPayment[]> => {
-    const caller = hashCaller(store.secret, ...payer.caller);
-    for (let readLimit = Math.min(limit, maxRead); ; readLimit = Math.min(readLimit * 4, maxRead)) {
-      onRead?.(readLimit);
-      const found = await store.search(
-        // A payment whose outcome is not written yet is in another state in the store.
-        { caller, states: ends.unwritten === 0 ? states : undefined, newestFirst: true, limit: readLimit },
-        now(),
-      );
-      const own = found
-        .filter((record) => belongsTo(payer, record))
-        .map((record) => ends.latest(record))
-        .filter(({ state }) => states === undefined || states.includes(state));
-      if (own.length < limit && found.length === readLimit && readLimit < maxRead) continue;
-      return own
-        .slice(0, limit)
-        .map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
-    }
+    onRead?.(limit);
+    const query = {
+      caller: hashCaller(store.secret, ...payer.caller),
+      // A payment whose outcome is not written yet is in another state in the store.
+      states: ends.unwritten === 0 ? states : undefined,
+      newestFirst: true,
+      limit: limit + ends.unwritten,
+    };
+    const own = await store.search({ ...query, payer: hashPayer(store.secret, payer) }, now());
+    // Records of bankql 0.2.0 are not indexed by subscription key.
+    const older = await store.search({ ...query, payer: null, limit: maxOlder }, now());
+    return [...own, ...older.filter((record) => belongsTo(payer, record))]
+      .map((record) => ends.latest(record))
+      .filter(({ state }) => states === undefined || states.includes(state))
+      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+      .slice(0, limit)
+      .map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
   };
 }
+
+/** How many records of bankql 0.2.0 are read at most. */
+const maxOlder = 1_000;

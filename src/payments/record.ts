@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
 import { BankqlError } from '../errors.ts';
-import { hashUnderSecret } from './caller-hash.ts';
 import type { PaymentDetails } from './payment-details.ts';
 import { openKey, sealKey } from './sealed-idempotency-key.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
@@ -36,10 +35,17 @@ export const belongsTo = ({ subscriptionKey }: Payer, { id, fingerprint }: Payme
 /**
  * The caller's pseudonym in records and logs. Auth-IDs can be guessed, so the hash is keyed: without the store's secret
  * nobody can find out by trial whose payment it is.
- * Shape: see hashUnderSecret.
+ * Shape: HMAC-SHA-256 in hex.
  */
 export const hashCaller = (secret: string, provider: string, id: string): string =>
-  hashUnderSecret(secret, sha256([provider, id]));
+  hashUnderSecret(secret, [provider, id]);
+
+/** The caller with this subscription key, by which their own payments are listed. Shape: as hashCaller. */
+export const hashPayer = (secret: string, { caller, subscriptionKey }: Payer): string =>
+  hashUnderSecret(secret, [...caller, subscriptionKey]);
+
+const hashUnderSecret = (secret: string, values: readonly string[]): string =>
+  createHmac('sha256', secret).update(sha256(values)).digest('hex');
 
 /** The idempotency key of a payer's record; null for records older than stored keys. */
 export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord): string | null =>
@@ -74,6 +80,7 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
     ...details,
     id,
     caller: hashCaller(secret, ...payer.caller),
+    payer: hashPayer(secret, payer),
     fingerprint: `${keyFingerprint(id, payer.subscriptionKey)}.${requestFingerprint}`,
     state: 'PENDING',
     operation: operation.id,
@@ -101,7 +108,15 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
  */
 export type AuditEntry = Omit<
   PaymentRecord,
-  'answer' | 'fingerprint' | 'history' | 'leaseUntil' | 'message' | 'sealedKey' | 'settledBy' | 'state'
+  | 'answer'
+  | 'fingerprint'
+  | 'history'
+  | 'leaseUntil'
+  | 'message'
+  | 'payer'
+  | 'sealedKey'
+  | 'settledBy'
+  | 'state'
 > & {
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
   /**
@@ -114,7 +129,7 @@ export type AuditEntry = Omit<
 };
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { answer, fingerprint, history, leaseUntil, message, sealedKey, settledBy, ...entry } = record;
+  const { answer, fingerprint, history, leaseUntil, message, payer, sealedKey, settledBy, ...entry } = record;
   return { ...entry, state };
 }
 

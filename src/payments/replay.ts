@@ -1,6 +1,6 @@
 import { BankqlError, isErrorCode } from '../errors.ts';
 import type { PaymentOperation, PaymentResult } from './payment.ts';
-import { outcomeUnknown } from './payment-errors.ts';
+import { outcomeUnknown, unknownBecause } from './payment-errors.ts';
 import type { PaymentRecord } from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
 
@@ -29,7 +29,7 @@ export function replay<T extends PaymentOperation>(
     case 'PENDING':
       throw new BankqlError(
         'IDEMPOTENCY_IN_PROGRESS',
-        'The payment with this idempotency key is under way; ask for its end with the same key.',
+        'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
         { ...details, retryAfter: 1 },
       );
     case 'REJECTED':
@@ -39,6 +39,6 @@ export function replay<T extends PaymentOperation>(
         earlier.status === null ? details : { ...details, status: earlier.status },
       );
     case 'UNKNOWN':
-      throw outcomeUnknown(earlier, idempotencyKey, earlier.status, earlier.message);
+      throw outcomeUnknown(earlier, idempotencyKey, earlier.message ?? unknownBecause.noAnswer);
   }
 }

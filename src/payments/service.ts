@@ -10,18 +10,19 @@ import { createOutcomeWriter } from './outcome-writer.ts';
 import type { PaymentIntent, PaymentOperation, PaymentResult } from './payment.ts';
 import { paymentDetails } from './payment-details.ts';
 import {
-  acceptedOnly,
   neverSent,
   notLogged,
   outcomeUnknown,
   recordsNotKept,
   statedFailure,
+  unknownBecause,
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
 import { createPaymentLookups } from './payment-lookups.ts';
 import type { PaymentReference } from './payment-reference.ts';
 import type { OwnPayment, OwnPaymentsQuery } from './payment-search.ts';
+import { advance } from './protocol.ts';
 import { type AuditEntry, auditEntry, payerOf, pendingRecord } from './record.ts';
 import { replay } from './replay.ts';
 import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
@@ -190,12 +191,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
    * be sent any more.
    */
   async function leaseTooShort(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
-    const { id, trackId, operation } = record;
-    const nobodyAsked = await withStoreErrors(recordsNotKept(idempotencyKey), () =>
-      store.release(id, trackId),
-    );
-    if (!nobodyAsked) return outcomeUnknown(record, idempotencyKey, null);
+    const { trackId, operation } = record;
     auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+    await release(record);
     return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation,
       trackId,
@@ -218,9 +216,17 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
         await release(record);
         throw neverSent(mapTransportFailure(call, error), idempotencyKey);
       }
-      const unknown = outcomeUnknown(record, idempotencyKey, null);
-      const { code, message } = unknown;
-      await finish(record, { state: 'UNKNOWN', answer: null, code, status: null, message, bankText: null });
+      const because = unknownBecause.noAnswer;
+      const unknown = outcomeUnknown(record, idempotencyKey, because);
+      const { code } = unknown;
+      await finish(record, {
+        state: 'UNKNOWN',
+        answer: null,
+        code,
+        status: null,
+        message: because,
+        bankText: null,
+      });
       throw unknown;
     }
   }
@@ -235,7 +241,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
     await auditBeginning(record, idempotencyKey);
-    if (now() + sendTimeoutMs >= record.leaseUntil) throw await leaseTooShort(record, idempotencyKey);
+    const { effects } = advance(
+      { record, awaited: true },
+      { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs },
+    );
+    if (!effects.includes('send it')) throw await leaseTooShort(record, idempotencyKey);
 
     const response = await send(call, record, idempotencyKey);
     const { status } = response;
@@ -259,15 +269,17 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       await release(record);
       throw refusal;
     }
-    const error =
-      state === 'UNKNOWN'
-        ? outcomeUnknown(record, idempotencyKey, status, isAccepted ? acceptedOnly : undefined)
-        : status < 300
-          ? statedFailure(record, idempotencyKey, status, said)
-          : mapErrorResponse(call, response);
-    const { code, message } = error;
+    if (state === 'UNKNOWN') {
+      const because = unknownBecause.answer(status, isAccepted);
+      const unknown = outcomeUnknown({ ...record, status }, idempotencyKey, because);
+      await finish(record, { state, answer, code: unknown.code, status, message: because, bankText: said });
+      throw unknown;
+    }
+    const refusal =
+      status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
+    const { code, message } = refusal;
     await finish(record, { state, answer, code, status, message, bankText: said });
-    throw error;
+    throw refusal;
   }
 
   return {

@@ -43,6 +43,11 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly id: string;
   /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
   readonly caller: string;
+  /**
+   * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
+   * it. Null in records of bankql 0.2.0 and older.
+   */
+  readonly payer: string | null;
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
   readonly fingerprint: string;
   readonly state: PaymentState;
@@ -83,6 +88,8 @@ export interface PaymentQuery {
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
+  /** See PaymentRecord.payer; null: records that have none. */
+  readonly payer?: string | null | undefined;
   readonly trackId?: string | undefined;
   readonly requestId?: string | undefined;
   /** The account that pays or is paid. */
@@ -105,16 +112,9 @@ export interface StoreStatus {
   readonly newestAt: number | null;
 }
 
-/** The changes to a record that is still PENDING when its lease ends; the same in every store. */
-export const leaseEnded = {
-  state: 'UNKNOWN',
-  code: 'OUTCOME_UNKNOWN',
-  message: 'The payment may have been sent, and whoever sent it did not record how it ended.',
-} as const;
-
-export interface ReleaseOptions {
-  /** Whether to release a record even if its lease has ended; false by default. */
-  readonly afterLease?: boolean;
+/** A stored record that this bankql cannot read. It concerns this payment alone. */
+export class UnreadableRecord extends Error {
+  override readonly name = 'UnreadableRecord';
 }
 
 /** Where payment records are kept. Each method is atomic, also between the processes that share the store. */
@@ -131,33 +131,39 @@ export interface PaymentStore {
   status(now: number): Promise<StoreStatus>;
   /**
    * Stores the record, durably, unless there is one with its id.
-   * Shape: null where it was stored; else the record that was there. A PENDING one whose lease has ended is
-   *        made UNKNOWN first (see leaseEnded); a DONE or REJECTED one whose last change is older than the
-   *        store's retention counts as absent.
-   * Errors: StoreUnavailable, as every method below.
+   * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
+   *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent.
+   * Errors: StoreUnavailable: the attempt must not be sent, and what may be stored of it is taken back as soon as the store
+   *         answers. UnreadableRecord. So it is with the methods below.
    */
   begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
   /**
    * Writes the payment's outcome. Only the attempt that began it can (`trackId`), and only while the record is PENDING,
    * or UNKNOWN because its lease ended before its answer came (not once an operator settled it).
-   * Shape: true where it was written.
+   * Shape: whether it was written.
    */
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
   /**
-   * Deletes a PENDING record of this attempt: there is proof that nothing was sent. With `afterLease` also one that is
-   * UNKNOWN because its lease ended (not once an operator settled it): a client that asked meanwhile was told that it
-   * may have been sent, and can now find out that it was not.
-   * Shape: true where it did.
+   * Records proof that this attempt executed nothing. A PENDING record is deleted, so that its key is free. One that is UNKNOWN
+   * because its lease ended becomes REJECTED: somebody may have been told that it may have been sent.
+   * Shape: what became of the record; `unchanged` also if there is none of this attempt.
    */
-  release(id: string, trackId: string, options?: ReleaseOptions): Promise<boolean>;
-  /** The record with this id, treated as `begin` treats it; null where there is none. */
+  release(id: string, trackId: string, now: number): Promise<'released' | 'rejected' | 'unchanged'>;
+  /** The record with this id, treated as `begin` treats it; null if there is none. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
-  /** The records that match a query. Queries by state, by caller and by id use an index. */
-  search(query: PaymentQuery, now: number): Promise<PaymentRecord[]>;
+  /**
+   * The records that match a query. Queries by state, by caller and by id use an index.
+   * Errors: UnreadableRecord only if `onUnreadable` is left out; otherwise it gets the error, and the record is skipped.
+   */
+  search(
+    query: PaymentQuery,
+    now: number,
+    onUnreadable?: (error: UnreadableRecord) => void,
+  ): Promise<PaymentRecord[]>;
   /**
    * Settles an UNKNOWN record as an operator decides: DONE or REJECTED. Its code and message, which no longer apply,
    * are removed.
-   * Shape: true where it was UNKNOWN and unsettled.
+   * Shape: whether it was UNKNOWN and unsettled.
    */
   settle(id: string, state: 'DONE' | 'REJECTED', settledBy: string, now: number): Promise<boolean>;
   close(): Promise<void>;

@@ -16,12 +16,12 @@ export interface AttemptOutcome {
 /**
  * Writes a payment's outcome. Shape: false if this attempt may no longer finish the record. Errors: StoreUnavailable.
  */
-export const writeOutcome = (
+export const writeOutcome = async (
   store: PaymentStore,
   { id, trackId, outcome, at }: AttemptOutcome,
 ): Promise<boolean> =>
   outcome === null
-    ? store.release(id, trackId, { afterLease: true })
+    ? (await store.release(id, trackId, at)) !== 'unchanged'
     : store.finish(id, trackId, outcome, at);
 
 /** The audit line with an outcome that the store could not record before the process exited. */

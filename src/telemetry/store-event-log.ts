@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { StoreEvent } from '../payments/stores/store-event.ts';
+import type { StoreEvent } from '../payments/store-event.ts';
 
 /** What the log says of a store's own news. */
 const storeEvents = {
@@ -9,10 +9,14 @@ const storeEvents = {
   'clocks-differ': {
     level: 'error',
     message:
-      'clocks differ, of those that share the payment store or of one from what it was: no record is taken for outlived',
+      "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
   },
   'clocks-agree': { level: 'info', message: 'the clocks of the payment store agree again' },
   'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
+  'record-unreadable': {
+    level: 'error',
+    message: 'the stored record of a payment is damaged: answers that need it fail, other payments go on',
+  },
   'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
 } as const satisfies Record<
   StoreEvent['kind'],

@@ -6,8 +6,8 @@ import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
+import type { StoreEvent } from '../payments/store-event.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
-import type { StoreEvent } from '../payments/stores/store-event.ts';
 import type { TokenRefusal } from '../server/auth/token-refusal.ts';
 import type { ShedReason } from '../server/ledger.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
@@ -137,6 +137,11 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     help: 'Calls of the payment store by operation, failed ones included.',
     labelNames: ['operation'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+    registers,
+  });
+  const unreadableRecords = new Counter({
+    name: 'bankql_payment_records_unreadable_total',
+    help: 'How often a stored record of a payment was found to be damaged.',
     registers,
   });
   const paymentRefusals = new Counter({
@@ -288,6 +293,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       logger.warn({ awaySeconds }, 'the payment store is back: payments go on');
     },
     onStoreEvent(event: StoreEvent) {
+      if (event.kind === 'record-unreadable') unreadableRecords.inc();
       logStoreEvent(logger, event);
     },
     onPaymentFailure(payment: FailedPayment) {

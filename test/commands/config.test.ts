@@ -38,7 +38,7 @@ test('show prints each variable once, with where it comes from, and no secret', 
     {
       PORT: '4100',
       BANK_SUBSCRIPTION_KEY: 'top-secret-key',
-      STATE_URL: `redis://user:${'top-secret'}@127.0.0.1:6379/0`,
+      STATE_URL: `postgres://user:${'top-secret'}@127.0.0.1:5432/bankql`,
       LOG_LEVEL: 'warn',
     },
     new Map([['LOG_LEVEL', 'production.env']]),
@@ -50,7 +50,7 @@ test('show prints each variable once, with where it comes from, and no secret', 
   expect(lineOf('LOG_LEVEL')).toBe('LOG_LEVEL=warn # production.env');
   expect(lineOf('HOST')).toBe('HOST=127.0.0.1 # default');
   expect(lineOf('BANK_BASE_URL')).toBe('BANK_BASE_URL= # default: none: the sandbox bank');
-  expect(lineOf('STATE_URL')).toBe('STATE_URL=redis://…@127.0.0.1:6379/0 # environment');
+  expect(lineOf('STATE_URL')).toBe('STATE_URL=postgres://…@127.0.0.1:5432/bankql # environment');
   expect(lines.join()).not.toContain('top-secret');
 });
 
@@ -66,8 +66,8 @@ test.each([
   [`postgres://${who}@a:5432`, 'postgres://…@a:5432', 'it has to name a database'],
   [`postgres://${who}@@a/pay`, 'postgres://…@a/pay', 'percent-encode'],
   [`postgres://user@a/pay?password=${who}`, 'postgres://…@a/pay?…', 'of parameters it takes'],
-  [`redis://${who}%@a`, 'redis://…@a', '%25'],
-  [`redis:${who}@a`, 'redis:…@a', 'it names no payment store'],
+  [`postgres://${who}%@a/pay`, 'postgres://…@a/pay', '%25'],
+  [`redis:${who}@a`, 'redis:…@a', 'Redis no longer stores payments'],
 ])('check refuses a payment store at %s, and shows no secret', async (url, shown, fault) => {
   const bank = { BANK_BASE_URL: 'https://bank.example', BANK_ID: 'BANK' };
   for (const what of ['check', 'show']) {

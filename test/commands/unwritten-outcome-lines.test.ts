@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { accept, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
+import { durable, hasPostgres, startPostgres } from '../support/postgres.ts';
 import { runProcess, startProcess } from '../support/process.ts';
-import { hasRedis, startRedis } from '../support/redis.ts';
 
 /** A process that ends at once writes the ends of payments that the store does not know to the log, which is read back. */
 
@@ -16,19 +16,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Loaded before the process: a signal makes it fail where no request is answered. */
 const saboteur = `process.on('SIGUSR2', () => { throw new Error('a crash'); });`;
 
-test.skipIf(!hasRedis).each<[string, NodeJS.Signals[]]>([
+test.skipIf(!hasPostgres).each<[string, NodeJS.Signals[]]>([
   ['a second SIGTERM', ['SIGTERM', 'SIGTERM']],
   ['a crash', ['SIGUSR2']],
 ])('after %s', async (what, signals) => {
-  await using redis = await startRedis();
+  await using postgres = await startPostgres(durable);
   await using bank = await startPaymentBank();
   // One that is under way keeps the process from its end at the first signal.
   bank.decide = (payment) => (socket) => {
     if (payment.account === 'under%20way') return;
-    redis.pause();
-    accept(payment)(socket);
+    void postgres.kill().then(() => accept(payment)(socket));
   };
-  const environment = { BANK_BASE_URL: bank.url, STATE_URL: redis.url };
+  const environment = { BANK_BASE_URL: bank.url, STATE_URL: postgres.url };
   await using bankql = await startProcess({
     ...environment,
     NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(saboteur).toString('base64')}`,
@@ -49,7 +48,7 @@ test.skipIf(!hasRedis).each<[string, NodeJS.Signals[]]>([
   expect(await underWay).toBe('no answer');
 
   // Somebody starts the store again, and reads the log back.
-  redis.resume();
+  await postgres.restart();
   const log = join(folder, `${what}.log`);
   writeFileSync(log, bankql.output());
   const settled = await runProcess(environment, ['payments', 'settle', '--from-log', log, '--yes']);

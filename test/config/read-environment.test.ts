@@ -22,7 +22,7 @@ test('the environment comes first, then the last of the files; an empty variable
   expect(Object.fromEntries(sources)).toEqual({ HOST: second, BANK_ID: first });
 });
 
-const stateUrl = `redis://:${'secret'}@127.0.0.1:6379/0`;
+const stateUrl = `postgres://bankql:${'secret'}@127.0.0.1:5432/bankql`;
 
 test('a secret is read from its file, without the line break at its end', () => {
   const key = fileWith('key', 'k-1\n');

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { postgresStates, type StateKind, sentinelStates, sharedStates } from '../support/payment-states.ts';
+import { postgresStates, type StateKind, sharedStates } from '../support/payment-states.ts';
 import { type Drill, drills, runDrill } from './drills.ts';
 import { judge } from './payment-history/checker.ts';
 import { runHistory } from './payment-history/run.ts';
@@ -7,7 +7,7 @@ import { makePlan } from './payment-history/workload.ts';
 import { counted, progress } from './progress.ts';
 
 /**
- * `npm run check:payments -- [--operations N] [--store sqlite|redis|sentinel|postgres|all] [--seed N]`: clients, faults and crashes
+ * `npm run check:payments -- [--operations N] [--store sqlite|postgres|all] [--seed N]`: clients, faults and crashes
  * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so; then the drills of
  * drills.ts. Without operations (`--operations 0`) the drills alone. Exit code 1 where something does not hold.
  */
@@ -22,8 +22,6 @@ const operations = Number(values.operations);
 const seed = Number(values.seed);
 const stores: Readonly<Record<string, readonly StateKind[]>> = {
   sqlite: sharedStates.filter(({ name }) => name === 'SQLite'),
-  redis: sharedStates.filter(({ name }) => name === 'Redis'),
-  sentinel: sentinelStates,
   postgres: postgresStates,
 };
 const kinds = values.store === 'all' ? Object.values(stores).flat() : (stores[values.store] ?? []);
@@ -31,7 +29,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 
 if (!Number.isInteger(operations) || operations < 0 || !Number.isInteger(seed) || kinds.length === 0) {
   say(
-    'Give --operations and --seed as whole numbers, and --store as sqlite, redis or sentinel (where Redis is installed), postgres (where that is) or all.',
+    'Give --operations and --seed as whole numbers, and --store as sqlite, postgres (if it is installed) or all.',
   );
   process.exit(2);
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { hasRedis } from '../support/redis.ts';
+import { hasPostgres } from '../support/postgres.ts';
 import { progress, waitSeconds } from './progress.ts';
 import { type Asked, good, outcomeOf, startLoad, tally } from './rolling/load.ts';
 import { hasNginx, replicas, startTopology, type Topology } from './rolling/topology.ts';
 
 /**
- * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: nginx, two replicas and a Redis with the
+ * `node test/long/check-rolling.ts [--restarts N] [--rate N] [--outage-seconds N]`: nginx, two replicas and a PostgreSQL with the
  * settings of ops/compose, under so many requests a second, of which one in ten is a payment. First rolling restarts: every
- * answer has to be good, and every payment at the bank once. Then SIGKILL of a replica and of the Redis: it says what is
+ * answer has to be good, and every payment at the bank once. Then SIGKILL of a replica and of the PostgreSQL: it says what is
  * answered, and no payment may be at the bank twice. Exit code 1 where that is not so.
  */
 const { values } = parseArgs({
@@ -28,8 +28,8 @@ if (!(restarts > 0) || !(rate > 0) || !(outageSeconds > 0)) {
   say('Give --restarts, --rate and --outage-seconds as numbers above 0.');
   process.exit(2);
 }
-if (!hasNginx || !hasRedis) {
-  say('skipped: nginx and redis-server are not both installed here');
+if (!hasNginx || !hasPostgres) {
+  say('skipped: nginx and PostgreSQL are not both installed here');
   process.exit(0);
 }
 
@@ -121,12 +121,12 @@ await outage(
   () => topology.kill('bankql-1'),
   () => topology.start('bankql-1'),
 );
-say('SIGKILL of the Redis:');
+say('SIGKILL of the PostgreSQL:');
 await outage(
   topology,
-  'redis',
-  () => topology.redis.kill(),
-  () => topology.redis.restart(),
+  'postgres',
+  () => topology.postgres.kill(),
+  () => topology.postgres.restart(),
 );
 progress(null);
 for (const problem of problems.slice(0, 20)) say(`FAILED: ${problem}`);

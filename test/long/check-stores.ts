@@ -6,7 +6,6 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { done, pending } from '../payments/stores/store-conformance.ts';
 import { durable as durablePostgres, hasPostgres, startPostgres, startStandby } from '../support/postgres.ts';
-import { hasRedis, startRedis } from '../support/redis.ts';
 import { progress } from './progress.ts';
 
 /**
@@ -53,7 +52,6 @@ const stores: readonly Measured[] = [
         { name: 'PostgreSQL, a standby confirms', url: clusterUrl, waitReplicas: 1 },
       ]
     : []),
-  ...(hasRedis ? [{ name: 'Redis', url: async () => made.use(await startRedis()).url }] : []),
 ];
 
 /** Payments a second, and how long the slowest hundredth of them took at least, in milliseconds. */

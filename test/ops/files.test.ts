@@ -34,10 +34,11 @@ test('they set variables that bankql reads', () => {
   expect(names.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('a Redis of theirs loses no payment: it writes each to the disk, and evicts none', () => {
-  expect(compose.services.redis.command.join(' ')).toMatch(
-    /--appendonly yes --appendfsync always .*--maxmemory-policy noeviction/,
+test('their PostgreSQL keeps payments across a power cut, and the witness tells if it lost some', () => {
+  expect(compose.services.postgres.command.join(' ')).toMatch(
+    /fsync=on .*full_page_writes=on .*synchronous_commit=on/,
   );
+  expect(compose.services['bankql-1'].environment).toMatchObject({ STATE_WITNESS: expect.any(String) });
 });
 
 test('replicas are not root, write nothing, and have time to end payments', () => {

@@ -151,8 +151,18 @@ describe.each(kinds)('over a store in $name', ({ start }) => {
     // Whoever was told this may have heard from the bank that there was no such payment, and paid in another way.
     expect(told).toMatchObject([{ code: 'OUTCOME_UNKNOWN' }]);
     expect(bank.payments).toEqual([]);
-    expect(late.code).toBe('OUTCOME_UNKNOWN');
-    expect(await ask(1)).toEqual(told[0]);
+    expect(late).toMatchObject({
+      code: 'BANK_TIMEOUT',
+      message: expect.stringContaining('nothing was sent'),
+    });
+    // The key is used up, and its answer says why.
+    expect(await ask(1)).toMatchObject({
+      code: 'BANK_REJECTED',
+      trackId: told[0]?.trackId,
+      message: expect.stringContaining('was not executed, and is never sent under this idempotency key'),
+    });
+    expect(await ask(0)).toMatchObject({ code: 'BANK_REJECTED' });
+    expect(bank.payments).toEqual([]);
   });
 
   test('nor does it where nobody asked meanwhile; then its key is free', async () => {

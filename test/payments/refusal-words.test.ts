@@ -161,8 +161,6 @@ const places: Readonly<Record<string, string>> = {
   'docs/payments.md: , and nothing is sent': 'of the one request of a record',
   'docs/payments.md: Only proof that nothing was sent makes a key free again':
     'of the one request of a record',
-  'docs/payments.md: Where bankql died before that, the record becomes UNKNOWN although nothing was sent':
-    'nobody is told so',
   'docs/payments.md: nothing is sent, and nothing of the first payment is shown':
     'of the request that reuses a key',
   'docs/payments.md: sent nothing': '*this request* did',
@@ -171,6 +169,12 @@ const places: Readonly<Record<string, string>> = {
   'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
   'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
+  'docs/schema.md: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
+  'docs/schema.md: this request sent nothing': 'of this request alone',
+  'schema.graphql: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
+  'schema.graphql: this request sent nothing': 'of this request alone',
+  'src/errors.ts: this request sent nothing': 'of this request alone',
+  'src/schema/payment.ts: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
   'src/errors.ts: This request sent nothing': 'the words that speak of this request alone',
   'src/payments/payment-errors.ts: nothing is sent for it': 'a comment: it is no key',
   'src/payments/payment-refusals.ts: Codes with which this request sent nothing': 'a comment on this request',
@@ -182,13 +186,14 @@ const places: Readonly<Record<string, string>> = {
     'a comment on this request',
   'src/payments/service.ts: nothing was sent':
     'the message of BANK_TIMEOUT: the record was begun by this request, found as it was, and released',
-  'src/payments/store.ts: there is proof that nothing was sent': 'a comment on one request',
-  'src/payments/stores/postgres/postgres-store.ts: this process died), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
+  'src/payments/payment-errors.ts: This request sent nothing':
+    'a damaged record: it was read, and nothing was sent',
+  'src/payments/protocol-store.ts: If this process dies before, a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
-  'src/payments/stores/redis/redis-store.ts: this process died, or Redis executes what an earlier connection sent after what a later one did), a PENDING record stays, which becomes UNKNOWN although nothing was sent':
-    'a comment; nobody is told so',
-  'src/payments/stores/sqlite/sqlite-store.ts: Then a PENDING record stays, which becomes UNKNOWN although nothing was sent':
-    'a comment; nobody is told so',
+  'src/payments/protocol.ts: Whoever tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
+    'a comment on the rule',
+  'src/payments/protocol.ts: say that this request sent nothing':
+    'an effect of the protocol: the store was lost',
 };
 
 const root = join(import.meta.dirname, '../..');

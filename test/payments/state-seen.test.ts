@@ -8,7 +8,6 @@ import { logLines } from '../support/log-lines.ts';
 import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
-import { hasRedis, startRedis } from '../support/redis.ts';
 
 /** What an operator sees of the payment store of a process that serves. */
 
@@ -93,25 +92,6 @@ describe('a store that is away while bankql runs', () => {
       (count) => count === 1,
     );
     expect(bank.of('refused')).toEqual([]);
-  });
-
-  test.skipIf(!hasRedis)('a Redis whose replicas do not confirm is seen likewise', async () => {
-    await using redis = await startRedis();
-    await using bankql = await startProcess({
-      BANK_BASE_URL: bank.url,
-      STATE_URL: redis.url,
-      STATE_WAIT_REPLICAS: '1',
-      METRICS_PORT: '0',
-      READY_NEEDS_STATE: '1',
-    });
-    for (const key of ['alone-1', 'alone-2'])
-      expect(await pay(bankql.url, transfer(key))).toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    expect(linesWith(bankql, 'payment store is away')).toMatchObject([
-      { reason: expect.stringContaining('0 of 1 replicas') },
-    ]);
-    expect(await ready(bankql)).toBe(503);
-    expect(sampleOf(await metricsOf(bankql), 'bankql_state_up')).toBe('0');
-    expect(bank.of('alone-1')).toEqual([]);
   });
 });
 

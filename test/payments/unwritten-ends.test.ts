@@ -187,7 +187,7 @@ describe('an end that the store cannot be told', () => {
   test('is kept where the store lost the record, so that its key sends nothing again', async () => {
     bank.otherwise(async () => {
       const record = await fragile.only();
-      expect(await fragile.kept.release(record?.id ?? '', record?.trackId ?? '')).toBe(true);
+      expect(await fragile.kept.release(record?.id ?? '', record?.trackId ?? '', time)).toBe('released');
       return { body: { id: 'TX' } };
     });
     expect((await ask(pay)).data?.makeTransaction).toMatchObject({ replayed: false, transactionId: 'TX' });
@@ -220,19 +220,19 @@ describe('an end that the store cannot be told', () => {
     const release = vi.spyOn(fragile.store, 'release').mockRejectedValueOnce(new StoreUnavailable('away'));
     const ends = createOutcomeWriter(fragile.store, () => time);
     await ends.write(record, { id, trackId, outcome: null, at });
-    const slow = Promise.withResolvers<boolean>();
+    const slow = Promise.withResolvers<'released'>();
     release.mockReturnValueOnce(slow.promise);
     await vi.advanceTimersByTimeAsync(250);
     fragile.takeAway('finish');
     const outcome = { state, answer, code, status, message, bankText };
     await ends.write(record, { id, trackId: 'the later one', outcome, at });
-    slow.resolve(true);
+    slow.resolve('released');
     await vi.advanceTimersByTimeAsync(0);
     expect(await ends.find(id)).toMatchObject({ state: 'DONE' });
     expect(ends.unwritten).toBe(1);
   });
 
-  test('makes a key free again although somebody asked after the lease', async () => {
+  test('ends a payment that was not sent as REJECTED if somebody asked after the lease', async () => {
     const gate = await closedTcpGate(bank.url);
     await bankql[Symbol.asyncDispose]();
     start(gate.url);
@@ -241,7 +241,11 @@ describe('an end that the store cannot be told', () => {
     time += 60_000;
     expect((await fragile.kept.search({}, time))[0]?.state).toBe('UNKNOWN');
     fragile.giveBack();
-    expect((await ask(find)).data).toEqual({ payment: null });
+    expect((await ask(find)).data?.payment).toMatchObject({ state: 'REJECTED' });
+    // Somebody may have been told that it may have been sent, and have paid in another way.
+    const again = await ask(pay);
+    expect(failuresOf(again)).toEqual(['makeTransaction BANK_REJECTED']);
+    expect(JSON.stringify(again)).toContain('was not executed, and is never sent under this idempotency key');
     await gate[Symbol.asyncDispose]();
   });
 

@@ -1,3 +1,4 @@
+import type { Told } from '../support/payment-client.ts';
 import type { ClientEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
 import type { Cluster } from './cluster.ts';
@@ -32,10 +33,12 @@ export class Clients {
   readonly #asked: ClientEntry[] = [];
   readonly #world: World;
   readonly #cluster: Cluster;
+  readonly #onTold: (order: Order, told: Told) => void;
 
-  constructor(world: World, cluster: Cluster) {
+  constructor(world: World, cluster: Cluster, onTold: (order: Order, told: Told) => void) {
     this.#world = world;
     this.#cluster = cluster;
+    this.#onTold = onTold;
   }
 
   get asked(): readonly ClientEntry[] {
@@ -76,6 +79,7 @@ export class Clients {
             world.note(`${name} is told ${code} ${trackId ?? ''}${replayed ? ', replayed' : ''}`);
             this.#asked[number] = { ...entry, ended: world.now, told };
             if (retryable.includes(code)) retry();
+            this.#onTold(payment, told);
           });
         },
         (error) => misdeeds.push(`${name} is answered with ${error}`),

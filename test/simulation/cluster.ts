@@ -1,14 +1,12 @@
-import type { PaymentStore } from '../../src/payments/store.ts';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { createRedisStore } from '../../src/payments/stores/redis/redis-store.ts';
+import { parseRow } from '../../src/payments/record-row.ts';
+import type { PaymentRecord } from '../../src/payments/store.ts';
 import type { AuditLine, BankEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
 import { deadlineMs } from './limits.ts';
-import { createLocalStore } from './local-store.ts';
 import type { SimulatedNetwork } from './network.ts';
 import { type Replica, startReplica } from './replica.ts';
 import { bankAddress, SimulatedBank } from './simulated-bank.ts';
-import { redisAddress, SimulatedRedis } from './simulated-redis.ts';
+import { SimulatedDatabase } from './simulated-database.ts';
 import type { Variant } from './variants.ts';
 import { SimulatedProcess, type World } from './world.ts';
 
@@ -20,33 +18,23 @@ interface Place {
   running: Replica | null;
 }
 
-const retentionMs = 30 * 86_400_000;
-const storeTimeoutMs = 500;
-
 /** Replicas of bankql over one store and one bank, and all that can happen to them. */
 export class Cluster {
   readonly audit: AuditLine[] = [];
   /** What a replica did that it must not, whatever the payments. */
   readonly misdeeds: string[] = [];
-  /** What is stored; behind it, what a variant makes of it. */
-  readonly records: PaymentStore = createMemoryStore({ retentionMs });
+  readonly database: SimulatedDatabase;
   readonly places: readonly Place[];
   readonly #world: World;
   readonly #network: SimulatedNetwork;
   readonly #variant: Variant;
-  readonly #shared: PaymentStore;
-  readonly #redis: SimulatedRedis | null;
-  readonly #redisProcess = new SimulatedProcess('redis');
   readonly #bank: SimulatedBank;
 
   constructor(world: World, network: SimulatedNetwork, variant: Variant) {
     this.#world = world;
     this.#network = network;
     this.#variant = variant;
-    this.#shared = variant.recordsOf?.(this.records) ?? this.records;
-    // Two in three seeds: it is the one with the longer way.
-    this.#redis = world.choices.random('the store') < 2 / 3 ? new SimulatedRedis(this.#shared) : null;
-    this.#redis?.listen(network, this.#redisProcess);
+    this.database = new SimulatedDatabase(world, variant.driverOf);
     this.#bank = new SimulatedBank({ world, network, deadlineMs });
     this.#bank.listen();
     this.places = Array.from({ length: 2 + Math.floor(world.choices.random('replicas') * 2) }, (_, n) => ({
@@ -62,6 +50,12 @@ export class Cluster {
     return this.#bank.received;
   }
 
+  /** What is stored. */
+  async records(): Promise<readonly PaymentRecord[]> {
+    const rows = await this.database.driver.search({ limit: Number.MAX_SAFE_INTEGER });
+    return rows.map((row) => parseRow(row).record);
+  }
+
   /** What may happen within a second, as the seed says. */
   shake(): void {
     const { choices, now } = this.#world;
@@ -73,10 +67,12 @@ export class Cluster {
       }
       this.#world.mayStop(process, at, 0.02);
     }
-    if (this.#redis !== null) {
-      this.#world.mayStop(this.#redisProcess, at, 0.02);
-      const away = choices.departs('store', 0.03, `the store ends ${at}`);
-      if (away !== null) this.#takeAwayStore(this.#redis, between(50, 8000, away));
+    const away = choices.departs('store', 0.04, `the store goes away ${at}`);
+    if (away !== null) {
+      // For a moment, or for longer than a lease.
+      const forMs = between(50, 20_000, away);
+      this.#world.note(`the store is away for ${Math.round(forMs)} ms`);
+      this.database.goAway(forMs);
     }
     const refuses = choices.departs('bank', 0.03, `the bank refuses connections ${at}`);
     if (refuses !== null) {
@@ -104,22 +100,11 @@ export class Cluster {
     this.#world.after(ms, 'timer', null, 'chaos', run);
   }
 
-  #takeAwayStore(redis: SimulatedRedis, forMs: number): void {
-    this.#world.note(`the store is away for ${Math.round(forMs)} ms`);
-    this.#network.refuse(`${redisAddress.host}:${redisAddress.port}`);
-    redis.breakConnections();
-    this.#later(forMs, () => redis.listen(this.#network, this.#redisProcess));
-  }
-
   #launch(place: Place): void {
     const world = this.#world;
     const process = new SimulatedProcess(`replica ${place.n}.${++place.starts}`, { isMortal: true });
     Object.assign(place, { process, running: null });
-    // The processes of one machine have one clock.
-    const ahead =
-      this.#redis === null
-        ? null
-        : world.choices.departs('clocks', 0.3, `the clock of ${process.name} is wrong`);
+    const ahead = world.choices.departs('clocks', 0.3, `the clock of ${process.name} is wrong`);
     process.clockAheadMs = ahead === null ? 0 : Math.round((ahead - 0.5) * 120_000);
     process.onDeath.push(() => {
       place.running = null;
@@ -131,7 +116,7 @@ export class Cluster {
     const variant = this.#variant;
     world
       .as(process, () =>
-        startReplica({ world, process, openStore: () => this.#openStore(process), variant, audit }),
+        startReplica({ world, process, openStore: () => this.database.openStore(process), variant, audit }),
       )
       .then(
         (replica) => {
@@ -145,11 +130,5 @@ export class Cluster {
           process.die();
         },
       );
-  }
-
-  async #openStore(process: SimulatedProcess): Promise<PaymentStore> {
-    return this.#redis === null
-      ? createLocalStore(this.#world, process, this.#shared)
-      : createRedisStore({ address: redisAddress, retentionMs, timeoutMs: storeTimeoutMs });
   }
 }

@@ -1,3 +1,5 @@
+import type { Told } from '../support/payment-client.ts';
+import type { BankEntry } from '../support/payment-history.ts';
 import { describeViolation, violationsOf } from '../support/payment-invariants.ts';
 import { between, Choices } from './choices.ts';
 import { Clients } from './clients.ts';
@@ -6,7 +8,7 @@ import { deadlineMs, leaseMs } from './limits.ts';
 import { SimulatedNetwork } from './network.ts';
 import type { Order } from './replica.ts';
 import { sound, type Variant } from './variants.ts';
-import { epoch, installVirtualGlobals } from './virtual-globals.ts';
+import { installVirtualGlobals } from './virtual-globals.ts';
 import { longestStopMs, World } from './world.ts';
 
 export interface SimulationOptions {
@@ -42,8 +44,27 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const network = new SimulatedNetwork(world);
   using _ = installVirtualGlobals(world, network);
   const cluster = new Cluster(world, network, variant);
-  const clients = new Clients(world, cluster);
   const orders = ordersOf(choices);
+  const clients = new Clients(world, cluster, (order, told) => followDocumentation(order, told));
+
+  /** What docs/payments.md tells a client to do with an answer: pay under a new key, or ask the bank first. */
+  function followDocumentation(order: Order, { code, trackId }: Told): void {
+    if (refusals.includes(code)) payAgain(order);
+    if (code !== 'OUTCOME_UNKNOWN') return;
+    world.after(bankKnowsAfterMs, 'message', null, `the bank is asked about ${trackId}`, () => {
+      const received = cluster.received.filter(({ arrived }) => arrived.trackId === trackId);
+      if (!received.some(({ executed }) => executed)) payAgain(order);
+    });
+  }
+
+  /** Under another key; the first one is not given up by everybody. */
+  function payAgain({ account, key, amount }: Order): void {
+    const again = { account: `${account}${suffix}`, key: `${key}${suffix}`, amount };
+    if (account.endsWith(suffix) || orders.some((order) => order.key === again.key)) return;
+    world.note(`payment ${account} is paid under a new key`);
+    orders.push(again);
+    clients.ask({ order: again, amount, place: 0, phase: 'history', retries: 5 });
+  }
 
   for (const [n, order] of orders.entries()) planAsks(world, clients, order, n);
   for (let at = 1000; at < historyMs; at += 1000) {
@@ -56,12 +77,12 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   cluster.restart();
   await world.run(2 * patienceMs);
   for (const order of orders) clients.ask({ order, amount: order.amount, place: 0, phase: 'last word' });
-  await world.run(patienceMs);
-  const records = await cluster.records.search({}, epoch + world.now + leaseMs);
+  await world.run(bankKnowsAfterMs + patienceMs);
   await world.run(leaseMs);
   for (const order of orders)
     clients.ask({ order, amount: order.amount, place: 1, phase: 'after the lease' });
   await world.run(patienceMs);
+  const records = await cluster.records();
 
   const history = {
     clients: clients.asked,
@@ -77,6 +98,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
         invariant: violation.invariant,
         text: describeViolation(violation),
       })),
+      ...paidTwice(cluster.received),
     ],
     traceHash: world.traceHash,
     departures: choices.departures,
@@ -84,6 +106,25 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     requests: cluster.received.length,
     told: history.clients.map(({ told }) => told?.code ?? 'no answer'),
   };
+}
+
+/** What is paid again under a new key has the account's name with this behind it. */
+const suffix = '-again';
+const refusals: readonly string[] = ['BANK_REJECTED', 'FORBIDDEN', 'NOT_FOUND'];
+/** When the bank can say for certain that it did not execute a request: no message is as late. */
+const bankKnowsAfterMs = 25_000;
+
+function paidTwice(received: readonly BankEntry[]) {
+  const executed = received.filter((entry) => entry.executed);
+  const byIntent = Map.groupBy(executed, ({ arrived }) => arrived.account.replace(suffix, ''));
+  return [...byIntent].flatMap(([account, entries]) =>
+    entries.length < 2
+      ? []
+      : {
+          invariant: 'a client that follows the documentation pays once',
+          text: `payment ${account}: executed ${entries.length} times, although its client followed the documentation`,
+        },
+  );
 }
 
 /** The payments that somebody intends. */

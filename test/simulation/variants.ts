@@ -1,5 +1,6 @@
 import type { BankClient } from '../../src/bank/client.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
+import type { StoreDriver } from '../../src/payments/driver.ts';
 import type { PaymentServiceOptions } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { deadlineMs } from './limits.ts';
@@ -7,11 +8,11 @@ import { deadlineMs } from './limits.ts';
 /** What a payment service is made of. */
 export type Parts = Pick<PaymentServiceOptions, 'store' | 'bank' | 'leaseMs' | 'sendTimeoutMs'>;
 
-/** bankql as it is, or broken: other parts are put into a replica, or other records behind its store. */
+/** bankql as it is, or broken: other parts are put into a replica, or another database behind its store. */
 export interface Variant {
   readonly name: string;
   readonly partsOf?: (parts: Parts) => Parts;
-  readonly recordsOf?: (records: PaymentStore) => PaymentStore;
+  readonly driverOf?: (driver: StoreDriver) => StoreDriver;
 }
 
 export const sound: Variant = { name: 'bankql as it is' };
@@ -38,10 +39,9 @@ const withMethods = (store: PaymentStore, methods: Partial<PaymentStore>): Payme
 
 type Methods<T> = (whole: T) => Partial<T>;
 
-const recordsWith =
-  (methods: Methods<PaymentStore>): Variant['recordsOf'] =>
-  (records) =>
-    withMethods(records, methods(records));
+const driverWith =
+  (methods: Methods<StoreDriver>): Variant['driverOf'] =>
+  (driver) => ({ ...driver, ...methods(driver) });
 
 const storeWith =
   (methods: Methods<PaymentStore>): Variant['partsOf'] =>
@@ -85,9 +85,9 @@ export const brokenVariants: readonly Variant[] = [
   {
     name: 'release after an unknown outcome',
     partsOf: storeWith((store) => ({
-      finish: (id, trackId, outcome, now) =>
+      finish: async (id, trackId, outcome, now) =>
         outcome.state === 'UNKNOWN'
-          ? store.release(id, trackId, { afterLease: true })
+          ? (await store.release(id, trackId, now)) !== 'unchanged'
           : store.finish(id, trackId, outcome, now),
     })),
   },
@@ -123,24 +123,31 @@ export const brokenVariants: readonly Variant[] = [
   },
   {
     name: 'the end of a lease frees the key',
-    recordsOf: recordsWith((records) => ({
-      async begin(record, now) {
-        const found = await records.begin(record, now);
-        if (found?.state !== 'UNKNOWN' || found.leaseUntil > now) return found;
-        await records.release(record.id, found.trackId, { afterLease: true });
-        return records.begin(record, now);
-      },
+    driverOf: driverWith((driver) => ({
+      compareAndSet: (id, version, row) =>
+        driver.compareAndSet(id, version, row !== null && isLeaseOver(row.json) ? null : row),
     })),
   },
   {
     name: 'finish and release by anyone, Track-ID not compared',
-    recordsOf: recordsWith((records) => {
-      const own = async (id: string, now: number) => (await records.find(id, now))?.trackId ?? '';
+    partsOf: storeWith((store) => {
+      const own = async (id: string, now: number) => (await store.find(id, now))?.trackId ?? '';
       return {
-        finish: async (id, _, outcome, now) => records.finish(id, await own(id, now), outcome, now),
-        release: async (id, _, options) => records.release(id, await own(id, 0), options),
+        finish: async (id, _, outcome, now) => store.finish(id, await own(id, now), outcome, now),
+        release: async (id, _, now) => store.release(id, await own(id, now), now),
       };
     }),
+  },
+  {
+    name: 'late proof that nothing was sent frees a key that was told as unknown',
+    driverOf: driverWith((driver) => ({
+      compareAndSet: (id, version, row) =>
+        driver.compareAndSet(id, version, row !== null && isExecutedNothing(row.json) ? null : row),
+    })),
+  },
+  {
+    name: 'a beginning is taken back before it is known that it is not stored later',
+    driverOf: driverWith(() => ({ settleWrites: async () => {} })),
   },
   {
     name: 'broken request counts as not sent',
@@ -157,6 +164,16 @@ export const brokenVariants: readonly Variant[] = [
     partsOf: bankWith((bank) => ({ send: (call) => bank.send(call).catch(() => bank.send(call)) })),
   },
 ];
+
+const isLeaseOver = (json: string): boolean => {
+  const { state, awaited } = JSON.parse(json);
+  return state === 'UNKNOWN' && awaited === true;
+};
+
+const isExecutedNothing = (json: string): boolean => {
+  const { state, message } = JSON.parse(json);
+  return state === 'REJECTED' && String(message).includes('was not executed, and is never sent');
+};
 
 function recordAfterSend({ store, bank, leaseMs }: Parts): Parts {
   const begun = new Map<string | null, PaymentRecord>();

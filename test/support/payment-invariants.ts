@@ -37,16 +37,21 @@ export const invariants = {
   'REJECTED or reopened only without an execution': (one) => {
     const [record] = one.records;
     const request = requestOf(one, record?.trackId);
-    const refused = (entry: BankEntry | undefined) => entry?.ends === 'REJECTED' && !entry.executed;
+    const refused = (entry: BankEntry | undefined, trackId: string | null | undefined) =>
+      entry?.ends === 'REJECTED'
+        ? !entry.executed
+        : // Proof that nothing was executed, which came after somebody was told that it may have been.
+          (entry === undefined || entry.ends === 'RELEASED') &&
+          (isFree(one, trackId ?? null) || linesOf(one, trackId ?? null).length === 0);
     return [
-      ...(record?.state === 'REJECTED' && !refused(request)
+      ...(record?.state === 'REJECTED' && !refused(request, record.trackId)
         ? [`the record is REJECTED, and the bank did: ${request?.name ?? 'nothing'}`]
         : []),
       ...answers(one, refusals, ({ trackId }) => {
         const own = requestOf(one, trackId);
         if (record?.trackId !== trackId || record?.state === 'DONE')
           return `the record is ${record?.state} of ${record?.trackId}`;
-        return refused(own) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
+        return refused(own, trackId) ? null : `the bank did: ${own?.name ?? 'nothing'}`;
       }),
       ...answers(one, ['UNAUTHENTICATED'], ({ trackId }) => {
         const own = requestOf(one, trackId);

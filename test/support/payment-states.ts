@@ -10,7 +10,6 @@ import {
   startStandby,
   type TestPostgres,
 } from './postgres.ts';
-import { durable, hasRedis, startRedis, startSentinel, type TestRedis } from './redis.ts';
 
 /** Where payments are kept, as STATE_URL names it, with what a test does to it. */
 export interface State extends AsyncDisposable {
@@ -60,73 +59,6 @@ function locks(database: DatabaseSync): boolean {
     throw error;
   }
 }
-
-const redis: StateKind = {
-  name: 'Redis',
-  ways: ['killed', 'held up'],
-  async start() {
-    const server = await startRedis();
-    return {
-      url: server.url,
-      async takeAway(way) {
-        if (way === 'held up') {
-          server.pause();
-          return async () => server.resume();
-        }
-        await server.kill();
-        return () => server.restart();
-      },
-      lose: async () => void (await server.command('FLUSHALL')),
-      [Symbol.asyncDispose]: () => server.stop(),
-    };
-  },
-};
-
-/** A primary and a replica, and a Sentinel that puts the one in the place of the other. */
-const sentinel: StateKind = {
-  name: 'Redis behind a Sentinel',
-  ways: ['failed over'],
-  async start() {
-    await using made = new AsyncDisposableStack();
-    const follow = ({ address }: TestRedis) => ['--replicaof', `127.0.0.1 ${address.port}`];
-    const args = [...durable, '--repl-diskless-sync-delay', '0'];
-    let primary = made.use(await startRedis(args));
-    let replica = made.use(await startRedis([...args, ...follow(primary)]));
-    const isFollowed = async () =>
-      /slave0:.*state=online/.test(String(await primary.command('INFO', 'replication')));
-    await until(isFollowed);
-    const watcher = made.use(await startSentinel('payments', primary));
-    const knowsReplica = async () => {
-      const replicas = await watcher.command('SENTINEL', 'REPLICAS', 'payments');
-      return Array.isArray(replicas) && replicas.length > 0;
-    };
-    // It promotes a replica that it has seen.
-    await until(knowsReplica);
-    const resources = made.move();
-    return {
-      url: `redis+sentinel://127.0.0.1:${watcher.address.port}/payments`,
-      environment: { STATE_WAIT_REPLICAS: '1' },
-      async takeAway() {
-        await primary.kill();
-        return async () => {
-          await until(async () => String(await replica.command('ROLE')).startsWith('master'));
-          // Back before the Sentinel has completed the failover, it would be made the primary again.
-          const named = ['127.0.0.1', replica.address.port].join();
-          await until(
-            async () =>
-              String(await watcher.command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'payments')) === named,
-          );
-          [primary, replica] = [replica, primary];
-          // Told at once what the Sentinel would tell it after a while.
-          await replica.restart([...args, ...follow(primary)]);
-          await until(isFollowed);
-        };
-      },
-      lose: async () => void (await primary.command('FLUSHALL')),
-      [Symbol.asyncDispose]: () => resources.disposeAsync(),
-    };
-  },
-};
 
 const readOnly = (server: TestPostgres, value: 'on' | 'off') =>
   server
@@ -214,14 +146,9 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 /** For `check:payments`; a failover takes seconds. */
-export const sentinelStates: readonly StateKind[] = hasRedis ? [sentinel] : [];
 export const postgresStates: readonly StateKind[] = hasPostgres
   ? [{ ...postgres, ways: [...postgres.ways, 'cut off', 'read-only'] }, standby]
   : [];
 
 /** The stores that several processes may share, as far as this machine has them. */
-export const sharedStates: readonly StateKind[] = [
-  sqlite,
-  ...(hasRedis ? [redis] : []),
-  ...(hasPostgres ? [postgres] : []),
-];
+export const sharedStates: readonly StateKind[] = [sqlite, ...(hasPostgres ? [postgres] : [])];

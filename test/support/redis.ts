@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createClient } from '@redis/client';
-import type { RedisAddress } from '../../src/payments/stores/redis/address.ts';
+import type { RedisAddress } from '../../src/server/rate-limit/counter-address.ts';
 
 const program = (process.env.PATH ?? '')
   .split(delimiter)

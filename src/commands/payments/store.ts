@@ -1,10 +1,6 @@
 import { parseArgs } from 'node:util';
-import {
-  backupStore,
-  type RestorePlan,
-  restoreStore,
-  type StoreContents,
-} from '../../payments/stores/sqlite/backup.ts';
+import { backupStore, type StoreContents } from '../../payments/stores/sqlite/backup.ts';
+import { type RestorePlan, restoreStore } from '../../payments/stores/sqlite/restore.ts';
 import { expectNone, parsed, sentence } from './arguments.ts';
 import { confirm } from './confirm.ts';
 import { CommandError, type OperatorContext, type OperatorSubcommand } from './context.ts';
@@ -123,7 +119,7 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
   const path = /^sqlite:(?!\/\/|:)(.+)$/s.exec(url)?.[1];
   if (path !== undefined) return path;
   throw new CommandError(
-    'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs), and so has Redis: its append-only file and replicas.',
+    'Only a SQLite store is copied so: STATE_URL has to be sqlite:PATH. PostgreSQL has its own tools (pg_dump, pg_basebackup, archived logs).',
   );
 }
 

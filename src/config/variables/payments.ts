@@ -11,7 +11,7 @@ export const paymentsVariables = {
       '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
     ),
     description:
-      'where records of payments are kept: `sqlite:PATH`, `postgres://…`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payments.md#where-they-are-kept))',
   },
   STATE_WITNESS: {
     ...optional(anyText),
@@ -20,12 +20,12 @@ export const paymentsVariables = {
   },
   STATE_ALLOW_VOLATILE: {
     ...flag(false),
-    description: 'accept a PostgreSQL or Redis that may forget payments, which then could be sent twice',
+    description: 'accept a PostgreSQL that may forget payments, which then could be sent twice',
   },
   STATE_WAIT_REPLICAS: {
     ...wholeNumber(0, 0, 10),
     description:
-      'how many replicas (standbys) of a PostgreSQL or Redis have to confirm a payment before it is sent; where several hosts or Sentinels are named at least one',
+      'how many standbys of a PostgreSQL have to confirm a payment before it is sent; at least one if several hosts are named',
   },
   BANK_PAYMENT_DONE: {
     ...outcomeWords,

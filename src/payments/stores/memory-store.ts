@@ -1,14 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { beginEvent, finishEvent, leaseEndEvent, settleEvent } from '../payment-history.ts';
-import { applyQuery, statusOf } from '../payment-query.ts';
-import { leaseEnded, type PaymentRecord, type PaymentStore, StoreUnavailable } from '../store.ts';
+import {
+  finishedStates,
+  matchesQuery,
+  type Row,
+  type RowQuery,
+  type StoreCounts,
+  type StoreDriver,
+} from '../driver.ts';
+import { newMetadata } from '../lost-records.ts';
+import { prepareProtocol } from '../protocol-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../store.ts';
+import type { OnStoreEvent } from '../store-event.ts';
 
-const purgeEveryMs = 60_000;
-
-interface Entry {
-  readonly record: PaymentRecord;
-  /** Whether the attempt that began the payment may still write its outcome. */
-  readonly awaited: boolean;
+export interface MemoryStoreOptions {
+  readonly retentionMs: number;
+  readonly onEvent?: OnStoreEvent | undefined;
 }
 
 /**
@@ -16,103 +21,116 @@ interface Entry {
  * Shape:  a PaymentStore; it belongs to one process. A record's age is counted from its last change.
  * Errors: StoreUnavailable after close, and never before.
  */
-export function createMemoryStore({ retentionMs }: { readonly retentionMs: number }): PaymentStore {
-  const entries = new Map<string, Entry>();
-  let purgedAt = Number.NEGATIVE_INFINITY;
+export function createMemoryStore({ retentionMs, onEvent = () => {} }: MemoryStoreOptions): PaymentStore {
+  const initial = { version: 'first', metadata: newMetadata(null) };
+  const { version, metadata } = initial;
+  const { run } = prepareProtocol({
+    name: 'in memory',
+    retentionMs,
+    onEvent,
+    markFiles: [],
+    allowVolatile: true,
+    countsAreConfirmed: false,
+    initial,
+  });
+  return run(createMemoryDriver({ version, text: JSON.stringify(metadata) }));
+}
+
+/** `metadata`: what it begins with. */
+export function createMemoryDriver(
+  metadata: { readonly version: string; readonly text: string } | null = null,
+): StoreDriver {
+  const rows = new Map<string, Row>();
+  let began = 0;
+  let newestAt: number | null = null;
   let closed = false;
 
   function assertOpen(): void {
     if (closed) throw new StoreUnavailable('The payment store in memory is closed.');
   }
 
-  function outlived({ state, updatedAt }: PaymentRecord, now: number): boolean {
-    return (state === 'DONE' || state === 'REJECTED') && updatedAt < now - retentionMs;
-  }
+  const counts = (): StoreCounts => ({
+    began,
+    newestAt,
+    metadataVersion: metadata?.version ?? null,
+    serverTime: null,
+  });
+  const isExpired = ({ state, updated_at }: Row, before: number) =>
+    finishedStates.has(state) && updated_at < before;
 
-  function purge(now: number): void {
-    // A clock that was set back must not stop the purge until it has caught up.
-    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
-    purgedAt = now;
-    for (const [id, { record }] of entries) if (outlived(record, now)) entries.delete(id);
+  function search(query: RowQuery): Row[] {
+    const { newestFirst, after, limit } = query;
+    const direction = newestFirst ? -1 : 1;
+    const compare = (a: Pick<Row, 'created_at' | 'id'>, b: Pick<Row, 'created_at' | 'id'>) =>
+      direction * (a.created_at - b.created_at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+    return [...rows.values()]
+      .filter((row) => matchesQuery(row, query) && (after === undefined || compare(row, after) > 0))
+      .sort(compare)
+      .slice(0, limit);
   }
-
-  function change(entry: Entry, change: Partial<PaymentRecord>, awaited: boolean): Entry {
-    const changed = { record: { ...entry.record, ...change }, awaited };
-    entries.set(entry.record.id, changed);
-    return changed;
-  }
-
-  function current(id: string, now: number): Entry | undefined {
-    const entry = entries.get(id);
-    if (entry === undefined || outlived(entry.record, now)) return undefined;
-    if (entry.record.state !== 'PENDING' || entry.record.leaseUntil > now) return entry;
-    const history = [...entry.record.history, leaseEndEvent(now)];
-    return change(entry, { ...leaseEnded, history, updatedAt: now }, entry.awaited);
-  }
-
-  const all = (now: number) => [...entries.keys()].flatMap((id) => current(id, now)?.record ?? []);
 
   return {
-    secret: randomBytes(32).toString('hex'),
-    // Memory is lost with the process, and so is any mark that could reveal the loss.
-    loss: null,
-    async acceptLoss() {},
-
-    async status(now) {
+    async insertIfAbsent(row) {
       assertOpen();
-      return statusOf(all(now));
+      const existing = rows.get(row.id) ?? null;
+      if (existing === null) {
+        rows.set(row.id, row);
+        began++;
+        newestAt = Math.max(newestAt ?? row.created_at, row.created_at);
+      }
+      return { existing, ...counts() };
     },
-
-    async begin(record, now) {
+    async compareAndSet(id, version, row) {
       assertOpen();
-      purge(now);
-      const found = current(record.id, now);
-      if (found === undefined)
-        entries.set(record.id, { record: { ...record, history: [beginEvent(record)] }, awaited: true });
-      return found?.record ?? null;
-    },
-
-    async finish(id, trackId, outcome, now) {
-      assertOpen();
-      const entry = entries.get(id);
-      if (entry?.record.trackId !== trackId || !entry.awaited) return false;
-      const { state, answer, code, status, message, bankText } = outcome;
-      const history = [...entry.record.history, finishEvent(outcome, now)];
-      change(entry, { state, answer, code, status, message, bankText, history, updatedAt: now }, false);
+      if (rows.get(id)?.version !== version) return false;
+      if (row === null) rows.delete(id);
+      else rows.set(id, row);
       return true;
     },
-
-    async release(id, trackId, { afterLease = false } = {}) {
+    async find(id) {
       assertOpen();
-      const entry = entries.get(id);
-      if (entry?.record.trackId !== trackId || !entry.awaited) return false;
-      if (entry.record.state !== 'PENDING' && !afterLease) return false;
-      return entries.delete(id);
+      return rows.get(id) ?? null;
     },
-
-    async find(id, now) {
+    async search(query) {
       assertOpen();
-      return current(id, now)?.record ?? null;
+      return search(query);
     },
-
-    async search(query, now) {
-      assertOpen();
-      return applyQuery(all(now), query);
+    async findMissing(attempts) {
+      return attempts.filter(({ id, trackId }) => rows.get(id)?.track_id !== trackId);
     },
-
-    async settle(id, state, settledBy, now) {
+    async purge(before) {
+      const gone = [...rows.values()].filter((row) => isExpired(row, before));
+      for (const { id } of gone) rows.delete(id);
+      return gone.length;
+    },
+    async count(before) {
       assertOpen();
-      const entry = current(id, now);
-      if (entry?.record.state !== 'UNKNOWN' || entry.record.settledBy !== null) return false;
-      // OUTCOME_UNKNOWN and its message no longer apply, and would be replayed.
-      const history = [...entry.record.history, settleEvent(state, settledBy, now)];
-      change(entry, { state, code: null, message: null, settledBy, history, updatedAt: now }, false);
+      const kept = [...rows.values()].filter((row) => !isExpired(row, before));
+      return {
+        records: kept.length,
+        expired: rows.size - kept.length,
+        pending: kept.filter(({ state }) => state === 'PENDING').length,
+        unknown: kept.filter(({ state }) => state === 'UNKNOWN').length,
+        newestAt: kept.reduce<number | null>(
+          (newest, row) => Math.max(newest ?? row.created_at, row.created_at),
+          null,
+        ),
+      };
+    },
+    async readMetadata() {
+      assertOpen();
+      return { ...counts(), text: metadata?.text ?? null, server: null };
+    },
+    async writeMetadata(version, next) {
+      assertOpen();
+      if ((metadata?.version ?? null) !== version) return false;
+      metadata = next;
       return true;
     },
-
+    async settleWrites() {},
     async close() {
       closed = true;
-      entries.clear();
+      rows.clear();
     },
   };
 }

@@ -1,27 +1,24 @@
+import { checkWitness } from '../high-water-mark.ts';
 import type { PaymentStore } from '../store.ts';
-import { checkWitness } from './high-water-mark.ts';
+import type { OnStoreEvent } from '../store-event.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { AddressError } from './postgres/address.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
-import type { StoreClock } from './store-clock.ts';
-import type { OnStoreEvent } from './store-event.ts';
-
-export type { OnStoreEvent, StoreEvent } from './store-event.ts';
 
 export interface OpenStoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  /** For PostgreSQL and Redis; see PostgresStoreOptions and RedisStoreOptions. */
+  /** For PostgreSQL; see PostgresStoreOptions. */
   readonly allowVolatile?: boolean;
   readonly waitReplicas?: number;
   /** Whether to create a missing store; true by default. */
   readonly create?: boolean;
-  /** A file, away from the store, that holds its high-water mark as well; see high-water-mark.ts. Not for `memory:`. */
+  /** A file, away from the store, that holds its high-water mark as well; see lost-records.ts. Not for `memory:`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** Only for PostgreSQL and Redis: whose clock is used; the server's, except in tests. */
-  readonly clock?: StoreClock;
+  /** Only for PostgreSQL: whose clock counts; the server's, except in tests. */
+  readonly clock?: 'server' | 'caller';
 }
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
@@ -36,7 +33,7 @@ const timeoutMs = 500;
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
   const { retentionMs, create = true, witness, onEvent } = options;
   const named = readStoreUrl(url);
-  if (named.kind === 'memory') return createMemoryStore({ retentionMs });
+  if (named.kind === 'memory') return createMemoryStore({ retentionMs, onEvent });
   if (witness !== undefined) await checkWitness(witness);
   // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {
@@ -45,10 +42,6 @@ export async function openStore(url: string, options: OpenStoreOptions): Promise
     case 'postgres': {
       const { createPostgresStore } = await import('./postgres/postgres-store.ts');
       return createPostgresStore({ ...options, address: named.address, timeoutMs });
-    }
-    case 'redis': {
-      const { createRedisStore } = await import('./redis/redis-store.ts');
-      return createRedisStore({ ...options, address: named.address, timeoutMs });
     }
   }
 }

@@ -364,7 +364,7 @@ test('accept-loss, backup and restore say what is theirs', async () => {
     [['restore', ...by], /restore takes one file/],
   ] as const)
     expect(await run(args)).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(reason) });
-  const { code, output } = await runProcess({ STATE_URL: 'redis://127.0.0.1:1' }, [
+  const { code, output } = await runProcess({ STATE_URL: 'postgres://bankql@127.0.0.1:1/bankql' }, [
     'payments',
     'backup',
     'x',

@@ -7,17 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
+import { durable, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { type BankqlProcess, startProcess } from '../../support/process.ts';
-import { freePort, startRedis, type TestRedis } from '../../support/redis.ts';
+import { freePort } from '../../support/redis.ts';
 
-/** What ops/compose describes, as processes of this machine: nginx, two replicas, a Redis, and a bank that counts. */
+/** What ops/compose describes, as processes of this machine: nginx, two replicas, a PostgreSQL, and a bank that counts. */
 
 const ops = join(import.meta.dirname, '../../../ops/compose');
 const compose = z
   .object({
     services: z.object({
       'bankql-1': z.object({ environment: z.record(z.string(), z.string()) }),
-      redis: z.object({ command: z.array(z.string()) }),
     }),
   })
   .parse(parse(readFileSync(join(ops, 'compose.yaml'), 'utf8'), { merge: true }));
@@ -38,7 +38,7 @@ export interface Topology extends AsyncDisposable {
   /** nginx' address. */
   readonly url: string;
   readonly bank: PaymentBank;
-  readonly redis: TestRedis;
+  readonly postgres: TestPostgres;
   /** Restarts a replica as ops/compose/rolling-restart.sh does. */
   roll(replica: Replica): Promise<void>;
   kill(replica: Replica): Promise<void>;
@@ -52,8 +52,7 @@ export async function startTopology(): Promise<Topology> {
   // Started by root, nginx serves as another user, who has to see the files of drain/.
   chmodSync(folder, 0o755);
   const bank = await startPaymentBank();
-  const [, ...redisArguments] = compose.services.redis.command;
-  const redis = await startRedis(redisArguments);
+  const postgres = await startPostgres(durable);
   const ports = { 'bankql-1': await freePort(), 'bankql-2': await freePort() };
   const running = new Map<Replica, BankqlProcess>();
 
@@ -64,7 +63,8 @@ export async function startTopology(): Promise<Topology> {
         ...compose.services['bankql-1'].environment,
         BANK_BASE_URL: bank.url,
         BANK_ID: 'BANK',
-        STATE_URL: redis.url,
+        STATE_URL: postgres.url,
+        STATE_WITNESS: join(folder, `${replica}.witness`),
         HOST: '127.0.0.1',
         PORT: String(ports[replica]),
         METRICS_PORT: '0',
@@ -87,7 +87,7 @@ export async function startTopology(): Promise<Topology> {
   return {
     url,
     bank,
-    redis,
+    postgres,
     start,
     async kill(replica) {
       await stop(replica, 'SIGKILL');
@@ -105,7 +105,7 @@ export async function startTopology(): Promise<Topology> {
       nginx.kill('SIGTERM');
       await ended;
       await Promise.all(replicas.map((replica) => stop(replica, 'SIGKILL')));
-      await redis[Symbol.asyncDispose]();
+      await postgres[Symbol.asyncDispose]();
       await bank[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },

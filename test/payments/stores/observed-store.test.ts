@@ -58,7 +58,7 @@ test('every call goes through as it is, and its time is told', async () => {
   expect(await store.find('a', start)).toMatchObject({ state: 'DONE' });
   expect(await store.search({ states: ['DONE'] }, start)).toHaveLength(1);
   expect(await store.settle('a', 'DONE', 'Ada', start)).toBe(false);
-  expect(await store.release('a', 'x')).toBe(false);
+  expect(await store.release('a', 'x', start)).toBe('unchanged');
   expect(await store.status(start)).toMatchObject({ records: 1 });
   expect(told).toEqual(
     ['begin', 'finish', 'find', 'search', 'settle', 'release', 'status'].map((name) => `${name} 0.01`),

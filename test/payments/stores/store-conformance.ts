@@ -19,6 +19,7 @@ export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
   return {
     id: 'a'.repeat(64),
     caller: 'c'.repeat(64),
+    payer: 'e'.repeat(64),
     fingerprint: 'f'.repeat(64),
     state: 'PENDING',
     operation: 'makeTransaction',
@@ -211,57 +212,56 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
     });
 
     describe('release', () => {
-      test('forgets a PENDING record of this attempt', async () => {
+      const release = (attempt = trackId, now = afterLease + 1) => store.release(id, attempt, now);
+
+      test('deletes a PENDING record of this attempt, whose key is free again', async () => {
         await begin();
-        expect(await store.release(id, 'attempt-2')).toBe(false);
-        expect(await store.release('b', trackId)).toBe(false);
-        expect(await store.release(id, trackId)).toBe(true);
-        expect(await store.release(id, trackId)).toBe(false);
+        expect(await release('attempt-2')).toBe('unchanged');
+        expect(await store.release('b', trackId, start)).toBe('unchanged');
+        expect(await release()).toBe('released');
+        expect(await release()).toBe('unchanged');
         expect(await find()).toBeNull();
+        expect(await store.status(start)).toMatchObject({ records: 0, pending: 0, unknown: 0 });
         expect(await begin({ trackId: 'attempt-2' })).toBeNull();
+        expect(await release()).toBe('unchanged');
       });
 
-      test.each([done, rejected, unknown])('leaves a $state record', async (outcome) => {
+      test('deletes it after its lease as well, if nobody has asked', async () => {
+        await begin();
+        expect(await release()).toBe('released');
+        expect(await find(afterLease)).toBeNull();
+      });
+
+      test('ends a record of this attempt of which somebody may have been told that it may have been sent', async () => {
+        await begin();
+        await find(afterLease);
+        expect(await release('attempt-2')).toBe('unchanged');
+        expect(await release()).toBe('rejected');
+        expect(await find(afterLease + 2)).toMatchObject({
+          state: 'REJECTED',
+          code: 'BANK_REJECTED',
+          message: expect.stringMatching(/was not executed, and is never sent under this idempotency key/),
+        });
+        expect(await begin({ trackId: 'attempt-2' }, afterLease + 2)).toMatchObject({
+          state: 'REJECTED',
+          trackId,
+        });
+        expect(await release()).toBe('unchanged');
+        expect(await finish(done, afterLease + 3)).toBe(false);
+      });
+
+      test.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
         await begin();
         await finish(outcome);
-        expect(await store.release(id, trackId)).toBe(false);
+        expect(await release()).toBe('unchanged');
         expect(await find()).toMatchObject(outcome);
       });
 
-      test('leaves a record whose lease ended', async () => {
+      test('leaves what an operator settled', async () => {
         await begin();
-        await find(afterLease);
-        expect(await store.release(id, trackId)).toBe(false);
-      });
-
-      describe('after its lease', () => {
-        const release = (attempt = trackId) => store.release(id, attempt, { afterLease: true });
-
-        test('forgets a record of this attempt, PENDING or UNKNOWN', async () => {
-          for (const look of [() => find(), () => find(afterLease)]) {
-            await begin();
-            await look();
-            expect(await release('attempt-2')).toBe(false);
-            expect(await release()).toBe(true);
-            expect(await release()).toBe(false);
-            expect(await find(afterLease)).toBeNull();
-            expect(await store.status(afterLease)).toMatchObject({ records: 0, pending: 0, unknown: 0 });
-          }
-        });
-
-        test.each([done, rejected, unknown])('leaves what ended as $state', async (outcome) => {
-          await begin();
-          await finish(outcome);
-          expect(await release()).toBe(false);
-          expect(await find()).toMatchObject(outcome);
-        });
-
-        test('leaves what an operator settled', async () => {
-          await begin();
-          await store.settle(id, 'DONE', 'ops', afterLease);
-          expect(await release()).toBe(false);
-          expect(await find(afterLease)).toMatchObject({ state: 'DONE', settledBy: 'ops' });
-        });
+        await store.settle(id, 'DONE', 'ops', afterLease);
+        expect(await release()).toBe('unchanged');
+        expect(await find(afterLease)).toMatchObject({ state: 'DONE', settledBy: 'ops' });
       });
     });
 
@@ -379,7 +379,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       expect(await find()).toBeNull();
       expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
       expect(await finish(done)).toBe(false);
-      expect(await store.release(id, trackId)).toBe(false);
+      expect(await store.release(id, trackId, start)).toBe('unchanged');
     });
 
     test('refuses every call after close, and closes twice', async () => {
@@ -387,7 +387,7 @@ export function describePaymentStore(name: string, open: () => Promise<PaymentSt
       await store.close();
       await expect(begin()).rejects.toThrow(StoreUnavailable);
       await expect(finish(done)).rejects.toThrow(StoreUnavailable);
-      await expect(store.release(id, trackId)).rejects.toThrow(StoreUnavailable);
+      await expect(store.release(id, trackId, start)).rejects.toThrow(StoreUnavailable);
       await expect(find()).rejects.toThrow(StoreUnavailable);
       await expect(store.search({ states: ['DONE'] }, start)).rejects.toThrow(StoreUnavailable);
       await expect(store.status(start)).rejects.toThrow(StoreUnavailable);

@@ -58,7 +58,7 @@ export interface ConnectionOptions {
 /** The share of its limit after which a statement is late: before its caller gives up, so that the next one knows. */
 const lateAfter = 0.8;
 /** How many times the limit of its call a statement may wait until its connection is taken for dead. */
-const deadAfterTimeouts = 10;
+const deadAfterTimeouts = 5;
 
 /** The server ends, or cannot go on: whether a commit that was under way is stored is not said. */
 const ending = /^(08|57P|58|XX)/;

@@ -1,5 +1,169 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type PostgresConnection, ServerRefused } from './connection.ts';
+import { DatabaseError } from 'pg';
+import { WriteUncertain } from '../../driver.ts';
+import { StoreUnavailable } from '../../store.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
+import { type PostgresAddress, shownAddress } from './address.ts';
+import { ConnectionLost, type PostgresConnection, ServerRefused } from './connection.ts';
+
+/** `again`: a connection was lost with this work under way, so that it may be done already. */
+type Work<T> = (connection: PostgresConnection, again: boolean) => Promise<T>;
+
+/** The time of a call: a limit for its statements, and before that as many as it waits for a connection that others use. */
+interface CallTime {
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+  /** The call has a connection: the limit begins. */
+  begin(): void;
+  end(): void;
+}
+
+/** Calls to PostgreSQL that end in time, and fail as StoreUnavailable whatever went wrong. */
+export interface TimedPool {
+  /**
+   * Does the work, once more over another connection if one is lost, in a call's time; what takes longer goes on by itself.
+   * Errors: StoreUnavailable.
+   */
+  call<T>(work: Work<T>, options?: { readonly limitMs?: number }): Promise<T>;
+  /** The same for work that writes. Errors: WriteUncertain where it may be stored; StoreUnavailable. */
+  write<T>(work: Work<T>): Promise<T>;
+  /** Resolves when the calls whose time was up have ended: their statements are answered, or their connections are lost. */
+  abandoned(): Promise<void>;
+  readonly renew: PostgresPool['renew'];
+  /** Waits for the calls that are under way, within their time. */
+  close(): Promise<void>;
+}
+
+/** How many limits of a call it may wait for a connection, as long as the server answers those that have one. */
+const maxWaits = 4;
+/** The server takes no writes any more, or its tables are gone: nothing was stored, and connecting again finds out more. */
+const changed = new Set(['25006', '42P01', '3F000']);
+
+/** Connects. Errors: an Error that names the server, and the remedy. */
+export async function openTimedPool(address: PostgresAddress, options: PoolOptions): Promise<TimedPool> {
+  const { timeoutMs } = options;
+  const underWay = new Set<Promise<void>>();
+  const abandoned = new Set<Promise<void>>();
+  let closing: Promise<void> | null = null;
+
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${shownAddress(address)} is not available: ${reason}.`);
+
+  const pool = await openPool(options).catch((error: unknown) => {
+    throw startError(address, error);
+  });
+
+  function startCallTime(limitMs: number): CallTime {
+    const over = new AbortController();
+    let hasConnection = false;
+    let waits = 0;
+    let timeout = startResponseTimeout(timeoutMs, waitOn);
+    function waitOn(): void {
+      if (++waits < maxWaits && pool.isAnswering()) timeout = startResponseTimeout(timeoutMs, waitOn);
+      else over.abort();
+    }
+    return {
+      signal: over.signal,
+      begin() {
+        if (hasConnection || over.signal.aborted) return;
+        hasConnection = true;
+        timeout.clear();
+        timeout = startResponseTimeout(limitMs, () => over.abort());
+      },
+      end: () => timeout.clear(),
+    };
+  }
+
+  async function run<T>(work: Work<T>, { signal, begin, end }: CallTime): Promise<T> {
+    let again = false;
+    try {
+      for (;;) {
+        try {
+          return await pool.use(signal, (connection) => {
+            begin();
+            return work(connection, again);
+          });
+        } catch (error) {
+          const isChanged = error instanceof DatabaseError && changed.has(error.code ?? '');
+          if (isChanged) pool.renew(error.message);
+          else if (error instanceof ConnectionLost) {
+            again = true;
+          } else throw error;
+          // All connections may have been cut at once: each that is lost is passed over.
+          if (signal.aborted) throw error;
+        }
+      }
+    } finally {
+      end();
+    }
+  }
+
+  function withTimeout<T>(start: (time: CallTime) => Promise<T>, limitMs: number): Promise<T> {
+    const limited = Promise.withResolvers<T>();
+    const time = startCallTime(limitMs);
+    const work = start(time)
+      .then(limited.resolve, (error: unknown) => limited.reject(unavailable(reasonOf(error))))
+      .finally(time.end);
+    const giveUp = () => {
+      abandoned.add(work);
+      void work.finally(() => abandoned.delete(work));
+      limited.reject(unavailable(`no answer in ${limitMs} ms`));
+    };
+    // A call that still waits for a connection says so first.
+    time.signal.addEventListener('abort', () => setImmediate(giveUp), { once: true });
+    const ended: Promise<void> = limited.promise.then(
+      () => void underWay.delete(ended),
+      () => void underWay.delete(ended),
+    );
+    underWay.add(ended);
+    return limited.promise;
+  }
+
+  async function call<T>(work: Work<T>, { limitMs = timeoutMs } = {}): Promise<T> {
+    if (closing !== null) throw unavailable('it is closed');
+    return withTimeout((time) => run(work, time), limitMs);
+  }
+
+  return {
+    call,
+    async write(work) {
+      let mayBeStored = false;
+      try {
+        return await call(async (connection, again) => {
+          mayBeStored = true;
+          try {
+            return await work(connection, again);
+          } catch (error) {
+            // The server has refused the statement.
+            if (error instanceof DatabaseError && !again) mayBeStored = false;
+            throw error;
+          }
+        });
+      } catch (error) {
+        throw mayBeStored && error instanceof StoreUnavailable ? new WriteUncertain(error.message) : error;
+      }
+    },
+    abandoned: async () => void (await Promise.all(abandoned)),
+    renew: pool.renew,
+    close() {
+      closing ??= Promise.all(underWay).then(() => pool.close());
+      return closing;
+    },
+  };
+}
+
+/** Without its cause, which is the library's and may hold what was sent. */
+function startError(address: PostgresAddress, error: unknown): Error {
+  const shown = shownAddress(address);
+  return error instanceof ServerRefused
+    ? new Error(`The payment store ${shown} cannot be used: ${error.message}.`)
+    : new Error(
+        `The payment store ${shown} cannot be reached: ${reasonOf(error)}. STATE_URL has to name a PostgreSQL that runs.`,
+      );
+}
+
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, 300);
 
 export interface PoolOptions {
   /** How many connections there are at most. */

@@ -1,257 +1,376 @@
 import { z } from 'zod';
-import { finishEvent, settleEvent } from '../../payment-history.ts';
-import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../store.ts';
-import { createKnownMarks } from '../known-marks.ts';
-import type { ServerStoreOptions } from '../server-store-options.ts';
-import { createSlots } from '../slots.ts';
+import {
+  finished,
+  type Row,
+  rowColumns,
+  type StoreDriver,
+  type StoredText,
+  searchSql,
+  storedColumns,
+} from '../../driver.ts';
+import type { CheckedStore } from '../../lost-records.ts';
+import { createProtocolStore, type DriverHooks } from '../../protocol-store.ts';
+import type { PaymentStore } from '../../store.ts';
+import type { OnStoreEvent } from '../../store-event.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
-import { createBegin } from './begin.ts';
-import type { PostgresConnection } from './connection.ts';
-import { createPurge } from './purge.ts';
-import { parseRow, timelessLine } from './record-row.ts';
-import { createRollback } from './rollback.ts';
-import { type Place, searchPage } from './search.ts';
-import { type ConnectedStore, createSessionOpener } from './server-session.ts';
-import { batch, statements } from './statements.ts';
-import { acceptMissing } from './store-metadata.ts';
-import { openTimedPool, type TimedPool } from './timed-pool.ts';
+import type { PostgresConnection, Statement } from './connection.ts';
+import { openTimedPool, type TimedPool } from './pool.ts';
+import { tallySlots } from './schema.ts';
+import { createSessionOpener, unconfirmed } from './session.ts';
 
-export interface PostgresStoreOptions extends ServerStoreOptions {
+export interface PostgresStoreOptions {
   /** The server, or the hosts of a cluster, and a database of bankql's own. */
   readonly address: PostgresAddress;
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
   /** How long a call may take; a search has more. */
   readonly timeoutMs: number;
+  /** Whether a server is accepted that may forget payments (see checkServer); false by default. */
+  readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
-  /** How many connections there are at most; by default eight. */
+  /** Whether the store is made if there is none; true by default. */
+  readonly create?: boolean;
+  /** A file that holds the store's high-water mark as well. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
+  /** How long the start may try to reach a server; five seconds by default. */
+  readonly startTimeoutMs?: number;
+  /** How many connections there are at most; eight by default. */
   readonly poolSize?: number;
+  /** Whose clock counts: the server's, or, in tests, `now` of each call. */
+  readonly clock?: 'server' | 'caller';
 }
 
-const defaultPoolSize = 8;
 /** How many of the connections searches may have. */
 const maxSearches = 3;
-const pageSize = 500;
 /** How long a page of a search may take, in milliseconds: nobody pays meanwhile. */
 const pageLimitMs = 10_000;
-
-const time = z.coerce.number();
-const statusRow = z.object({
-  records: time,
-  pending: time,
-  unknown: time,
-  newestAt: time.nullable(),
-  loss: z.string().nullable(),
-});
-const stale = z.object({ stale: z.boolean() });
+/** How many rows a step of a purge deletes. */
+const purgeBatch = 500;
+/** More expired rows than this are not counted one by one. */
+const maxCounted = 100_000;
 
 /**
- * A payment store in PostgreSQL, which the processes of several machines may share. Each call is one statement, so that it
- * is atomic and leaves no transaction open.
+ * A payment store in PostgreSQL, which the processes of several machines may share. Each operation is one statement, so that it
+ * is atomic and leaves no transaction open; a payment takes two.
  *
- * What was stored survives the end of the server (`fsync`, `synchronous_commit`), and a failover where the standby that takes
- * over had to confirm it: see docs/payments.md.
- *
- * A connection that dies under a call leaves open whether its statement was committed: that is looked up over another
- * connection. A `begin` of which it stays open fails, and is taken back as soon as the server answers again. Where that fails
- * too (this process died), a PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
- * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's: `now` only tells how a
- *         process' clock differs from it. `search` is not one step: each page of it is. `loss` is what this process knows; the
- *         store itself refuses `begin` in all processes.
- * Errors: an Error that names the server and the remedy where it cannot be used; later StoreUnavailable.
+ * A connection that dies under a call leaves open whether its statement was committed: that is looked up over another connection.
+ * Shape:  a PaymentStore, once a server is reached and has passed checkServer. Times are the server's.
+ * Errors: an Error that names the server and the remedy if it cannot be used; later StoreUnavailable.
  */
-export async function createPostgresStore(options: PostgresStoreOptions): Promise<PaymentStore> {
-  const { address, retentionMs, timeoutMs, allowVolatile = false, waitReplicas = 0 } = options;
-  const { create = true, startTimeoutMs = 5_000, clock = 'server', onEvent = () => {} } = options;
-  const size = options.poolSize ?? defaultPoolSize;
-  const marks = createKnownMarks(options.witness, onEvent);
-  let pool: TimedPool | null = null;
-  const opened = (): TimedPool => {
-    if (pool === null) throw new Error('it is not connected yet');
-    return pool;
-  };
-  const rollback = createRollback(opened);
-  const onReady = () => {
-    if (pool !== null) rollback.retry();
-  };
-  let storeId = '';
-  let secret = '';
-  let loss: string | null = null;
-  /** A loss of this process alone. */
-  let unreadable: string | null = null;
-
-  function setLoss(storeLoss: string | null): void {
-    const reason = storeLoss ?? unreadable;
-    const found = reason && `The payment store ${shownAddress(address)} refuses payments: ${reason}.`;
-    if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
-    if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
-    loss = found;
-  }
-
-  function onConnect(connected: ConnectedStore): void {
-    ({ storeId } = connected.meta.held);
-    ({ secret } = connected.meta);
-    ({ unreadable } = connected);
-    setLoss(connected.meta.loss);
+export const createPostgresStore = (options: PostgresStoreOptions): Promise<PaymentStore> =>
+  createProtocolStore({
+    name: shownAddress(options.address),
+    retentionMs: options.retentionMs,
+    markFiles: options.witness === undefined ? [] : [options.witness],
+    allowVolatile: options.allowVolatile ?? false,
     // What no standby has confirmed yet, a failover may lose without a loss: then it was not sent.
-    if (loss === null && waitReplicas === 0) marks.note(connected.meta.held);
+    countsAreConfirmed: (options.waitReplicas ?? 0) === 0,
+    onEvent: options.onEvent ?? (() => {}),
+    open: (hooks) => openPostgres(options, hooks),
+  });
+
+async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
+  const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
+  const { create = true, startTimeoutMs = 5_000, poolSize: size = 8 } = options;
+  const searches = createSlots(maxSearches);
+
+  /** Errors: an Error if a failover may lose what was written. */
+  function assertConfirmed(settings: z.infer<typeof commitSettings>, warning: string | null): void {
+    if (allowVolatile) return;
+    const reason = unconfirmed(settings, waitReplicas);
+    if (reason !== null) pool.renew(reason);
+    if (reason !== null || warning !== null) throw new Error(reason ?? `the server warned: ${warning}`);
   }
 
-  const timeOf = (now: number) => (clock === 'server' ? null : now);
+  const countsOf = ({ began, newestAt, metadataVersion, serverTime }: z.infer<typeof storeCounts>) => ({
+    began,
+    newestAt,
+    metadataVersion,
+    serverTime: clock === 'server' ? serverTime : null,
+  });
+
+  async function insert(connection: PostgresConnection, row: Row, again: boolean) {
+    for (;;) {
+      const { rows, warning } = await connection.query(statements.insert(valuesOf(row)));
+      const [first] = rows;
+      if (first === undefined) {
+        pool.renew('it has lost its records');
+        throw new Error('it has lost its records');
+      }
+      const { inserted, ...answer } = insertAnswer.parse(first);
+      const found = existingRow.parse(first).id === null ? null : readRow(first);
+      if (inserted) assertConfirmed(answer, warning);
+      if (inserted) return { existing: null, ...countsOf(answer) };
+      if (again && found?.version === row.version) {
+        await confirm(connection, row);
+        return { existing: null, ...countsOf(answer) };
+      }
+      // Another process has just stored it, or deleted it since.
+      const existing = found ?? (await findRow(connection, row.id));
+      if (existing !== null) return { existing, ...countsOf(answer) };
+    }
+  }
+
+  /** Writes a row that a lost connection has stored once more, so that its commit is confirmed as well. */
+  async function confirm(connection: PostgresConnection, { id, version }: Pick<Row, 'id' | 'version'>) {
+    const { rows, warning } = await connection.query(statements.confirm([id, version]));
+    if (rows.length > 0) assertConfirmed(commitSettings.parse(rows[0]), warning);
+    return rows.length > 0;
+  }
+
+  async function replace(
+    connection: PostgresConnection,
+    { id, version, row, again }: { id: string; version: string; row: Row | null; again: boolean },
+  ): Promise<boolean> {
+    const { rows, warning } = await connection.query(
+      row === null ? statements.remove([id, version]) : statements.replace([...valuesOf(row), version]),
+    );
+    if (rows.length > 0) {
+      assertConfirmed(commitSettings.parse(rows[0]), warning);
+      return true;
+    }
+    if (!again) return false;
+    // The lost connection may have done it.
+    if (row !== null) return confirm(connection, row);
+    return (await connection.query(statements.find([id]))).rows.length === 0;
+  }
+
+  /** The store by way of one connection, or of whichever the pool gives. */
+  const storeOf = (query: (statement: Statement) => Promise<readonly unknown[]>): CheckedStore => ({
+    async readMetadata() {
+      const [row] = await query(statements.metadata([]));
+      const { text, ...counts } = metadataRow.parse(row);
+      const server = await query(serverIdentity).then(
+        ([found]) => serverRow.parse(found).server,
+        // Some hosted servers do not say.
+        () => null,
+      );
+      return { ...countsOf(counts), text, server };
+    },
+    async writeMetadata(version, next) {
+      return (await query(statements.writeMetadata([version, next.version, next.text]))).length > 0;
+    },
+    async findMissing(attempts) {
+      const ids = attempts.map(({ id }) => id);
+      const trackIds = attempts.map(({ trackId }) => trackId);
+      return z.array(attemptRow).parse(await query(statements.findMissing([ids, trackIds])));
+    },
+  });
+
   const session = createSessionOpener({
     address,
-    retentionMs,
-    clock,
-    marks,
     timeoutMs,
     allowVolatile,
     waitReplicas,
     create,
-    onConnect,
+    storeOf: (connection) => storeOf(async (statement) => (await connection.query(statement)).rows),
+    onConnect: hooks.onConnect,
   });
-
   // A connection alone does not keep the process alive.
   const alive = setInterval(() => {}, timeoutMs);
+  let pool: TimedPool;
   try {
-    pool = await openTimedPool(address, { size, timeoutMs, startTimeoutMs, open: session.open, onReady });
+    pool = await openTimedPool(address, {
+      size,
+      timeoutMs,
+      startTimeoutMs,
+      open: session.open,
+      onReady: hooks.onReady,
+    });
   } finally {
     clearInterval(alive);
   }
-  const { call } = pool;
-  const purge = createPurge({ pool, retentionMs, timeOf, onEvent });
+  const rowsOf = (statement: Statement) =>
+    pool.call(async (connection) => (await connection.query(statement)).rows);
 
-  async function findWith(connection: PostgresConnection, id: string, now: number) {
-    for (;;) {
-      const { rows } = await connection.query(statements.find([timeOf(now), id, retentionMs]));
-      const [row] = rows;
-      if (row === undefined) return null;
-      if (!stale.parse(row).stale) return parseRow(row);
-    }
-  }
-
-  const find = (id: string, now: number) => call((connection) => findWith(connection, id, now));
-
-  const begin = createBegin({
-    pool,
-    retentionMs,
-    allowVolatile,
-    waitReplicas,
-    storeId: () => storeId,
-    timeOf,
-    find: findWith,
-    marks,
-    takeBack: rollback,
-    setLoss,
-    ownLoss: () => unreadable,
-  });
-
-  /** Searches wait for their turn before each page, so that payments have connections, and a long one does not hold up a short one. */
-  const searches = createSlots(maxSearches);
-  function readPage(query: PaymentQuery, now: number, after: Place | null, limit: number) {
-    const statement = searchPage(query, { now: timeOf(now), retentionMs, after, size: limit });
-    return searches.run(() =>
-      call(
-        async (connection) => {
-          await limitStatements(connection, pageLimitMs);
-          try {
-            const { rows } = await connection.query(statement, pageLimitMs);
-            return rows.map(parseRow);
-          } finally {
-            await limitStatements(connection, timeoutMs);
-          }
-        },
-        { limitMs: pageLimitMs + timeoutMs },
+  return {
+    ...storeOf(rowsOf),
+    insertIfAbsent: (row) =>
+      pool.write(async (connection, again) => {
+        if (again) await session.endLeftBehind(connection);
+        return insert(connection, row, again);
+      }),
+    compareAndSet: (id, version, row) =>
+      pool.write(async (connection, again) => {
+        if (again) await session.endLeftBehind(connection);
+        return replace(connection, { id, version, row, again });
+      }),
+    find: (id) => pool.call((connection) => findRow(connection, id)),
+    search: (query) =>
+      searches.run(() =>
+        pool.call(
+          async (connection) => {
+            const { text, values } = searchSql(query, '$', 'bankql.payment');
+            await limitStatements(connection, pageLimitMs);
+            try {
+              return (await connection.query({ text, values }, pageLimitMs)).rows.map(readRow);
+            } finally {
+              await limitStatements(connection, timeoutMs);
+            }
+          },
+          { limitMs: pageLimitMs + timeoutMs },
+        ),
       ),
-    );
-  }
-
-  async function endLeases(now: number): Promise<void> {
-    const end = () => call((connection) => connection.query(statements.endLeases([timeOf(now)])));
-    while ((await end()).rows.length === batch);
-  }
-
-  const store: PaymentStore = {
-    get secret() {
-      return secret;
+    purge: async (before) => (await rowsOf(statements.purge([before]))).length,
+    count: async (before) => rowCounts.parse((await rowsOf(statements.count([before])))[0]),
+    async settleWrites() {
+      await pool.abandoned();
+      await pool.call(session.endLeftBehind);
     },
-    get loss() {
-      return loss;
-    },
-    async acceptLoss(acceptedBy, now) {
-      const accepted = await call((connection) =>
-        acceptMissing(connection, { storeId, acceptedBy, now: timeOf(now) }),
-      );
-      await marks.reset(accepted);
-      unreadable = null;
-      setLoss(null);
-    },
-    async status(now) {
-      const { rows } = await call((connection) =>
-        connection.query(statements.status([timeOf(now), retentionMs])),
-      );
-      const { loss: found, ...counts } = statusRow.parse(rows[0]);
-      // Somebody wrote the mark anew, the operator's process say: connecting again finds out whether the store fits it.
-      if (unreadable !== null && marks.read().unreadable === null)
-        opened().renew('its mark can be read again');
-      setLoss(found);
-      return counts;
-    },
-    async begin(record, now) {
-      const found = await begin(record, now);
-      purge(now);
-      return found;
-    },
-    finish(id, trackId, outcome, now) {
-      const { state, answer, code, status, message, bankText } = outcome;
-      const event = timelessLine(finishEvent(outcome, now));
-      const values = [timeOf(now), id, trackId, state, event, answer, code, status, message, bankText];
-      return call(async (connection, again) => {
-        const { rows } = await connection.query(statements.finish(values));
-        if (rows.length > 0 || !again) return rows.length > 0;
-        const found = await findWith(connection, id, now);
-        // Nobody else has this attempt's Track-ID, and an operator would have signed.
-        return found?.trackId === trackId && found.state === state && found.settledBy === null;
-      });
-    },
-    release(id, trackId, { afterLease = false } = {}) {
-      marks.forget(id);
-      return call(async (connection, again) => {
-        const { rows } = await connection.query(statements.release([id, trackId, afterLease]));
-        if (rows.length > 0 || !again) return rows.length > 0;
-        const found = await connection.query(statements.find([0, id, Number.MAX_SAFE_INTEGER]));
-        return !found.rows.some((row) => parseRow(row).trackId === trackId);
-      });
-    },
-    find,
-    async search(query, now) {
-      await endLeases(now);
-      const records: PaymentRecord[] = [];
-      const limit = query.limit ?? Number.POSITIVE_INFINITY;
-      while (records.length < limit) {
-        const wanted = Math.min(pageSize, limit - records.length);
-        const page = await readPage(query, now, records.at(-1) ?? null, wanted);
-        records.push(...page);
-        if (page.length < wanted) break;
-      }
-      return records;
-    },
-    settle(id, state, settledBy, now) {
-      const event = timelessLine(settleEvent(state, settledBy, now));
-      return call(async (connection, again) => {
-        const { rows } = await connection.query(
-          statements.settle([timeOf(now), id, state, settledBy, event]),
-        );
-        if (rows.length > 0 || !again) return rows.length > 0;
-        const found = await findWith(connection, id, now);
-        return found?.state === state && found.settledBy === settledBy;
-      });
-    },
-    close: () => opened().close().then(marks.close),
+    close: () => pool.close(),
   };
-  return store;
 }
+
+const time = z.coerce.number();
+const commitSettings = z.object({ synchronousCommit: z.string(), standbyNames: z.string() });
+const storeCounts = z.object({
+  began: time,
+  newestAt: time.nullable(),
+  metadataVersion: z.string().nullable(),
+  serverTime: time,
+});
+const storedRow = z.object({ id: z.string(), version: z.string(), created_at: time, json: z.string() });
+const insertAnswer = z.object({
+  ...commitSettings.shape,
+  ...storeCounts.shape,
+  inserted: z.boolean(),
+});
+const existingRow = z.object({ id: z.string().nullable() });
+const metadataRow = z.object({ ...storeCounts.shape, text: z.string().nullable() });
+const serverRow = z.object({ server: z.string() });
+const attemptRow = z.object({ id: z.string(), trackId: z.string() });
+const rowCounts = z.object({
+  records: time,
+  expired: time,
+  pending: time,
+  unknown: time,
+  newestAt: time.nullable(),
+});
+
+async function findRow(connection: PostgresConnection, id: string): Promise<StoredText | null> {
+  const [row] = (await connection.query(statements.find([id]))).rows;
+  return row === undefined ? null : readRow(row);
+}
+
+const readRow = (found: unknown): StoredText => storedRow.parse(found);
+const valuesOf = (row: Row) => rowColumns.map((name) => row[name]);
+
+/** Each backend has its own row of the tally, most of the time. */
+const slot = `slot = pg_backend_pid() % ${tallySlots}`;
+const settings = `current_setting('synchronous_commit') AS "synchronousCommit",
+  current_setting('synchronous_standby_names') AS "standbyNames"`;
+const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "serverTime"';
+const marks = rowColumns.map((_, n) => `$${n + 1}`).join(', ');
+const changes = rowColumns.map((name, n) => `${name} = $${n + 1}`).join(', ');
+const createdAt = `$${rowColumns.indexOf('created_at') + 1}::bigint`;
+const isExpired = `${finished} AND updated_at < $1::bigint`;
+const countGone = `UPDATE bankql.tally SET gone = gone + removed.count
+  FROM (SELECT count(*) AS count FROM removed) AS removed WHERE removed.count > 0 AND ${slot}`;
+const tally = '(SELECT sum(began) AS began, max(newest_at) AS newest_at FROM bankql.tally) AS tally';
+
+/** PostgreSQL's text takes every character but one; the record itself, which is JSON, has it escaped. */
+const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
+
+const named = (name: string, text: string) => (values: readonly unknown[]) => ({
+  name: `bankql ${name}`,
+  text,
+  values: values.map(storable),
+});
+
+const statements = {
+  insert: named(
+    'insert',
+    `WITH inserted AS (
+        INSERT INTO bankql.payment (${rowColumns.join(', ')}) VALUES (${marks}) ON CONFLICT (id) DO NOTHING RETURNING id),
+      counted AS (
+        UPDATE bankql.tally SET began = began + 1, newest_at = greatest(newest_at, ${createdAt})
+        WHERE ${slot} AND EXISTS (SELECT FROM inserted))
+      SELECT EXISTS (SELECT FROM inserted) AS inserted, existing.id, existing.version, existing.created_at, existing.json,
+        store.metadata_version AS "metadataVersion",
+        tally.began + (SELECT count(*) FROM inserted) AS began,
+        CASE WHEN EXISTS (SELECT FROM inserted) THEN greatest(tally.newest_at, ${createdAt}) ELSE tally.newest_at END AS "newestAt",
+        ${settings}, ${serverTime}
+      FROM bankql.store CROSS JOIN ${tally} LEFT JOIN (
+        SELECT ${storedColumns} FROM bankql.payment WHERE id = $1) AS existing ON true`,
+  ),
+  confirm: named(
+    'confirm',
+    `UPDATE bankql.payment SET version = version WHERE id = $1 AND version = $2 RETURNING ${settings}`,
+  ),
+  replace: named(
+    'replace',
+    `UPDATE bankql.payment SET ${changes} WHERE id = $1 AND version = $${rowColumns.length + 1} RETURNING ${settings}`,
+  ),
+  remove: named(
+    'remove',
+    `WITH removed AS (DELETE FROM bankql.payment WHERE id = $1 AND version = $2 RETURNING id), counted AS (${countGone})
+      SELECT ${settings} FROM removed`,
+  ),
+  find: named('find', `SELECT ${storedColumns} FROM bankql.payment WHERE id = $1`),
+  findMissing: named(
+    'findMissing',
+    `SELECT known.id, known.track_id AS "trackId" FROM unnest($1::text[], $2::text[]) AS known (id, track_id)
+      WHERE NOT EXISTS (SELECT FROM bankql.payment WHERE payment.id = known.id AND payment.track_id = known.track_id)`,
+  ),
+  purge: named(
+    'purge',
+    `WITH due AS (SELECT id FROM bankql.payment WHERE ${isExpired} LIMIT ${purgeBatch} FOR UPDATE SKIP LOCKED),
+      removed AS (DELETE FROM bankql.payment USING due WHERE payment.id = due.id RETURNING payment.id),
+      counted AS (${countGone})
+      SELECT id FROM removed`,
+  ),
+  count: named(
+    'count',
+    `WITH old AS (SELECT count(*) AS count FROM (
+        SELECT FROM bankql.payment WHERE ${isExpired} LIMIT ${maxCounted}) AS counted),
+      tally AS (SELECT sum(began) - sum(gone) AS kept FROM bankql.tally)
+      SELECT greatest(tally.kept - old.count, 0) AS records, old.count AS expired,
+        (SELECT count(*) FROM bankql.payment WHERE state = 'PENDING') AS pending,
+        (SELECT count(*) FROM bankql.payment WHERE state = 'UNKNOWN') AS unknown,
+        (SELECT created_at FROM bankql.payment WHERE NOT (${isExpired}) ORDER BY created_at DESC LIMIT 1) AS "newestAt"
+      FROM tally, old`,
+  ),
+  metadata: named(
+    'metadata',
+    `SELECT store.metadata AS text, store.metadata_version AS "metadataVersion", tally.began, tally.newest_at AS "newestAt",
+        ${serverTime} FROM bankql.store, ${tally}`,
+  ),
+  writeMetadata: named(
+    'writeMetadata',
+    `UPDATE bankql.store SET metadata_version = $2, metadata = $3
+      WHERE metadata_version IS NOT DISTINCT FROM $1::text RETURNING version`,
+  ),
+};
+
+/** A promoted standby has another timeline, and a restored dump or a new cluster another identifier. */
+const serverIdentity = {
+  text: `SELECT 'system ' || system_identifier || ', timeline ' || ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int
+    AS server FROM pg_control_system()`,
+};
 
 const limitStatements = (connection: PostgresConnection, limitMs: number) =>
   connection.query({
     text: "SELECT set_config('statement_timeout', $1, false)",
     values: [String(limitMs)],
   });
+
+/** Limits how many tasks run at once; the others wait, in order. */
+function createSlots(count: number) {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T> {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free++;
+        else next();
+      }
+    },
+  };
+}

@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { resolve as absolute, basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
-import { type HighWaterMark, successorOf } from '../high-water-mark.ts';
+import { z } from 'zod';
+import { createMarkWriter, type HighWaterMark, readMark } from '../../high-water-mark.ts';
+import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
+import { parseRow } from '../../record-row.ts';
+import type { PaymentRecord } from '../../store.ts';
 import {
   busyTimeoutMs,
   checkIntegrity,
@@ -13,10 +18,19 @@ import {
   removeDatabase,
   type StoreContents,
   syncFolder,
-} from './copy.ts';
-import { isBusy } from './database-file.ts';
-import { acceptedMark, createMarkWriters, markFiles } from './mark-files.ts';
-import { makePlan, type RestorePlan } from './restore-plan.ts';
+} from './backup.ts';
+import { isBusy } from './schema.ts';
+import { markFiles } from './sqlite-store.ts';
+
+export interface RestorePlan {
+  readonly backup: StoreContents;
+  /** The records of the file in use that are not in the backup: sending one of them again would pay again. */
+  readonly missing: readonly PaymentRecord[];
+  /** How many further payments began after the backup, according to the high-water mark; their records are unknown. */
+  readonly unnamed: number;
+  /** Why the file in use could not be read, so that `missing` is empty; null where it was read, or there is none. */
+  readonly unreadable: string | null;
+}
 
 export interface RestoreOptions {
   /** Who decided it, and why: it stays in the store. */
@@ -59,8 +73,7 @@ export async function restoreStore(
     const inUse = current === null ? unreadable : await copyStore(current, old).catch(reasonOf);
     const plan = makePlan(saved, inUse, { draft, old, files });
     if (options.confirm !== undefined && !(await options.confirm(plan))) return null;
-    mark = successor(saved, inUse, files);
-    recordDecision(draft, mark, plan, options);
+    mark = recordDecision(draft, knownMarks(inUse, files), plan, options);
     restored = { ...plan, replaced: replaceFile(draft, realPath(target), options.now) };
     checkRestored(target, { ...saved, ...mark }, restored);
   } catch (error) {
@@ -106,34 +119,33 @@ function lockFile(path: string): DatabaseSync {
   return database;
 }
 
-/** The mark of the restored store: all that was there before fits it. */
-function successor(
-  saved: StoreContents,
-  inUse: StoreContents | string | null,
-  files: readonly string[],
-): HighWaterMark {
-  const { storeId, began, newestAt } = saved;
-  const own = { storeId, began, newestAt };
-  const newer =
-    inUse === null || typeof inUse === 'string' || inUse.began === 0 ? own : successorOf(own, inUse);
-  return acceptedMark(newer, files);
+/** What is known of the payments that were there before. */
+function knownMarks(inUse: StoreContents | string | null, files: readonly string[]): HighWaterMark[] {
+  const marks = files.flatMap((file) => markOf(file) ?? []);
+  return inUse === null || typeof inUse === 'string' ? marks : [...marks, inUse];
 }
 
+/** Writes the decision into the copy, so that all that was there before fits it. Shape: its high-water mark. */
 function recordDecision(
   draft: string,
-  { storeId, began, newestAt }: HighWaterMark,
+  marks: readonly HighWaterMark[],
   { backup, missing, unnamed, unreadable }: RestorePlan,
   { by, now }: RestoreOptions,
-): void {
+): HighWaterMark {
   using database = new DatabaseSync(draft);
-  database
-    .prepare('UPDATE meta SET storeId = $storeId, began = $began, newestAt = $newestAt')
-    .run({ storeId, began, newestAt });
+  const { text, ...counts } = metaRow.parse(
+    database.prepare('SELECT text, began, newest_at AS newestAt FROM meta').get(),
+  );
   const done = { backup, missing: missing.map(({ id }) => id), unnamed, unreadable };
+  const decision = { at: now, by, what: `restored a backup: ${JSON.stringify(done)}` };
+  const next = acceptMarks(parseMetadata(text), counts, marks, decision);
   database
-    .prepare('INSERT INTO decision (at, decidedBy, what) VALUES ($now, $by, $what)')
-    .run({ now, by, what: `restored a backup: ${JSON.stringify(done)}` });
+    .prepare('UPDATE meta SET version = $version, text = $text')
+    .run({ version: randomUUID(), text: JSON.stringify(next) });
+  return heldMark(next, counts);
 }
+
+const metaRow = z.object({ text: z.string(), began: z.number(), newestAt: z.number().nullable() });
 
 /** The file that a link names: SQLite keeps the log beside that one. */
 const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
@@ -187,11 +199,75 @@ function checkRestored(path: string, expected: StoreContents, { replaced }: Rest
 
 async function writeMarks(mark: HighWaterMark, files: readonly string[]): Promise<void> {
   const failures: string[] = [];
-  await createMarkWriters(files, (event) => {
-    if (event.kind === 'mark-failed') failures.push(`${event.file} (${event.reason})`);
-  })(mark);
+  for (const file of files)
+    await createMarkWriter(file, (reason) => {
+      if (reason !== null) failures.push(`${file} (${reason})`);
+    }).write(mark);
   if (failures.length > 0)
     throw new Error(
       `The backup is in its place, but its mark could not be written to ${failures.join(', ')}.`,
     );
+}
+
+interface Files {
+  readonly draft: string;
+  /** A copy of the file in use. */
+  readonly old: string;
+  /** The mark files. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Describes the effect of restoring a backup.
+ * Shape: `inUse`: what the file in use holds; why it cannot be read; null where there is none.
+ */
+function makePlan(
+  saved: StoreContents,
+  inUse: StoreContents | string | null,
+  { draft, old, files }: Files,
+): RestorePlan {
+  const unreadable = typeof inUse === 'string' ? inUse : null;
+  const read = inUse === null || typeof inUse === 'string' ? null : inUse;
+  // Payments that the mark counts and neither file contains.
+  const unnamed = files.flatMap((file) => {
+    const mark = markOf(file);
+    if (mark === null) return [];
+    const known = [saved, ...(read === null ? [] : [read])].filter(({ storeId }) => storeId === mark.storeId);
+    return mark.began - Math.max(0, ...known.map(({ began }) => began));
+  });
+  return {
+    backup: saved,
+    missing: read === null ? [] : recordsMissing(draft, old),
+    unnamed: Math.max(0, ...unnamed),
+    unreadable,
+  };
+}
+
+/** The mark in a file; null also where it cannot be read. */
+function markOf(file: string): HighWaterMark | null {
+  try {
+    return readMark(file);
+  } catch {
+    // A damaged mark is ignored, and overwritten.
+    return null;
+  }
+}
+
+/** The records of the one file that are not in the other. */
+function recordsMissing(file: string, other: string): PaymentRecord[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  database.prepare('ATTACH $other AS other').run({ other });
+  const rows = database
+    .prepare(`SELECT id, version, created_at, json FROM other.payment AS record
+      WHERE NOT EXISTS (SELECT 1 FROM main.payment WHERE id = record.id) ORDER BY created_at, id`)
+    .all();
+  return rows.map(({ id, version, created_at, json }) => {
+    const row = {
+      id: String(id),
+      version: String(version),
+      created_at: Number(created_at),
+      json: String(json),
+    };
+    return parseRow(row).record;
+  });
 }

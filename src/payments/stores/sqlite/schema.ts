@@ -1,139 +1,94 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { hashUnderSecret } from '../../caller-hash.ts';
-import { historyLine, withoutNulls } from '../../payment-history.ts';
-import type { PaymentRecord } from '../../store.ts';
+import { type Row, rowIndexes } from '../../driver.ts';
 
 /** The tables of the payment store's SQLite file, and the upgrade of older files. */
 
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
-/**
- * PaymentRecord's fields, as columns of their names. A column that an existing file lacks is added when it is opened,
- * so it has to be nullable or have a default.
- */
-export const columns = {
+const columns = {
   id: 'TEXT PRIMARY KEY',
+  version: 'TEXT NOT NULL',
   caller: 'TEXT NOT NULL',
-  fingerprint: 'TEXT NOT NULL',
-  state: "TEXT NOT NULL CHECK (state IN ('PENDING', 'DONE', 'REJECTED', 'UNKNOWN'))",
-  operation: 'TEXT NOT NULL',
-  bankId: 'TEXT NOT NULL',
-  accountId: 'TEXT NOT NULL',
-  toBankId: 'TEXT',
-  toAccountId: 'TEXT',
-  currency: 'TEXT',
-  amount: 'TEXT',
-  trackId: 'TEXT NOT NULL',
-  createdAt: 'INTEGER NOT NULL',
-  updatedAt: 'INTEGER NOT NULL',
-  leaseUntil: 'INTEGER NOT NULL',
-  answer: 'TEXT',
-  code: 'TEXT',
-  status: 'INTEGER',
-  message: 'TEXT',
-  settledBy: 'TEXT',
-  bankText: 'TEXT',
-  requestId: 'TEXT',
-  replica: 'TEXT',
-  sealedKey: 'TEXT',
-  // Empty in a row that a bankql of version 1 wrote, also while this one runs beside it.
-  history: "TEXT NOT NULL DEFAULT ''",
-} as const satisfies Record<keyof PaymentRecord, string> & Record<string, string>;
+  payer: 'TEXT',
+  state: 'TEXT NOT NULL',
+  track_id: 'TEXT NOT NULL',
+  request_id: 'TEXT',
+  account_id: 'TEXT NOT NULL',
+  to_account_id: 'TEXT',
+  created_at: 'INTEGER NOT NULL',
+  updated_at: 'INTEGER NOT NULL',
+  lease_until: 'INTEGER NOT NULL',
+  json: 'TEXT NOT NULL',
+} as const satisfies Record<keyof Row, string>;
 
-const definitions = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
-
-/** `awaited`: the attempt that began the payment may still write its outcome. */
-const version1 = `
-  CREATE TABLE payment (${definitions.join(', ')}, awaited INTEGER NOT NULL DEFAULT 1) STRICT;
-  CREATE INDEX paymentByState ON payment (state, updatedAt);`;
-
-/**
- * meta: one row; `began` and `newestAt` are the high-water mark (high-water-mark.ts), maintained by a trigger so that
- * every insert is counted. decision: operators' decisions about the store. clock: see clock.ts.
- */
-const version2 = `
+/** meta: one row, of what the store knows of itself (lost-records.ts) and how many payments ever began in it. */
+const tables = `
+  CREATE TABLE payment (${Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ')}) STRICT;
   CREATE TABLE meta (
-    only INTEGER PRIMARY KEY CHECK (only = 1), storeId TEXT NOT NULL, secret TEXT NOT NULL,
-    began INTEGER NOT NULL, newestAt INTEGER
+    only INTEGER PRIMARY KEY CHECK (only = 1), version TEXT, text TEXT, began INTEGER NOT NULL, newest_at INTEGER
   ) STRICT;
-  CREATE TABLE decision (at INTEGER NOT NULL, decidedBy TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-  CREATE TABLE clock (id TEXT PRIMARY KEY, time INTEGER NOT NULL, beats INTEGER NOT NULL) STRICT;`;
+  INSERT INTO meta (only, began) VALUES (1, 0);`;
 
-/** Created last: changing rows is faster without indexes. */
-const version2Indexes = `
-  CREATE INDEX paymentByTime ON payment (createdAt);
-  CREATE INDEX paymentByCaller ON payment (caller, createdAt);
-  CREATE INDEX paymentByTrackId ON payment (trackId);
-  CREATE INDEX paymentByRequestId ON payment (requestId) WHERE requestId IS NOT NULL;
-  CREATE INDEX paymentOfVersion1 ON payment (id) WHERE history = '';
-  CREATE TRIGGER countBegun AFTER INSERT ON payment BEGIN
-    UPDATE meta SET began = began + 1, newestAt = max(ifnull(newestAt, NEW.createdAt), NEW.createdAt);
-  END;`;
+/** Created last: filling a table is faster without indexes. */
+const indexes = Object.entries(rowIndexes).map(([name, on]) => `CREATE INDEX ${name} ON payment ${on};`);
 
-/** Payments that may need attention: few, however many finished ones a caller has. */
-export const unfinished = "state IN ('PENDING', 'UNKNOWN')";
-
-/** Came after version 2: whichever bankql of that version changes a row keeps them up to date. */
-const laterIndexes = `
-  CREATE INDEX IF NOT EXISTS paymentUnfinished ON payment (caller, createdAt) WHERE ${unfinished};`;
+/** The fields of a record in bankql 0.2.0, each a column. */
+const fieldsOfVersion2 =
+  'id caller fingerprint state operation bankId accountId toBankId toAccountId currency amount trackId createdAt updatedAt leaseUntil answer code status message settledBy bankText requestId replica sealedKey history'.split(
+    ' ',
+  );
 
 /** Creates the tables, or upgrades an older file, in the caller's transaction. Errors: an Error with why not. */
 export function upgradeSchema(database: DatabaseSync, create: boolean): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n);
-  if (version > schemaVersion) {
+  if (version === schemaVersion) return;
+  if (version > schemaVersion)
     throw new Error(
       `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`,
     );
-  }
-  if (version < 1 && tables > 0) throw new Error('it belongs to another program');
+  if (version === 1)
+    throw new Error('bankql 0.1 wrote it: start bankql 0.2.0 with it once, which upgrades it');
+  const isEmpty = Number(database.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n) === 0;
+  if (version === 0 && !isEmpty) throw new Error('it belongs to another program');
   // Only the start may create a new store: later, an empty file means that the records are lost.
-  if (version < 1 && !create) throw new Error('it has lost its tables');
-  if (version < 1) database.exec(version1);
-  addMissingColumns(database);
-  if (version < 2) {
-    database.exec(version2);
-    database
-      .prepare('INSERT INTO meta SELECT 1, $storeId, $secret, count(*), max(createdAt) FROM payment')
-      .run({ storeId: randomUUID(), secret: randomBytes(32).toString('hex') });
-  }
-  adoptVersion1Rows(database);
-  if (version < 2) database.exec(`${version2Indexes} PRAGMA user_version = ${schemaVersion}`);
-  database.exec(laterIndexes);
+  if (version === 0 && !create) throw new Error('it has lost its tables');
+  if (version === 0) database.exec(tables);
+  else upgradeVersion2(database);
+  database.exec(`${indexes.join('\n')} PRAGMA user_version = ${schemaVersion}`);
 }
 
-function addMissingColumns(database: DatabaseSync): void {
-  const present = new Set(
-    database
-      .prepare("SELECT name FROM pragma_table_info('payment')")
-      .all()
-      .map(({ name }) => name),
-  );
-  for (const [name, type] of Object.entries(columns))
-    if (!present.has(name)) database.exec(`ALTER TABLE payment ADD COLUMN ${name} ${type}`);
+/** bankql 0.2.0 had a column for each field of a record. */
+function upgradeVersion2(database: DatabaseSync): void {
+  const meta = database.prepare('SELECT storeId, secret, began, newestAt FROM meta').get() ?? {};
+  const { storeId, secret } = meta;
+  const decisions = database.prepare('SELECT at, decidedBy AS "by", what FROM decision').all();
+  const json = fieldsOfVersion2.map((name) => `'${name}', ${name}`).join(', ');
+  database.exec(`
+    ALTER TABLE payment RENAME TO old_payment; DROP TABLE meta; DROP TABLE decision; DROP TABLE IF EXISTS clock;
+    DROP TRIGGER IF EXISTS countBegun; ${tables}
+    INSERT INTO payment SELECT id, lower(hex(randomblob(16))), caller, NULL, state, trackId, requestId, accountId, toAccountId,
+      createdAt, updatedAt, leaseUntil, json_object(${json}, 'awaited', json(iif(awaited, 'true', 'false'))) FROM old_payment;
+    DROP TABLE old_payment;`);
+  database
+    .prepare('UPDATE meta SET version = ?, text = ?, began = ?, newest_at = ?')
+    .run(
+      randomUUID(),
+      JSON.stringify({ storeId, secret, decisions }),
+      meta.began ?? 0,
+      meta.newestAt ?? null,
+    );
 }
 
-/** Adds what rows of version 1 lack: the caller hashed under the store's secret, and the known part of the history. */
-function adoptVersion1Rows(database: DatabaseSync): void {
-  const secret = String(database.prepare('SELECT secret FROM meta').get()?.secret);
-  database.function('underSecret', { deterministic: true }, (caller) =>
-    hashUnderSecret(secret, String(caller)),
+/** Whether a lock is the reason. */
+export function isBusy(error: unknown): boolean {
+  // The low byte is SQLite's primary result code; 5 is SQLITE_BUSY.
+  return (
+    error instanceof Error &&
+    'errcode' in error &&
+    typeof error.errcode === 'number' &&
+    (error.errcode & 0xff) === 5
   );
-  database.function('historyLine', { deterministic: true }, (state, at, status, code, settledBy) =>
-    historyLine(
-      withoutNulls({
-        state: states.find((name) => name === state) ?? 'UNKNOWN',
-        at: Number(at),
-        status: status === null ? null : Number(status),
-        code: code === null ? null : String(code),
-        settledBy: settledBy === null ? null : String(settledBy),
-      }),
-    ),
-  );
-  database.exec(`UPDATE payment SET caller = underSecret(caller),
-    history = historyLine('PENDING', createdAt, NULL, NULL, NULL) || iif(state = 'PENDING', '',
-      char(10) || historyLine(state, updatedAt, status, code, settledBy)) WHERE history = ''`);
 }
-
-const states = ['PENDING', 'DONE', 'REJECTED', 'UNKNOWN'] as const;

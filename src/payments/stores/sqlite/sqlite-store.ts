@@ -1,12 +1,21 @@
-import { resolve as absolute } from 'node:path';
-import { z } from 'zod';
-import type { PaymentQuery, PaymentRecord, PaymentStore } from '../../store.ts';
-import type { OnStoreEvent } from '../store-event.ts';
-import { storedRecord } from '../stored-record.ts';
-import { defaultBeatMs } from './clock.ts';
-import { createSerialByKey } from './serial-by-key.ts';
-import type { ReadCall, StoreCall, WorkerReport, WorkerSettings } from './worker-protocol.ts';
-import { createWorkerThread } from './worker-thread.ts';
+import { resolve as absolute, extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import {
+  type Attempt,
+  type InsertResult,
+  type MetadataSnapshot,
+  type Row,
+  type RowCounts,
+  type RowQuery,
+  type StoreDriver,
+  type StoredText,
+  WriteUncertain,
+} from '../../driver.ts';
+import { createProtocolStore } from '../../protocol-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../../store.ts';
+import type { ClockSources } from '../../store-clock.ts';
+import type { OnStoreEvent } from '../../store-event.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
 
 export interface SqliteStoreOptions {
   /** The file. */
@@ -20,136 +29,189 @@ export interface SqliteStoreOptions {
   /** A second file for the store's high-water mark; the first is beside it, `PATH.mark`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
-  /** How often the processes that share the file look at each other's clocks; see clock.ts. */
-  readonly beatMs?: number;
+  /** For tests. */
+  readonly clocks?: ClockSources;
 }
 
-const found = storedRecord.nullable();
-const status = z.object({
-  records: z.number(),
-  pending: z.number(),
-  unknown: z.number(),
-  newestAt: z.number().nullable(),
-});
+/** What a thread is asked. */
+export type SqliteCall =
+  | { readonly method: 'open'; readonly create: boolean }
+  | { readonly method: 'insertIfAbsent'; readonly row: Row }
+  | {
+      readonly method: 'compareAndSet';
+      readonly id: string;
+      readonly version: string;
+      readonly row: Row | null;
+    }
+  | { readonly method: 'find'; readonly id: string }
+  | { readonly method: 'search'; readonly query: RowQuery }
+  | { readonly method: 'findMissing'; readonly attempts: readonly Attempt[] }
+  | { readonly method: 'purge' | 'count'; readonly before: number }
+  | { readonly method: 'readMetadata' }
+  | {
+      readonly method: 'writeMetadata';
+      readonly version: string | null;
+      readonly next: { readonly version: string; readonly text: string };
+    }
+  | { readonly method: 'settleWrites' };
 
+export interface SqliteRequest {
+  readonly id: number;
+  readonly call: SqliteCall;
+  /** When nobody waits for the response any more, in milliseconds since 1970 by a clock that cannot be set. */
+  readonly giveUpAt: number;
+}
+
+/** `isCertain`: nothing was stored. */
+export type SqliteResponse =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string; readonly isCertain: boolean };
+
+export interface ThreadSettings {
+  readonly path: string;
+  readonly busyTimeoutMs: number;
+  readonly readOnly: boolean;
+}
+
+/** The maximum number of unanswered calls; more of them mean that the thread hangs (a dead disk), and fail at once. */
+const maxUnanswered = 1_000;
 /** Upgrading an older file rewrites all of its records. Waiting for a lock still takes no longer than in a call. */
 const startTimeoutMs = 600_000;
-
 /** Reading many records may take longer than a payment waits. */
 const readFactor = 20;
+
+/** Where a SQLite store's high-water mark is kept: beside the file, and in the witness, if there is one. */
+export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
+  witness === undefined ? [`${path}.mark`] : [`${path}.mark`, witness];
 
 /**
  * A payment store in one SQLite file, which the processes of one machine may share.
  *
  * What was stored survives the end of the process and of the machine's power (write-ahead log, fsync at each commit).
  * The file has to be on a local disk. A worker thread writes it, so that another process's lock delays only payments; a
- * second thread runs searches, one at a time per caller, so that no payment waits for them. A thread that died is
- * replaced at the next call.
- *
- * It refuses payments where it holds less than its high-water mark says (high-water-mark.ts); which records have
- * expired is decided by a time that the processes agree on (clock.ts).
- *
- * A `begin` that failed stored nothing, unless it failed during its commit: the thread or the process died, the
- * disk failed, or the commit took longer than the timeout and the `release` that follows it failed too. Then a
- * PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * second thread searches. A thread that died is replaced at the next call.
  * Shape:  a PaymentStore, once the file is open. A record's age is counted from its last change.
- * Errors: an Error that names the path and the remedy where the file cannot be opened; later StoreUnavailable.
+ * Errors: an Error that names the path and the remedy if the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, timeoutMs, create = true, witness, onEvent, beatMs = defaultBeatMs } = options;
+  const { retentionMs, timeoutMs, create = true, witness, onEvent = () => {}, clocks } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
-  const busyTimeoutMs = Math.floor(timeoutMs * 0.8);
-  const settings: WorkerSettings = { path, retentionMs, busyTimeoutMs, witness, beatMs };
-  let closing: Promise<void> | null = null;
-  let report: WorkerReport = { secret: '', loss: null };
-
-  function takeReport(next: WorkerReport): void {
-    const { loss } = report;
-    report =
-      next.loss === null
-        ? next
-        : { ...next, loss: `The payment store ${path} refuses payments: ${next.loss}.` };
-    if (report.loss !== null && report.loss !== loss) onEvent?.({ kind: 'loss', loss: report.loss });
-    if (report.loss === null && loss !== null) onEvent?.({ kind: 'loss-accepted' });
-  }
-
-  const { ask, end: endWriter } = createWorkerThread<StoreCall>({
-    module: 'worker',
-    settings,
-    timeoutMs,
-    onMessage: (message) => ('event' in message ? onEvent?.(message.event) : takeReport(message)),
+  return createProtocolStore({
+    name: path,
+    retentionMs,
+    markFiles: markFiles(path, witness),
+    allowVolatile: false,
+    countsAreConfirmed: true,
+    onEvent,
+    ...(clocks === undefined ? {} : { clocks }),
+    open: () => openSqlite(path, timeoutMs, create),
   });
-  const reader = createWorkerThread<ReadCall>({
-    module: 'read-worker',
-    settings,
-    timeoutMs,
-  });
-  const read = { limitMs: readFactor * timeoutMs };
-  const searchInTurn = createSerialByKey();
+}
 
-  /** Before records are read, those whose leases have ended are updated. */
-  const prepareRead = (now: number) => ask({ method: 'prepareRead', now }, z.number(), read);
-
-  async function search(query: PaymentQuery, now: number): Promise<PaymentRecord[]> {
-    const before = await prepareRead(now);
-    return reader.ask({ method: 'search', query, before }, z.array(storedRecord), read);
-  }
-
-  async function end(): Promise<void> {
-    const close = { method: 'close' } as const;
-    const limit = { limitMs: 2 * timeoutMs };
-    const readerEnded = reader.end(() => reader.ask(close, z.literal(true), limit));
-    // Every call queued before this one completes or times out by itself.
-    await endWriter(async () => {
-      // The last connection to close checkpoints the log.
-      await readerEnded;
-      await ask(close, z.literal(true), limit);
-    });
-    await readerEnded;
-  }
-
-  const store: PaymentStore = {
-    begin: (record, now) =>
-      ask({ method: 'begin', record, now }, found, {
-        late(existing) {
-          // The caller was told that nothing is stored, and sends nothing.
-          if (existing === null)
-            store.release(record.id, record.trackId, { afterLease: true }).catch(() => {});
-        },
-      }),
-    finish: (id, trackId, outcome, now) => ask({ method: 'finish', id, trackId, outcome, now }, z.boolean()),
-    release: (id, trackId, { afterLease = false } = {}) =>
-      ask({ method: 'release', id, trackId, afterLease }, z.boolean()),
-    find: (id, now) => ask({ method: 'find', id, now }, found),
-    search: (query, now) =>
-      query.caller === undefined ? search(query, now) : searchInTurn(query.caller, () => search(query, now)),
-    get secret() {
-      return report.secret;
-    },
-    get loss() {
-      return report.loss;
-    },
-    async acceptLoss(by, now) {
-      await ask({ method: 'acceptLoss', by, now }, z.literal(true));
-    },
-    status: async (now) => reader.ask({ method: 'status', before: await prepareRead(now) }, status, read),
-    settle: (id, state, settledBy, now) => ask({ method: 'settle', id, state, settledBy, now }, z.boolean()),
-    close() {
-      closing ??= end();
-      return closing;
+async function openSqlite(path: string, timeoutMs: number, create: boolean): Promise<StoreDriver> {
+  const settings = { path, busyTimeoutMs: Math.floor(timeoutMs * 0.8) };
+  const writer = createThread({ ...settings, readOnly: false }, timeoutMs);
+  const reader = createThread({ ...settings, readOnly: true }, timeoutMs * readFactor);
+  const driver: StoreDriver = {
+    insertIfAbsent: (row) => writer.ask<InsertResult>({ method: 'insertIfAbsent', row }),
+    compareAndSet: (id, version, row) => writer.ask<boolean>({ method: 'compareAndSet', id, version, row }),
+    find: (id) => writer.ask<StoredText | null>({ method: 'find', id }),
+    search: (query) => reader.ask<StoredText[]>({ method: 'search', query }),
+    findMissing: (attempts) => writer.ask<Attempt[]>({ method: 'findMissing', attempts }),
+    purge: (before) => writer.ask<number>({ method: 'purge', before }),
+    count: (before) => reader.ask<RowCounts>({ method: 'count', before }),
+    readMetadata: () => writer.ask<MetadataSnapshot>({ method: 'readMetadata' }),
+    writeMetadata: (version, next) => writer.ask<boolean>({ method: 'writeMetadata', version, next }),
+    // The thread answers in order, and one that died writes no more.
+    settleWrites: () => writer.ask<void>({ method: 'settleWrites' }),
+    async close() {
+      // The last connection to close empties the log into the file.
+      await reader.end();
+      await writer.end();
     },
   };
-
   try {
-    await ask({ method: 'open', create }, z.literal(true), { limitMs: startTimeoutMs });
+    await writer.ask({ method: 'open', create }, startTimeoutMs);
   } catch (error) {
-    await store.close();
+    await driver.close();
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
       `${reason} STATE_URL has to name a file of bankql's own, on a local disk, in a folder that this user may write (a new file knows of no earlier payment).`,
       { cause: error },
     );
   }
-  return store;
+  return driver;
+}
+
+/** TypeScript if the sources run, JavaScript in the package. */
+const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
+
+/** A thread that answers calls about the file. It is started by a call if there is none: also after one died. */
+function createThread(settings: ThreadSettings, timeoutMs: number) {
+  const unanswered = new Map<number, (response: SqliteResponse) => void>();
+  let worker: Worker | null = null;
+  let lastId = 0;
+  let isOver = false;
+
+  function start(): Worker {
+    const started = new Worker(module, { workerData: settings });
+    let reason = 'its worker thread ended';
+    started.on('message', (responses: readonly SqliteResponse[] | 'closed') => {
+      if (responses === 'closed') return;
+      for (const response of responses) unanswered.get(response.id)?.(response);
+    });
+    started.on('error', (error: unknown) => {
+      reason = `its worker thread failed: ${error instanceof Error ? error.message : String(error)}`;
+    });
+    started.on('exit', () => {
+      if (worker === started) worker = null;
+      for (const [id, answer] of unanswered) answer({ id, error: reason, isCertain: false });
+    });
+    // After adding the listeners, because a message listener refs the thread again.
+    started.unref();
+    return started;
+  }
+
+  const message = (reason: string) => `The payment store ${settings.path} is not available: ${reason}.`;
+
+  return {
+    /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain. */
+    ask<T>(call: SqliteCall, limitMs = timeoutMs): Promise<T> {
+      return new Promise((resolve, reject) => {
+        if (isOver) throw new StoreUnavailable(message('it is closed'));
+        if (unanswered.size >= maxUnanswered)
+          throw new StoreUnavailable(message('its worker thread does not answer'));
+        const id = ++lastId;
+        worker ??= start();
+        const giveUpAt = performance.timeOrigin + performance.now() + limitMs;
+        worker.postMessage({ id, call, giveUpAt } satisfies SqliteRequest);
+        const timeout = startResponseTimeout(limitMs, () =>
+          reject(new WriteUncertain(message(`no answer in ${limitMs} ms`))),
+        );
+        unanswered.set(id, (response) => {
+          unanswered.delete(id);
+          timeout.clear();
+          if (!('error' in response)) return resolve(response.value as T);
+          const { error, isCertain } = response;
+          reject(isCertain ? new StoreUnavailable(message(error)) : new WriteUncertain(message(error)));
+        });
+      });
+    },
+
+    /** Ends the thread once it has answered all calls before it; later calls fail. */
+    async end(): Promise<void> {
+      isOver = true;
+      if (worker === null) return;
+      const ended = worker;
+      const { promise: isClosed, resolve } = Promise.withResolvers<boolean>();
+      ended.on('exit', () => resolve(true));
+      ended.postMessage('close');
+      const timeout = startResponseTimeout(2 * timeoutMs, () => resolve(false));
+      await isClosed;
+      timeout.clear();
+      // A thread that hangs in a system call cannot be terminated, so it is not awaited.
+      void ended.terminate();
+    },
+  };
 }

@@ -1,149 +1,163 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { parentPort, workerData } from 'node:worker_threads';
-import type { StoreEvent } from '../store-event.ts';
-import { createSharedClock } from './clock.ts';
-import { inodeOf, isBusy, type OpenFile, openFile } from './database-file.ts';
-import { createMarkWriters, findLoss, heldMark, markFiles } from './mark-files.ts';
-import { createStoreCalls, type WriteCall } from './store-calls.ts';
-import type {
-  WorkerAnswer,
-  WorkerMessage,
-  WorkerReport,
-  WorkerRequest,
-  WorkerSettings,
-} from './worker-protocol.ts';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
+import { isBusy, upgradeSchema } from './schema.ts';
+import type { SqliteCall, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
 /**
- * The thread that writes the payment store's SQLite file, for sqlite-store.ts. Each call that may write is one
- * transaction that has the write lock from its start, so that the processes that share the file take turns.
+ * A thread that works with the payment store's SQLite file: one writes, and a second one, which only reads, searches, so that no
+ * payment waits for a search. Calls that wait for the writer share a transaction, and so its fsync.
  */
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, retentionMs, busyTimeoutMs, witness, beatMs }: WorkerSettings = workerData;
+const { path, busyTimeoutMs, readOnly }: ThreadSettings = workerData;
 
-const tell = (message: WorkerMessage) => port.postMessage(message);
-const onEvent = (event: StoreEvent) => tell({ event });
+/** How many calls share a transaction at most. */
+const maxBatch = 64;
+/** How long a payment may wait for a purge's deletions, not counting the commit. */
+const purgeStepMs = 10;
 
-const marks = markFiles(path, witness);
-const writeMarks = createMarkWriters(marks, onEvent);
-const clock = createSharedClock(onEvent);
-const calls = createStoreCalls({ retentionMs, clock, markFiles: marks, onEvent });
-
-/** Three times as long as a slice of a purge takes: a purge leaves most of the thread to payments. */
-const purgePauseMs = 30;
-
-/** Each mark costs an fsync, which those of the payments would wait behind. */
-const markEveryMs = 50;
+interface OpenFile {
+  readonly database: DatabaseSync;
+  readonly statements: ReturnType<typeof prepareStatements>;
+  readonly inode: string;
+}
 
 let file: OpenFile | null = null;
-let report: WorkerReport | null = null;
-let markTimer: NodeJS.Timeout | null = null;
-let markedAt = Number.NEGATIVE_INFINITY;
 
-/** Compares the store with its marks, and reports a changed result. */
-function checkLoss({ statements }: OpenFile): string | null {
-  const secret = String(statements.meta.get()?.secret);
-  const loss = findLoss(heldMark(statements), marks);
-  if (report?.loss !== loss || report.secret !== secret) {
-    report = { secret, loss };
-    tell(report);
-  }
-  return loss;
+const counts = 'began, newest_at AS newestAt, version AS metadataVersion, NULL AS serverTime';
+
+function prepareStatements(database: DatabaseSync) {
+  const values = rowColumns.map((name) => `$${name}`).join(', ');
+  const changes = rowColumns.map((name) => `${name} = $${name}`).join(', ');
+  return {
+    insert: database.prepare(
+      `INSERT INTO payment (${rowColumns.join(', ')}) VALUES (${values}) ON CONFLICT DO NOTHING`,
+    ),
+    countBegin: database.prepare(
+      `UPDATE meta SET began = began + 1, newest_at = max(ifnull(newest_at, $created_at), $created_at) RETURNING ${counts}`,
+    ),
+    counts: database.prepare(`SELECT ${counts} FROM meta`),
+    find: database.prepare(`SELECT ${storedColumns} FROM payment WHERE id = $id`),
+    replace: database.prepare(`UPDATE payment SET ${changes} WHERE id = $id AND version = $expected`),
+    remove: database.prepare('DELETE FROM payment WHERE id = $id AND version = $expected'),
+    isMissing: database.prepare('SELECT 1 FROM payment WHERE id = $id AND track_id = $trackId'),
+    purge: database.prepare(
+      `DELETE FROM payment WHERE id IN (SELECT id FROM payment WHERE ${finished} AND updated_at < $before LIMIT 100)`,
+    ),
+    metadata: database.prepare(`SELECT ${counts}, text, NULL AS server FROM meta`),
+    writeMetadata: database.prepare(
+      'UPDATE meta SET version = $version, text = $text WHERE version IS $expected',
+    ),
+  };
 }
 
-/** Begun payments are written to the marks right after the answer, while the bank is called; several share a write. */
-function markSoon(): void {
-  if (markTimer !== null) return;
-  const wait = Math.max(0, markedAt + markEveryMs - performance.now());
-  markTimer = setTimeout(() => {
-    markTimer = null;
-    markedAt = performance.now();
-    try {
-      if (file !== null && report?.loss === null) void writeMarks(heldMark(file.statements));
-    } catch {
-      // The file is locked or gone: the next begun payment writes the mark again.
+/** How many rows there are that have not expired, and in which state; see RowCounts. */
+const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.n AS expired,
+  (SELECT count(*) FROM payment WHERE state = 'PENDING') AS pending,
+  (SELECT count(*) FROM payment WHERE state = 'UNKNOWN') AS unknown,
+  (SELECT created_at FROM payment WHERE NOT (${finished} AND updated_at < $before) ORDER BY created_at DESC LIMIT 1) AS newestAt
+  FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
+
+/** Errors: any of SQLite's. */
+function execute({ database, statements }: OpenFile, call: SqliteCall): unknown {
+  switch (call.method) {
+    case 'open':
+    case 'settleWrites':
+      return null;
+    case 'insertIfAbsent': {
+      const { row } = call;
+      if (Number(statements.insert.run({ ...row }).changes) === 1)
+        return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
+      return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
     }
-  }, wait);
+    case 'compareAndSet': {
+      const { id, version, row } = call;
+      const { changes } =
+        row === null
+          ? statements.remove.run({ id, expected: version })
+          : statements.replace.run({ ...row, expected: version });
+      return Number(changes) === 1;
+    }
+    case 'find':
+      return statements.find.get({ id: call.id }) ?? null;
+    case 'search': {
+      const { text, values } = searchSql(call.query, '?', 'payment');
+      return database.prepare(text).all(...(values as SQLInputValue[]));
+    }
+    case 'findMissing':
+      return call.attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined);
+    case 'purge': {
+      const until = performance.now() + purgeStepMs;
+      for (let deleted = 0; ; ) {
+        const step = Number(statements.purge.run({ before: call.before }).changes);
+        deleted += step;
+        if (step === 0 || performance.now() >= until) return deleted;
+      }
+    }
+    case 'count':
+      return database.prepare(countSql).get({ before: call.before });
+    case 'readMetadata':
+      return statements.metadata.get();
+    case 'writeMetadata': {
+      const { version, next } = call;
+      return Number(statements.writeMetadata.run({ ...next, expected: version }).changes) === 1;
+    }
+  }
 }
 
-function inTransaction<T>({ database }: OpenFile, work: () => T, mayCommit = () => true): T | null {
-  database.exec('BEGIN IMMEDIATE');
+const writes: ReadonlySet<SqliteCall['method']> = new Set([
+  'insertIfAbsent',
+  'compareAndSet',
+  'purge',
+  'writeMetadata',
+]);
+
+/** Executes calls, in one transaction if one of them writes. Shape: the responses, which are true once it returns. */
+function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
+  let isCommitting = false;
   try {
-    const value = work();
-    const commit = mayCommit();
-    database.exec(commit ? 'COMMIT' : 'ROLLBACK');
-    return commit ? value : null;
+    const open = openFile(requests.some(({ call }) => call.method === 'open' && call.create));
+    const isTransaction = requests.some(({ call }) => writes.has(call.method));
+    if (isTransaction) open.database.exec('BEGIN IMMEDIATE');
+    const now = performance.timeOrigin + performance.now();
+    const responses = requests.map(({ id, call, giveUpAt }): SqliteResponse => {
+      // Its caller takes it back, or says that nothing is stored.
+      if (writes.has(call.method) && giveUpAt < now)
+        return { id, error: 'its caller gave up', isCertain: true };
+      return { id, value: execute(open, call) };
+    });
+    isCommitting = isTransaction;
+    if (isTransaction) open.database.exec('COMMIT');
+    return responses;
   } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
+    rollBack();
+    // A lock is temporary; after any other error the next call opens the file again.
+    if (!isBusy(error)) closeFile();
+    const reason = error instanceof Error ? error.message : String(error);
+    return requests.map(({ id }) => ({ id, error: reason, isCertain: !isCommitting }));
   }
 }
 
-function write(open: OpenFile, { id, claim }: WorkerRequest, call: WriteCall): WorkerAnswer {
-  // From here on the caller cannot take the call back any more (see WorkerRequest).
-  const claimed = () => Atomics.compareExchange(claim, 0, 0, 1) === 0;
-  const done = inTransaction(open, () => ({ value: calls.write(open, call) }), claimed);
-  if (done === null) return { id, ok: false, reason: 'its caller gave up' };
-  if (call.method === 'begin') markSoon();
-  return { id, ok: true, value: done.value };
-}
-
-/**
- * Deletes expired records in short transactions, with a pause for payments after each. If the file is closed, locked or
- * out of space, it waits for the next purge.
- */
-async function purge(open: OpenFile, now: number): Promise<void> {
-  let deleted = 0;
+function rollBack(): void {
   try {
-    const due = calls.duePurge(open, now);
-    if (due === null) return;
-    for (let more = true; more && file === open; ) {
-      const slice = inTransaction(open, () => calls.purgeSlice(open, due));
-      deleted += slice?.deleted ?? 0;
-      more = slice?.more ?? false;
-      await delay(purgePauseMs);
-    }
-    calls.endPurge(due, deleted);
+    if (file?.database.isTransaction) file.database.exec('ROLLBACK');
   } catch {
-    // Payments fail for the same reason, and report it.
+    closeFile();
   }
 }
 
-function prepareRead(open: OpenFile, id: number, now: number): WorkerAnswer {
-  if (calls.hasEndedLease(open, now)) inTransaction(open, () => calls.endLeases(open, now));
-  return { id, ok: true, value: calls.expiry(open, now) };
-}
-
-/** The heartbeat by which other processes see this one as alive; written without an fsync. */
-function beat(): void {
-  try {
-    if (file === null || inodeOf(path) !== file.inode) return;
-    const open = file;
-    open.database.exec('PRAGMA synchronous = NORMAL');
-    try {
-      inTransaction(open, () => clock.beat(open.statements));
-    } finally {
-      open.database.exec('PRAGMA synchronous = FULL');
-    }
-    // Another process may have accepted it.
-    if (report?.loss !== null) checkLoss(open);
-  } catch {
-    // The file is locked or gone, which the next call reports: only this heartbeat is missed.
+function openFile(create: boolean): OpenFile {
+  // Writing on into a file that was moved away would hide the payments from everybody else.
+  if (file !== null && inodeOf(path) !== file.inode) {
+    closeFile();
+    throw new Error('another file has taken its place');
   }
-}
-
-function openStore(create: boolean): OpenFile {
-  const opened = openFile({ path, create, busyTimeoutMs });
-  try {
-    inTransaction(opened, () => clock.beat(opened.statements));
-    report = null;
-    if (checkLoss(opened) === null) markSoon();
-    return opened;
-  } catch (error) {
-    opened.database.close();
-    throw error;
-  }
+  file ??= readOnly ? openToRead() : openToWrite(create);
+  return file;
 }
 
 function closeFile(): void {
@@ -151,70 +165,90 @@ function closeFile(): void {
   file = null;
 }
 
-/** Clean shutdown: removes this process's clock row, and writes the store's mark. */
-async function end(): Promise<void> {
-  if (file === null) return;
-  const { statements } = file;
-  // A write that started now would be interrupted with the thread, and leave its draft behind.
-  if (markTimer !== null) clearTimeout(markTimer);
-  try {
-    if (report?.loss === null) await writeMarks(heldMark(statements));
-    inTransaction(file, () => clock.leave(statements));
-  } catch {
-    // The others will notice that this process's heartbeats have stopped.
-  }
-  closeFile();
+function openToRead(): OpenFile {
+  const inode = inodeOf(path);
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+  return { database, statements: prepareStatements(database), inode };
 }
 
-/** Executes a call on the open file. Errors: any; incomplete changes are rolled back. */
-async function answerCall(open: OpenFile, request: WorkerRequest): Promise<WorkerAnswer> {
-  const { id, call } = request;
-  switch (call.method) {
-    case 'open':
-    case 'close':
-      return { id, ok: true, value: true };
-    case 'prepareRead':
-      return prepareRead(open, id, call.now);
-    case 'begin': {
-      const loss = report?.loss === null ? null : checkLoss(open);
-      return loss === null ? write(open, request, call) : { id, ok: false, reason: loss };
+/**
+ * Opens the file, retrying within busyTimeoutMs: if two processes switch a new file to WAL at the same time, SQLite
+ * fails one of them without waiting.
+ */
+function openToWrite(create: boolean): OpenFile {
+  const until = performance.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      return openOnce(create);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
-    case 'acceptLoss': {
-      const answer = write(open, request, call);
-      if (answer.ok) await writeMarks(heldMark(open.statements));
-      const loss = checkLoss(open);
-      return loss === null ? answer : { id, ok: false, reason: loss };
-    }
-    default:
-      return write(open, request, call);
   }
 }
 
-async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
-  const { id, claim, call } = request;
-  if (Atomics.load(claim, 0) !== 0) return { id, ok: false, reason: 'its caller gave up' };
+function openOnce(create: boolean): OpenFile {
+  if (create) createFile();
+  if (!statSync(path).isFile()) throw new Error('it is not a regular file');
+  const inode = inodeOf(path);
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
-    if (call.method === 'close') {
-      await end();
-      return { id, ok: true, value: true };
-    }
-    // Writing on into a file that was moved away would hide the payments from everybody else.
-    if (file !== null && inodeOf(path) !== file.inode) throw new Error('another file has taken its place');
-    file ??= openStore(call.method === 'open' && call.create);
-    return await answerCall(file, request);
+    database.exec('BEGIN IMMEDIATE');
+    upgradeSchema(database, create);
+    database.exec('COMMIT');
+    const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
+    if (mode !== 'wal') throw new Error('its file system has no write-ahead log');
+    database.exec('PRAGMA synchronous = FULL');
+    const statements = prepareStatements(database);
+    // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
+    // stays untouched.
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+    return { database, statements, inode };
   } catch (error) {
-    // A lock is temporary; after any other error the next call reopens the file.
-    if (!isBusy(error)) closeFile();
-    return { id, ok: false, reason: error instanceof Error ? error.message : String(error) };
+    database.close();
+    throw error;
   }
 }
 
-port.on('message', async (request: WorkerRequest) => {
-  const answered = await answer(request);
-  port.postMessage(answered);
-  // Only now: no payment waits for it.
-  if (answered.ok && file !== null && request.call.method === 'begin') void purge(file, request.call.now);
-  if (request.call.method === 'close') port.close();
-});
+function createFile(): void {
+  createFolder(dirname(path));
+  try {
+    // 'wx' never opens a file that is there: closing it again would drop the locks that SQLite holds on it
+    // in this process. The -wal and -shm files take the mode of this one.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (!existsSync(path)) throw error;
+  }
+}
 
-setInterval(beat, beatMs).unref();
+/** Not `recursive`: that never returns if an existing folder answers ENOENT, as /proc does. */
+function createFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  createFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** Distinguishes a file from another one that has replaced it. */
+function inodeOf(name: string): string {
+  const { dev, ino } = statSync(name, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+port.on('message', (first: SqliteRequest | 'close') => {
+  const requests: SqliteRequest[] = [];
+  let isOver = false;
+  for (let next: SqliteRequest | 'close' | undefined = first; next !== undefined; ) {
+    if (next === 'close') isOver = true;
+    else requests.push(next);
+    next = requests.length < maxBatch && !isOver ? receiveMessageOnPort(port)?.message : undefined;
+  }
+  if (requests.length > 0) port.postMessage(executeAll(requests));
+  if (!isOver) return;
+  closeFile();
+  port.postMessage('closed');
+  port.close();
+});

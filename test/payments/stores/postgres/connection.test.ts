@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { parsePostgresUrl } from '../../../../src/payments/stores/postgres/address.ts';
 import { openConnection } from '../../../../src/payments/stores/postgres/connection.ts';
-import { setUpSession } from '../../../../src/payments/stores/postgres/server-check.ts';
+import { setUpSession } from '../../../../src/payments/stores/postgres/session.ts';
 import { type Certificates, createCertificates, hasOpenssl } from '../../../support/certificates.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
 import { retentionMs } from '../store-conformance.ts';

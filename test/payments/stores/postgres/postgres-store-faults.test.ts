@@ -161,7 +161,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       expect((await store.find(id, start))?.history).toHaveLength(3);
       await store.begin(pending({ id: 'b' }), start);
       gate.loseNextAnswer();
-      expect(await store.release('b', trackId)).toBe(true);
+      expect(await store.release('b', trackId, start)).toBe('released');
       await gate.close();
     });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { confirmingStandbys, unconfirmed } from '../../../../src/payments/stores/postgres/server-check.ts';
+import { confirmingStandbys, unconfirmed } from '../../../../src/payments/stores/postgres/session.ts';
 
 test.each([
   ['', 0],

@@ -16,7 +16,8 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
-import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
+import { backupStore } from '../../../../src/payments/stores/sqlite/backup.ts';
+import { restoreStore } from '../../../../src/payments/stores/sqlite/restore.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
@@ -44,7 +45,7 @@ const decision = { by: 'Ada: the disk broke', now: start } as const;
 /** What the file says was decided about it, for whoever asks later. */
 function decisions(path: string) {
   using database = new DatabaseSync(path, { readOnly: true });
-  return database.prepare('SELECT at, decidedBy, what FROM decision').all();
+  return JSON.parse(String(database.prepare('SELECT text FROM meta').get()?.text)).decisions;
 }
 
 describe('a backup', () => {
@@ -130,7 +131,7 @@ describe('a restore', () => {
     expect(await next.begin(pending({ id: 'a', trackId: 'again' }), start)).toEqual(stored({ id: 'a' }));
     expect(await next.begin(pending({ id: 'later', trackId: 'again' }), start)).toBeNull();
     expect(decisions(path)).toEqual([
-      { at: start, decidedBy: decision.by, what: expect.stringMatching(/^restored a backup: .*"later"/) },
+      { at: start, by: decision.by, what: expect.stringMatching(/^restored a backup: .*"later"/) },
     ]);
     const replaced = await open(restored?.replaced ?? '');
     expect(await replaced.find('later', start)).not.toBeNull();

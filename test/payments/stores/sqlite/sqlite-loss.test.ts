@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { readMark } from '../../../../src/payments/high-water-mark.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import { readMark } from '../../../../src/payments/stores/high-water-mark.ts';
-import { openStore, type StoreEvent } from '../../../../src/payments/stores/open-store.ts';
+import type { StoreEvent } from '../../../../src/payments/store-event.ts';
+import { openStore } from '../../../../src/payments/stores/open-store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
@@ -42,7 +43,6 @@ async function open(path: string, options: { witness?: string; events?: StoreEve
     path,
     retentionMs,
     timeoutMs: 10_000,
-    beatMs: 50,
     witness,
     onEvent,
   });
@@ -76,7 +76,7 @@ describe('the mark beside the file', () => {
     const path = freshPath();
     const store = await open(path);
     await begin(store, 5);
-    await store.release('p-0', pending().trackId);
+    await store.release('p-0', pending().trackId, start);
     await begin(store, 1);
     await vi.waitFor(() => expect(readMark(`${path}.mark`)).toMatchObject({ began: 6, newestAt: start + 4 }));
     expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
@@ -152,7 +152,7 @@ describe('a store that came back with fewer records', () => {
     copyFileSync(`${path}.copy`, path);
     await expectLoss(await open(path), 'it holds 2 of them');
     await Promise.all(opened.splice(0).map((store) => store.close()));
-    copyFileSync(`${path}.mark.copy`, `${path}.mark`);
+    for (const file of copied) copyFileSync(`${file}.copy`, file);
     // All that the witness is for.
     expect((await open(path)).loss).toBeNull();
     await Promise.all(opened.splice(0).map((store) => store.close()));
@@ -213,10 +213,10 @@ describe('an accepted loss', () => {
 
     expect((await open(path)).loss).toBeNull();
     using database = new DatabaseSync(path, { readOnly: true });
-    expect(database.prepare('SELECT at, decidedBy, what FROM decision').all()).toEqual([
+    expect(JSON.parse(String(database.prepare('SELECT text FROM meta').get()?.text)).decisions).toEqual([
       {
         at: start + 7,
-        decidedBy: 'Ada: found in the ledger',
+        by: 'Ada: found in the ledger',
         what: expect.stringMatching(/^accepted the loss of records: .*"began":4/),
       },
     ]);
@@ -247,7 +247,7 @@ describe('an accepted loss', () => {
     await begin(store, 1);
     await store.close();
     removeAll(path);
-    await expectLoss(await open(path), 'knows of 5 payments');
+    await expectLoss(await open(path), 'knows of 1 payment');
   });
 
   test('is not accepted where its mark cannot be written', async () => {

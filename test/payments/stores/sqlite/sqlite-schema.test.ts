@@ -1,11 +1,10 @@
-import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
+import { searchSql } from '../../../../src/payments/driver.ts';
 import type { PaymentQuery } from '../../../../src/payments/store.ts';
-import { searchSql } from '../../../../src/payments/stores/sqlite/search.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start } from '../store-conformance.ts';
 
@@ -15,149 +14,153 @@ let files = 0;
 
 const open = (path: string) => createSqliteStore({ path, retentionMs, timeoutMs: 10_000 });
 
-/** What version 1 made, and how it wrote. */
-const version1 = `
+/** What bankql 0.2.0 made. */
+const version2 = `
   CREATE TABLE payment (
     id TEXT PRIMARY KEY, caller TEXT NOT NULL, fingerprint TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('PENDING', 'DONE', 'REJECTED', 'UNKNOWN')),
     operation TEXT NOT NULL, bankId TEXT NOT NULL, accountId TEXT NOT NULL,
     toBankId TEXT, toAccountId TEXT, currency TEXT, amount TEXT,
     trackId TEXT NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, leaseUntil INTEGER NOT NULL,
-    answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT, awaited INTEGER NOT NULL DEFAULT 1
+    answer TEXT, code TEXT, status INTEGER, message TEXT, settledBy TEXT,
+    bankText TEXT, requestId TEXT, replica TEXT, sealedKey TEXT, history TEXT NOT NULL DEFAULT '',
+    awaited INTEGER NOT NULL DEFAULT 1
   ) STRICT;
   CREATE INDEX paymentByState ON payment (state, updatedAt);
-  PRAGMA user_version = 1;`;
-const insertVersion1 = `INSERT INTO payment (id, caller, fingerprint, state, operation, bankId, accountId,
-  toBankId, toAccountId, currency, amount, trackId, createdAt, updatedAt, leaseUntil, answer, code, status, message, settledBy)
-  VALUES ($id, $caller, $fingerprint, $state, $operation, $bankId, $accountId, $toBankId, $toAccountId, $currency, $amount, $trackId,
-  $createdAt, $updatedAt, $leaseUntil, $answer, $code, $status, $message, $settledBy)`;
+  CREATE TABLE meta (
+    only INTEGER PRIMARY KEY CHECK (only = 1), storeId TEXT NOT NULL, secret TEXT NOT NULL,
+    began INTEGER NOT NULL, newestAt INTEGER
+  ) STRICT;
+  CREATE TABLE decision (at INTEGER NOT NULL, decidedBy TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+  CREATE TABLE clock (id TEXT PRIMARY KEY, time INTEGER NOT NULL, beats INTEGER NOT NULL) STRICT;
+  CREATE INDEX paymentByTime ON payment (createdAt);
+  CREATE INDEX paymentByCaller ON payment (caller, createdAt);
+  CREATE INDEX paymentByTrackId ON payment (trackId);
+  CREATE INDEX paymentByRequestId ON payment (requestId) WHERE requestId IS NOT NULL;
+  CREATE INDEX paymentOfVersion1 ON payment (id) WHERE history = '';
+  CREATE TRIGGER countBegun AFTER INSERT ON payment BEGIN
+    UPDATE meta SET began = began + 1, newestAt = max(ifnull(newestAt, NEW.createdAt), NEW.createdAt);
+  END;
+  CREATE INDEX paymentUnfinished ON payment (caller, createdAt) WHERE state IN ('PENDING', 'UNKNOWN');
+  INSERT INTO meta VALUES (1, 'store-1', 'abcd', 7, NULL);
+  INSERT INTO decision VALUES (5, 'Ada', 'accepted the loss of records');
+  PRAGMA user_version = 2;`;
 
-const callerHash = createHash('sha256').update('["sandbox","alice"]').digest('hex');
-const keyed = (secret: string) => createHmac('sha256', secret).update(callerHash).digest('hex');
+const line = (event: object) => JSON.stringify(event);
 
-function fieldsOfVersion1(change: Parameters<typeof pending>[0]) {
-  const { bankText, requestId, replica, sealedKey, history, ...fields } = pending({
-    caller: callerHash,
-    ...change,
-  });
-  return fields;
+/** A file of bankql 0.2.0 with a payment in each state, and one of which the lease has ended. */
+function makeVersion2(path: string): void {
+  using database = new DatabaseSync(path);
+  database.exec(`PRAGMA journal_mode = WAL; ${version2}`);
+  const { payer: _, ...fields } = pending();
+  const names = Object.keys(fields);
+  const insert = database.prepare(
+    `INSERT INTO payment (${names.join(', ')}, awaited) VALUES (${names.map((name) => `$${name}`).join(', ')}, $awaited)`,
+  );
+  const began = line({ state: 'PENDING', at: start });
+  const end = (state: string) => `${began}\n${line({ state, at: start + 9, code: 'é"\n' })}`;
+  const rows = [
+    { id: 'pending', history: began, awaited: 1 },
+    {
+      id: 'done',
+      state: 'DONE',
+      updatedAt: start + 9,
+      status: 200,
+      answer: '{"id":"1"}',
+      history: end('DONE'),
+      awaited: 0,
+    },
+    {
+      id: 'rejected',
+      state: 'REJECTED',
+      updatedAt: start + 9,
+      bankText: 'a\n"b',
+      history: end('REJECTED'),
+      awaited: 0,
+    },
+    { id: 'unknown', state: 'UNKNOWN', updatedAt: start + 9, history: end('UNKNOWN'), awaited: 0 },
+    { id: 'lease', state: 'UNKNOWN', updatedAt: start + 9, history: end('UNKNOWN'), awaited: 1 },
+  ];
+  for (const row of rows) insert.run({ ...fields, createdAt: start, ...row });
 }
 
-/** A file of version 1, still open, with a PENDING, a DONE and a settled record. */
-function makeVersion1(path: string): DatabaseSync {
-  const database = new DatabaseSync(path);
-  database.exec(`PRAGMA journal_mode = WAL; ${version1}`);
-  const insert = database.prepare(insertVersion1);
-  const end = { updatedAt: start + 9, status: 200 } as const;
-  insert.run(fieldsOfVersion1({ id: 'a' }));
-  insert.run(fieldsOfVersion1({ id: 'b', state: 'DONE', createdAt: start + 1, ...end, answer: '{}' }));
-  insert.run(fieldsOfVersion1({ id: 'c', state: 'REJECTED', ...end, status: null, settledBy: 'Ada' }));
-  return database;
-}
-
-describe('a file of version 1', () => {
-  test('is upgraded with all that it holds; callers are hashed under its new secret, and known stories told', async () => {
+describe('a file of bankql 0.2.0', () => {
+  test('is upgraded with all that it holds: no key of it becomes free', async () => {
     const path = join(root, `${++files}.db`);
-    makeVersion1(path).close();
+    makeVersion2(path);
     const store = await open(path);
-    const caller = keyed(store.secret);
     expect(store.loss).toBeNull();
-    expect(await store.search({ caller }, start)).toEqual([
-      pending({ id: 'a', caller, history: [{ state: 'PENDING', at: start }] }),
-      pending({
-        ...{ id: 'c', caller, state: 'REJECTED', updatedAt: start + 9, settledBy: 'Ada' },
-        history: [
-          { state: 'PENDING', at: start },
-          { state: 'REJECTED', at: start + 9, settledBy: 'Ada' },
-        ],
-      }),
-      pending({
-        ...{ id: 'b', caller, state: 'DONE', createdAt: start + 1, updatedAt: start + 9 },
-        ...{ status: 200, answer: '{}' },
-        history: [
-          { state: 'PENDING', at: start + 1 },
-          { state: 'DONE', at: start + 9, status: 200 },
-        ],
-      }),
-    ]);
-    expect(await store.finish('a', pending().trackId, done, start)).toBe(true);
+    expect(store.secret).toBe('abcd');
+    const history = (state: string) => [
+      { state: 'PENDING', at: start },
+      { state, at: start + 9, code: 'é"\n' },
+    ];
+    const was = { payer: null, updatedAt: start + 9 } as const;
+    const kept = [
+      pending({ id: 'pending', payer: null, history: [{ state: 'PENDING', at: start }] }),
+      {
+        ...pending({ ...was, id: 'done', state: 'DONE', status: 200, answer: '{"id":"1"}' }),
+        history: history('DONE'),
+      },
+      {
+        ...pending({ ...was, id: 'rejected', state: 'REJECTED', bankText: 'a\n"b' }),
+        history: history('REJECTED'),
+      },
+      { ...pending({ ...was, id: 'unknown', state: 'UNKNOWN' }), history: history('UNKNOWN') },
+      { ...pending({ ...was, id: 'lease', state: 'UNKNOWN' }), history: history('UNKNOWN') },
+    ];
+    for (const record of kept)
+      expect(await store.begin(pending({ id: record.id, trackId: 'again' }), start)).toEqual(record);
+    expect(await store.search({ caller: pending().caller, payer: null }, start)).toHaveLength(5);
+    const { trackId } = pending();
+    expect(await store.finish('pending', trackId, done, start)).toBe(true);
+    expect(await store.finish('unknown', trackId, done, start)).toBe(false);
+    expect(await store.finish('lease', trackId, done, start)).toBe(true);
     await store.close();
 
-    // Once: the next start finds nothing to do.
-    const again = await open(path);
-    expect(keyed(again.secret)).toBe(caller);
-    expect(await again.search({ caller }, start)).toHaveLength(3);
-    await again.close();
     using database = new DatabaseSync(path, { readOnly: true });
-    expect(database.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: 2 });
-    expect(database.prepare('SELECT began, newestAt FROM meta').get()).toEqual({
-      began: 3,
-      newestAt: start + 1,
+    const meta = database.prepare('SELECT began, text FROM meta').get();
+    expect(meta?.began).toBe(12);
+    expect(JSON.parse(String(meta?.text))).toMatchObject({
+      storeId: 'store-1',
+      decisions: [{ at: 5, by: 'Ada', what: 'accepted the loss of records' }],
     });
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });
   });
 
   test('is upgraded once by the processes that open it at the same time', async () => {
     const path = join(root, `${++files}.db`);
-    makeVersion1(path).close();
+    makeVersion2(path);
     const stores = await Promise.all([open(path), open(path), open(path)]);
-    expect(new Set(stores.map(({ secret }) => secret)).size).toBe(1);
-    expect(await stores[1].search({ caller: keyed(stores[0].secret) }, start)).toHaveLength(3);
+    expect(await stores[1].search({}, start)).toHaveLength(5);
     await Promise.all(stores.map((store) => store.close()));
   });
+});
 
-  test('may still be in use by a bankql of version 1, whose payments count and are adopted later', async () => {
-    const path = join(root, `${++files}.db`);
-    const old = makeVersion1(path);
-    const insert = old.prepare(insertVersion1);
-    const first = await open(path);
-    insert.run(fieldsOfVersion1({ id: 'd', createdAt: start + 50 }));
-    expect(await first.begin(pending({ id: 'd', trackId: 'again' }), start)).toMatchObject({
-      trackId: 'attempt-1',
-    });
-    await first.close();
-    old.close();
-    const second = await open(path);
-    expect(await second.find('d', start)).toMatchObject({
-      caller: keyed(second.secret),
-      history: [{ state: 'PENDING', at: start + 50 }],
-    });
-    await second.close();
-    using database = new DatabaseSync(path, { readOnly: true });
-    expect(database.prepare('SELECT began, newestAt FROM meta').get()).toEqual({
-      began: 4,
-      newestAt: start + 50,
-    });
-  });
-
-  test('with fewer columns than this version gets those that it lacks', async () => {
-    const path = join(root, `${++files}.db`);
-    await (await open(path)).close();
-    const database = new DatabaseSync(path);
-    database.exec('ALTER TABLE payment DROP COLUMN replica');
-    database.close();
-    const store = await open(path);
-    await store.begin(pending({ replica: 'host:1' }), start);
-    expect(await store.find(pending().id, start)).toMatchObject({ replica: 'host:1' });
-    await store.close();
-  });
+test('a file of bankql 0.1 is refused, with the version that upgrades it', async () => {
+  const path = join(root, `${++files}.db`);
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TABLE payment (id TEXT); PRAGMA user_version = 1');
+  database.close();
+  await expect(open(path)).rejects.toThrow('start bankql 0.2.0 with it once, which upgrades it');
 });
 
 describe('a search', () => {
   test.each<[string, PaymentQuery, string]>([
     [
       'a caller’s payments in some states',
-      { caller: 'c', states: ['UNKNOWN', 'DONE'], newestFirst: true, limit: 20 },
-      'paymentByCaller (caller=?)',
+      { caller: 'c', payer: 'p', states: ['UNKNOWN', 'DONE'], newestFirst: true, limit: 20 },
+      'payment_by_caller (caller=? AND payer=?)',
     ],
     [
       'a caller’s payments that are not finished',
-      { caller: 'c', states: ['UNKNOWN', 'PENDING'], newestFirst: true, limit: 20 },
-      'paymentUnfinished (caller=?)',
+      { caller: 'c', payer: 'p', states: ['UNKNOWN', 'PENDING'], newestFirst: true, limit: 20 },
+      'payment_unfinished_by_caller (caller=? AND payer=?)',
     ],
     [
       'a caller’s payments in one state that is not final, since a time',
-      { caller: 'c', states: ['PENDING'], since: 5, limit: 20 },
-      'paymentUnfinished (caller=? AND createdAt>?)',
+      { caller: 'c', payer: 'p', states: ['PENDING'], since: 5, limit: 20 },
+      'payment_unfinished_by_caller (caller=? AND payer=? AND created_at>?)',
     ],
     ['how an id begins', { idPrefix: 'abc' }, 'sqlite_autoindex_payment_1 (id>? AND id<?)'],
     [
@@ -165,22 +168,22 @@ describe('a search', () => {
       { idPrefix: 'abc', states: ['UNKNOWN'] },
       'sqlite_autoindex_payment_1 (id>? AND id<?)',
     ],
-    ['a Track-ID', { trackId: 't', states: ['DONE'] }, 'paymentByTrackId (trackId=?)'],
-    ['a request id', { requestId: 'r', states: ['DONE'] }, 'paymentByRequestId (requestId=?)'],
-    ['a state', { states: ['UNKNOWN'] }, 'paymentByState (state=?)'],
-    ['a state of many', { states: ['DONE'], newestFirst: true, limit: 5 }, 'paymentByTime'],
+    ['a Track-ID', { trackId: 't', states: ['DONE'] }, 'payment_by_track_id (track_id=?)'],
+    ['a request id', { requestId: 'r', states: ['DONE'] }, 'payment_by_request_id (request_id=?)'],
+    ['a state', { states: ['UNKNOWN'] }, 'payment_unfinished (state=?)'],
+    ['a state of many', { states: ['DONE'], newestFirst: true, limit: 5 }, 'payment_by_time'],
     [
       'a time',
       { since: 1, until: 2, newestFirst: true, limit: 5 },
-      'paymentByTime (createdAt>? AND createdAt<?)',
+      'payment_by_time (created_at>? AND created_at<?)',
     ],
-    ['the newest', { newestFirst: true, limit: 5 }, 'paymentByTime'],
+    ['the newest', { newestFirst: true, limit: 5 }, 'payment_by_time'],
   ])('by %s uses an index', async (_, query, index) => {
     const path = join(root, `plan-${++files}.db`);
     await (await open(path)).close();
     using database = new DatabaseSync(path, { readOnly: true });
-    const { sql, values } = searchSql(query, 0);
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(values);
+    const { text, values } = searchSql({ limit: 20, ...query }, '?', 'payment');
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]));
     const details = plan.map(({ detail }) => String(detail)).join('\n');
     expect(details).toContain(`payment USING INDEX ${index}`);
     expect(details).not.toMatch(/SCAN payment$/m);

@@ -175,7 +175,7 @@ describe('a call that fails', () => {
     const begun = store.begin(pending(), start);
     // The worker stores it and answers; the timeout passes before the answer is read.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
-    vi.advanceTimersByTime(501);
+    vi.advanceTimersByTime(551);
     vi.useRealTimers();
     await expect(begun).rejects.toThrow('no answer in 500 ms');
     await vi.waitFor(async () => expect(await store.find(pending().id, start)).toBeNull());

@@ -17,7 +17,6 @@ export interface HighWaterMark {
   readonly newestAt: number | null;
 }
 
-/** Written by hand: the SQLite store's thread, which starts with each process, would load zod only for this. */
 function isMark(value: unknown): value is HighWaterMark {
   if (typeof value !== 'object' || value === null) return false;
   if (!('storeId' in value && 'began' in value && 'newestAt' in value)) return false;
@@ -67,19 +66,6 @@ export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: st
     return null;
   const since = held.newestAt === null ? 'all of them' : `what began after ${time(held.newestAt)}`;
   return `it has lost records: ${known}, and it holds ${held.began} of them; missing is ${since}`;
-}
-
-/**
- * The mark that a store adopts when an operator accepts its loss: it becomes the successor of the store that `mark`
- * belongs to, so that the mark and all its copies fit again without being lowered.
- */
-export function successorOf(held: HighWaterMark, mark: HighWaterMark): HighWaterMark {
-  const newest = [held.newestAt, mark.newestAt].filter((at) => at !== null);
-  return {
-    storeId: mark.storeId,
-    began: Math.max(held.began, mark.began),
-    newestAt: newest.length === 0 ? null : Math.max(...newest),
-  };
 }
 
 /** The message for a mark that cannot be read: it is not known whether records were lost. */

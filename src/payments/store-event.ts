@@ -7,8 +7,8 @@ export type StoreEvent =
   /** More than a tenth of all records are older than the retention. `deleted` of these `expired` ones are gone now. */
   | { readonly kind: 'purge'; readonly deleted: number; readonly expired: number; readonly records: number }
   /**
-   * The clocks of the processes that share the store differ by over an hour, or this process's clock jumped ahead by as
-   * much: nothing is purged until they agree.
+   * The clocks of the store's server and of this process differ, or this process's clock jumped ahead: no record expires until they
+   * agree.
    */
   | { readonly kind: 'clocks-differ'; readonly byMs: number }
   | { readonly kind: 'clocks-agree' }
@@ -16,6 +16,8 @@ export type StoreEvent =
    * The high-water mark could not be written to this file. Payments continue; a loss would be detected less exactly.
    */
   | { readonly kind: 'mark-failed'; readonly file: string; readonly reason: string }
-  | { readonly kind: 'mark-written-again'; readonly file: string };
+  | { readonly kind: 'mark-written-again'; readonly file: string }
+  /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
+  | { readonly kind: 'record-unreadable'; readonly id: string };
 
 export type OnStoreEvent = (event: StoreEvent) => void;

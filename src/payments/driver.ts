@@ -1,0 +1,207 @@
+import { type PaymentQuery, type PaymentRecord, StoreUnavailable } from './store.ts';
+
+/**
+ * What a database does for the payment store: a few operations on rows, of which each is atomic and durable. The protocol
+ * is above it (protocol-store.ts), the same for every database.
+ */
+export interface StoreDriver {
+  /**
+   * Inserts a row, and counts it, unless there is one with its id.
+   * Errors: StoreUnavailable where nothing is stored; WriteUncertain. So it is with every write below.
+   */
+  insertIfAbsent(row: Row): Promise<InsertResult>;
+  /**
+   * Replaces the row, or deletes it (null), if it has this version.
+   * Shape: whether the row is now as given.
+   */
+  compareAndSet(id: string, version: string, row: Row | null): Promise<boolean>;
+  find(id: string): Promise<StoredText | null>;
+  /** One page of rows in the order of the query, by an index. */
+  search(query: RowQuery): Promise<readonly StoredText[]>;
+  /** Which of these attempts (`id` and `trackId`) have no row. */
+  findMissing(attempts: readonly Attempt[]): Promise<readonly Attempt[]>;
+  /** Deletes some of the DONE and REJECTED rows that were last changed before this time. Shape: how many; 0 if none is left. */
+  purge(before: number): Promise<number>;
+  /** Counts rows; `expired` are those that a purge would delete. */
+  count(before: number): Promise<RowCounts>;
+  readMetadata(): Promise<MetadataSnapshot>;
+  /** Replaces the metadata if it has this version; `version` null: if there is none. Shape: whether it did. */
+  writeMetadata(
+    version: string | null,
+    next: { readonly version: string; readonly text: string },
+  ): Promise<boolean>;
+  /**
+   * Resolves when every write that this process has given up on has either been stored or cannot be any more.
+   * Errors: StoreUnavailable if that is not known yet.
+   */
+  settleWrites(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** It is not known whether a write was stored. */
+export class WriteUncertain extends StoreUnavailable {}
+
+export type Attempt = Pick<PaymentRecord, 'id' | 'trackId'>;
+
+/** A record as a driver stores it: its JSON, the version of this change, and the columns that it is searched by. */
+export interface Row {
+  readonly id: string;
+  /** Unique to each write, so that two writes of one row are never taken for each other. */
+  readonly version: string;
+  readonly caller: string;
+  readonly payer: string | null;
+  readonly state: string;
+  readonly track_id: string;
+  readonly request_id: string | null;
+  readonly account_id: string;
+  readonly to_account_id: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly lease_until: number;
+  readonly json: string;
+}
+
+export const rowColumns = [
+  'id',
+  'version',
+  'caller',
+  'payer',
+  'state',
+  'track_id',
+  'request_id',
+  'account_id',
+  'to_account_id',
+  'created_at',
+  'updated_at',
+  'lease_until',
+  'json',
+] as const satisfies readonly (keyof Row)[];
+
+export interface StoredText extends Pick<Row, 'id' | 'version' | 'created_at' | 'json'> {}
+
+/** What was counted in a store, as part of a write or by itself. */
+export interface StoreCounts {
+  /** How many rows were ever inserted. */
+  readonly began: number;
+  /** The newest `created_at` of a row that was ever inserted; null if there was none. */
+  readonly newestAt: number | null;
+  /** Changes with every change of the metadata; null if there is none. */
+  readonly metadataVersion: string | null;
+  /** The clock of the store's server, in milliseconds since 1970; null if it is this machine's. */
+  readonly serverTime: number | null;
+}
+
+export interface InsertResult extends StoreCounts {
+  /** The row that was there; null if the given one was inserted. */
+  readonly existing: StoredText | null;
+}
+
+export interface MetadataSnapshot extends StoreCounts {
+  readonly text: string | null;
+  /** What identifies the server and its history, such as PostgreSQL's system identifier and timeline; null if unknown. */
+  readonly server: string | null;
+}
+
+export interface RowCounts {
+  readonly records: number;
+  readonly expired: number;
+  readonly pending: number;
+  readonly unknown: number;
+  readonly newestAt: number | null;
+}
+
+export interface RowQuery extends Omit<PaymentQuery, 'limit'> {
+  readonly limit: number;
+  /** Rows whose lease ends at this time or before. */
+  readonly leaseUntil?: number | undefined;
+  /** The row that the page follows. */
+  readonly after?: Pick<Row, 'created_at' | 'id'> | undefined;
+}
+
+/** Whether a row matches a query: what searchSql says in SQL. */
+export function matchesQuery(row: Row, query: RowQuery): boolean {
+  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until, leaseUntil } = query;
+  return (
+    (idPrefix === undefined || row.id.startsWith(idPrefix)) &&
+    (trackId === undefined || row.track_id === trackId) &&
+    (requestId === undefined || row.request_id === requestId) &&
+    (caller === undefined || row.caller === caller) &&
+    (payer === undefined || row.payer === payer) &&
+    (states === undefined || states.some((state) => state === row.state)) &&
+    (accountId === undefined || row.account_id === accountId || row.to_account_id === accountId) &&
+    (leaseUntil === undefined || row.lease_until <= leaseUntil) &&
+    (since === undefined || row.created_at >= since) &&
+    (until === undefined || row.created_at < until)
+  );
+}
+
+/** What is read of a row. */
+export const storedColumns = 'id, version, created_at, json';
+
+/** The highest character: every id with a prefix sorts before the prefix followed by it. */
+const last = '\u{10FFFF}';
+
+/**
+ * A query as SQL, for SQLite (`?1`) and PostgreSQL (`$1`).
+ * `from`: the table, and its alias if it has one.
+ */
+export function searchSql(
+  query: RowQuery,
+  mark: '?' | '$',
+  table: string,
+): { text: string; values: unknown[] } {
+  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until, leaseUntil } = query;
+  const { newestFirst, after, limit } = query;
+  // Few rows have the same beginning of an id, Track-ID, request or lease. The sum keeps a database that does not know that from
+  // reading all rows in their order.
+  const few = [idPrefix, trackId, requestId].some((given) => given !== undefined);
+  const hasFinished = states === undefined || states.some((state) => finishedStates.has(state));
+  const values: unknown[] = [];
+  const conditions = ['true'];
+  const value = (given: unknown) => `${mark}${values.push(given)}`;
+  const ask = (column: string, operator: string, given: unknown) => {
+    if (given !== undefined) conditions.push(`${column} ${operator} ${value(given)}`);
+  };
+  if (idPrefix !== undefined) conditions.push(`id >= ${value(idPrefix)} AND id < ${value(idPrefix + last)}`);
+  ask('track_id', '=', trackId);
+  ask('request_id', '=', requestId);
+  ask('caller', '=', caller);
+  if (payer === null) conditions.push('payer IS NULL');
+  else ask('payer', '=', payer);
+  if (states !== undefined) {
+    // Finished rows are many, which SQLite does not know: the sum keeps it from reading all of a state.
+    const column = mark === '?' && (few || caller !== undefined || hasFinished) ? '+state' : 'state';
+    conditions.push(`${column} IN (${states.map((state) => value(state)).join(', ') || 'NULL'})`);
+    // Indexes of unfinished payments are used only for queries that contain their condition.
+    if (!hasFinished && !few) conditions.push(unfinished);
+  }
+  if (accountId !== undefined)
+    conditions.push(`(account_id = ${value(accountId)} OR to_account_id = ${value(accountId)})`);
+  if (leaseUntil !== undefined) conditions.push(`lease_until <= ${value(leaseUntil)}`);
+  ask('created_at', '>=', since);
+  ask('created_at', '<', until);
+  const [direction, behind] = newestFirst ? ['DESC', '<'] : ['ASC', '>'];
+  if (after !== undefined)
+    conditions.push(`(created_at, id) ${behind} (${value(after.created_at)}, ${value(after.id)})`);
+  const time = few || leaseUntil !== undefined ? 'created_at + 0' : 'created_at';
+  const text = `SELECT ${storedColumns} FROM ${table} WHERE ${conditions.join(' AND ')}
+    ORDER BY ${time} ${direction}, id ${direction} LIMIT ${value(limit)}`;
+  return { text, values };
+}
+
+export const finishedStates: ReadonlySet<string> = new Set(['DONE', 'REJECTED']);
+
+/** Payments that may need attention, and those that have ended. */
+export const unfinished = "state IN ('PENDING', 'UNKNOWN')";
+export const finished = "state IN ('DONE', 'REJECTED')";
+
+/** The indexes of the table of rows, by name. */
+export const rowIndexes = {
+  payment_by_time: '(created_at, id)',
+  payment_by_caller: '(caller, payer, created_at, id)',
+  payment_by_track_id: '(track_id)',
+  payment_by_request_id: '(request_id) WHERE request_id IS NOT NULL',
+  payment_unfinished: `(state, created_at, id) WHERE ${unfinished}`,
+  payment_unfinished_by_caller: `(caller, payer, created_at, id) WHERE ${unfinished}`,
+  payment_by_end: `(updated_at) WHERE ${finished}`,
+};

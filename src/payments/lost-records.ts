@@ -1,0 +1,334 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Attempt, MetadataSnapshot, StoreCounts, StoreDriver } from './driver.ts';
+import {
+  createMarkWriter,
+  describeLoss,
+  type HighWaterMark,
+  higherMark,
+  readMark,
+  unreadableMark,
+} from './high-water-mark.ts';
+import type { PaymentRecord } from './store.ts';
+import type { OnStoreEvent } from './store-event.ts';
+
+/**
+ * Notices that a store has lost records (an old copy, an emptied server, a failover, a restored backup), so that none of their
+ * payments is sent a second time. It compares what the store holds with what is known outside of it:
+ *
+ * - the high-water marks in files (beside a SQLite file, and STATE_WITNESS), which reveal what is lost while no bankql runs;
+ * - this process's own mark and its latest beginnings, which reveal what a failover loses;
+ * - which server and history the store was on, as it wrote down itself.
+ *
+ * A loss that one process has noticed is written into the store, and all that share it refuse payments until an operator
+ * accepts it.
+ */
+
+const mark = z.object({ storeId: z.string(), began: z.number(), newestAt: z.number().nullable() });
+
+const storeMetadata = z.object({
+  storeId: z.string(),
+  /** Under which callers are hashed; see PaymentStore.secret. */
+  secret: z.string(),
+  loss: z.string().nullable().default(null),
+  /** The marks that did not fit, until somebody accepts the loss. */
+  missed: z.array(mark).default([]),
+  /** Other stores whose loss was accepted: their marks count no more. */
+  accepted: z.array(z.string()).default([]),
+  acceptedAt: z.number().nullable().default(null),
+  /** How many lost payments were accepted: they count as begun, so that marks fit. */
+  lost: z.number().default(0),
+  newestLostAt: z.number().nullable().default(null),
+  /** MetadataSnapshot.server, as the last process saw it that found nothing missing. */
+  server: z.string().nullable().default(null),
+  /** What operators decided. */
+  decisions: z.array(z.object({ at: z.number(), by: z.string(), what: z.string() })).default([]),
+});
+
+export type StoreMetadata = z.infer<typeof storeMetadata>;
+
+export const newMetadata = (secret: string | null): StoreMetadata =>
+  storeMetadata.parse({ storeId: randomUUID(), secret: secret ?? randomBytes(32).toString('hex') });
+
+/** Errors: an Error if it is not metadata. */
+export const parseMetadata = (text: string): StoreMetadata => storeMetadata.parse(JSON.parse(text));
+
+/** The high-water mark of a store. */
+export const heldMark = (
+  { storeId, lost, newestLostAt }: StoreMetadata,
+  { began, newestAt }: Pick<StoreCounts, 'began' | 'newestAt'>,
+): HighWaterMark => ({ storeId, began: began + lost, newestAt: later(newestAt, newestLostAt) });
+
+/** The metadata of a store that goes on without what these marks know of. */
+export function acceptMarks(
+  metadata: StoreMetadata,
+  counts: Pick<StoreCounts, 'began' | 'newestAt'>,
+  marks: readonly HighWaterMark[],
+  decision: StoreMetadata['decisions'][number],
+): StoreMetadata {
+  const held = heldMark(metadata, counts);
+  const own = marks.filter(({ storeId }) => storeId === held.storeId);
+  const others = marks.flatMap(({ storeId }) => (storeId === held.storeId ? [] : [storeId]));
+  const missing = Math.max(0, ...own.map(({ began }) => began - held.began));
+  return {
+    ...metadata,
+    loss: null,
+    missed: [],
+    accepted: [...new Set([...metadata.accepted, ...others])],
+    acceptedAt: decision.at,
+    lost: metadata.lost + missing,
+    newestLostAt: own.reduce((latest, { newestAt }) => later(latest, newestAt), metadata.newestLostAt),
+    decisions: [...metadata.decisions, decision],
+  };
+}
+
+const later = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : Math.max(a, b));
+
+export interface LossGuardOptions {
+  /** The store's name in messages. */
+  readonly name: string;
+  /** Where the high-water mark is kept besides the store. */
+  readonly markFiles: readonly string[];
+  readonly retentionMs: number;
+  /** Whether the store may forget payments, so that a loss is none. */
+  readonly allowVolatile: boolean;
+  /** Whether what the store counts when it is connected to is confirmed: a failover cannot lose it. */
+  readonly countsAreConfirmed: boolean;
+  /** The store, for checks that the guard makes by itself. */
+  readonly store: () => CheckedStore;
+  /** The time in the store's terms. */
+  readonly now: () => number;
+  readonly onEvent: OnStoreEvent;
+  /** The metadata if the store is not to be asked first. */
+  readonly initial?: { readonly version: string; readonly metadata: StoreMetadata };
+}
+
+/** What a check needs of the store; PostgreSQL asks it of each new connection. */
+export type CheckedStore = Pick<StoreDriver, 'readMetadata' | 'writeMetadata' | 'findMissing'>;
+
+export interface LossGuard {
+  readonly secret: string;
+  /** See PaymentStore.loss. */
+  readonly loss: string | null;
+  /** The version of the metadata that was read last. */
+  readonly metadataVersion: string | null;
+  /** Compares the store with all that is known. Errors: those of the store. */
+  check(store: CheckedStore): Promise<void>;
+  /** Notes a beginning that the store has confirmed. */
+  noteBegin(counts: StoreCounts, record: Pick<PaymentRecord, 'id' | 'trackId' | 'createdAt'>): void;
+  /** This process deletes the record: it is not missing. */
+  forget(id: string): void;
+  /** Errors: an Error if it is still not known whether records were lost; those of the store. */
+  accept(store: CheckedStore, by: string, now: number): Promise<void>;
+  /** Resolves when the marks are on disk, or could not be written. */
+  close(): Promise<void>;
+}
+
+/** About a megabyte, and some milliseconds of the store's time when they are looked up. */
+const maxRecentBegins = 4_096;
+/** Each mark costs an fsync, which those of payments would wait behind. */
+const markEveryMs = 50;
+/** How often a process that refuses payments looks whether an operator has accepted the loss. */
+const recheckMs = 1_000;
+
+interface KnownMarks {
+  readonly marks: readonly { readonly where: string; readonly mark: HighWaterMark }[];
+  /** Why a mark could not be read; null if each could. */
+  readonly unreadable: string | null;
+}
+
+export function createLossGuard(options: LossGuardOptions): LossGuard {
+  const { name, markFiles, retentionMs, allowVolatile, now, onEvent } = options;
+  let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
+  let metadataVersion: string | null = options.initial?.version ?? null;
+  let own: HighWaterMark | null = null;
+  let loss: string | null = null;
+  const recentBegins = new Map<string, Attempt & { readonly createdAt: number }>();
+  const writers = markFiles.map((file) =>
+    createMarkWriter(file, (reason) =>
+      onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason }),
+    ),
+  );
+  let checking: Promise<void> = Promise.resolve();
+  let markTimer: NodeJS.Timeout | null = null;
+  let markedAt = Number.NEGATIVE_INFINITY;
+  let recheck: NodeJS.Timeout | null = null;
+  let closed = false;
+
+  async function writeMarks(): Promise<void> {
+    markedAt = performance.now();
+    const written = own;
+    if (written !== null) await Promise.all(writers.map((writer) => writer.write(written)));
+  }
+
+  /** Payments do not wait for it: a mark may lag behind. Several share a write. */
+  function writeMarksSoon(): void {
+    if (markTimer !== null || writers.length === 0 || closed) return;
+    markTimer = setTimeout(
+      () => {
+        markTimer = null;
+        void writeMarks();
+      },
+      Math.max(0, markedAt + markEveryMs - performance.now()),
+    );
+  }
+
+  function knownMarks(): KnownMarks {
+    if (allowVolatile) return { marks: [], unreadable: null };
+    const marks = own === null ? [] : [{ where: 'this process', mark: own }];
+    try {
+      for (const file of markFiles) {
+        const mark = readMark(file);
+        if (mark !== null) marks.push({ where: file, mark });
+      }
+      return { marks, unreadable: null };
+    } catch (error) {
+      return { marks, unreadable: unreadableMark(error) };
+    }
+  }
+
+  function setLoss(reason: string | null): void {
+    const found = reason === null ? null : `The payment store ${name} refuses payments: ${reason}.`;
+    if (found !== null && found !== loss) onEvent({ kind: 'loss', loss: found });
+    if (found === null && loss !== null) onEvent({ kind: 'loss-accepted' });
+    loss = found;
+    if (loss === null || recheck !== null || closed) return;
+    recheck = setTimeout(() => {
+      recheck = null;
+      // A store that cannot be asked is noticed by others; the next one follows.
+      guard.check(options.store()).catch(() => setLoss(reason));
+    }, recheckMs).unref();
+  }
+
+  /** What is missing of the beginnings that this process saw confirmed, in one sentence; null if nothing is. */
+  async function missingBegins(store: CheckedStore, { acceptedAt }: StoreMetadata): Promise<string | null> {
+    const oldest = Math.max(now() - retentionMs, (acceptedAt ?? -1) + 1);
+    const known = [...recentBegins.values()].filter(({ createdAt }) => createdAt >= oldest);
+    if (known.length === 0 || allowVolatile) return null;
+    // What this process has taken back meanwhile is no loss: it forgets a beginning before it deletes it. The payment's id alone
+    // does not tell: it may have begun again since, as another attempt.
+    const missing = (await store.findMissing(known)).flatMap(({ id, trackId }) => {
+      const still = recentBegins.get(id);
+      return still?.trackId === trackId ? [still.createdAt] : [];
+    });
+    if (missing.length === 0) return null;
+    const since = new Date(Math.min(...missing)).toISOString();
+    return `it has lost records: of the latest ${known.length} payments of this process ${missing.length} are missing, the first of ${since}`;
+  }
+
+  /** The metadata as it has to be, and why this process refuses payments besides `loss` in it. */
+  async function compare(store: CheckedStore, known: KnownMarks, snapshot: MetadataSnapshot) {
+    if (snapshot.text === null && snapshot.began > 0 && !allowVolatile)
+      throw new Error('it has lost its metadata: put a backup back');
+    const found =
+      snapshot.text === null ? newMetadata(metadata?.secret ?? null) : parseMetadata(snapshot.text);
+    const held = heldMark(found, snapshot);
+    const missed = known.marks
+      .filter((each) => !found.accepted.includes(each.mark.storeId))
+      .map((each) => ({ mark: each.mark, loss: describeLoss(held, each.mark, each.where) }))
+      .filter((each) => each.loss !== null);
+    const newLoss = missed[0]?.loss ?? (await missingBegins(store, found));
+    if (newLoss !== null && newLoss !== found.loss)
+      return {
+        next: { ...found, loss: newLoss, missed: [...found.missed, ...missed.map((each) => each.mark)] },
+        refusal: null,
+      };
+    if (found.loss !== null || allowVolatile || snapshot.server === found.server)
+      return { next: found, refusal: null };
+    // Whoever knows what the store has to hold, and finds it, vouches for another server.
+    const isVouchedFor = known.marks.some(
+      (each) => each.mark.storeId === found.storeId && each.mark.began > 0,
+    );
+    if (found.server === null || snapshot.server === null || isVouchedFor || held.began === 0)
+      return { next: { ...found, server: snapshot.server ?? found.server }, refusal: null };
+    return {
+      next: found,
+      refusal: `its server changed from ${found.server} to ${snapshot.server} while no bankql ran that knows what it has to hold (a restored backup, or a failover), so that it is not known whether records were lost`,
+    };
+  }
+
+  async function runCheck(store: CheckedStore): Promise<void> {
+    for (;;) {
+      // First: while others begin payments, the store goes ahead of the marks, never they of it.
+      const known = knownMarks();
+      const snapshot = await store.readMetadata();
+      const { next, refusal } = await compare(store, known, snapshot);
+      const text = JSON.stringify(next);
+      let version = snapshot.metadataVersion;
+      if (text !== snapshot.text) {
+        version = randomUUID();
+        if (!(await store.writeMetadata(snapshot.metadataVersion, { version, text }))) continue;
+      }
+      metadata = next;
+      metadataVersion = version;
+      setLoss(next.loss ?? known.unreadable ?? refusal);
+      if (loss === null && options.countsAreConfirmed) {
+        own = higherMark(own, heldMark(next, snapshot));
+        writeMarksSoon();
+      }
+      return;
+    }
+  }
+
+  /** One after the other: each decides by what the one before it has written. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const done = checking.then(work);
+    checking = done.catch(() => {});
+    return done;
+  }
+
+  const guard: LossGuard = {
+    get secret() {
+      return metadata?.secret ?? '';
+    },
+    get loss() {
+      return loss;
+    },
+    get metadataVersion() {
+      return metadataVersion;
+    },
+    check: (store) => inTurn(() => runCheck(store)),
+    noteBegin(counts, { id, trackId, createdAt }) {
+      // An id that is begun again moves to the end.
+      recentBegins.delete(id);
+      recentBegins.set(id, { id, trackId, createdAt });
+      if (recentBegins.size > maxRecentBegins)
+        for (const oldest of recentBegins.keys()) {
+          recentBegins.delete(oldest);
+          break;
+        }
+      if (metadata !== null) own = higherMark(own, heldMark(metadata, counts));
+      writeMarksSoon();
+    },
+    forget: (id) => void recentBegins.delete(id),
+    accept: (store, by, at) =>
+      inTurn(async () => {
+        const { marks } = knownMarks();
+        for (;;) {
+          const snapshot = await store.readMetadata();
+          if (snapshot.text === null) throw new Error('it has no metadata');
+          const found = parseMetadata(snapshot.text);
+          const held = heldMark(found, snapshot);
+          const what = `accepted the loss of records: ${JSON.stringify({ loss, held, marks })}`;
+          const known = [...found.missed, ...marks.map(({ mark }) => mark)];
+          const accepted = acceptMarks(found, snapshot, known, { at, by, what });
+          const next = { ...accepted, server: snapshot.server };
+          const written = { version: randomUUID(), text: JSON.stringify(next) };
+          if (!(await store.writeMetadata(snapshot.metadataVersion, written))) continue;
+          own = heldMark(next, snapshot);
+          recentBegins.clear();
+          break;
+        }
+        await writeMarks();
+        await runCheck(store);
+      }),
+    async close() {
+      closed = true;
+      if (recheck !== null) clearTimeout(recheck);
+      if (markTimer !== null) clearTimeout(markTimer);
+      await checking;
+      if (loss === null) await writeMarks();
+    },
+  };
+  return guard;
+}

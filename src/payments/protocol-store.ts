@@ -1,0 +1,413 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Attempt, type Row, type StoreDriver, type StoredText, WriteUncertain } from './driver.ts';
+import { createLossGuard, type LossGuardOptions } from './lost-records.ts';
+import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
+import { parseRow, toRow } from './record-row.ts';
+import {
+  type PaymentQuery,
+  type PaymentRecord,
+  type PaymentStore,
+  StoreUnavailable,
+  type UnreadableRecord,
+} from './store.ts';
+import { type ClockSources, createStoreClock } from './store-clock.ts';
+import type { OnStoreEvent } from './store-event.ts';
+
+export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store'> {
+  /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
+  readonly open: (hooks: DriverHooks) => Promise<StoreDriver>;
+  /** How long a DONE or REJECTED record is kept after its last change. */
+  readonly retentionMs: number;
+  readonly onEvent: OnStoreEvent;
+  /** For tests. */
+  readonly clocks?: ClockSources;
+}
+
+export interface DriverHooks {
+  /** Compares the store with what is known of it. Errors: those of the store's methods. */
+  readonly onConnect: (
+    store: Pick<StoreDriver, 'readMetadata' | 'writeMetadata' | 'findMissing'>,
+  ) => Promise<void>;
+  /** The store answers, after it was opened or has been away. */
+  readonly onReady: () => void;
+}
+
+/** A record as this process knows it to be stored. */
+interface Known {
+  readonly held: HeldPayment;
+  readonly version: string;
+}
+
+const pageSize = 500;
+const purgeEveryMs = 60_000;
+/** Between two steps of a purge, so that payments have most of the store. */
+const purgePauseMs = 30;
+/** A purge is reported to the operator if a greater share of the records than this has expired. */
+const remarkableShare = 0.1;
+/** How often a change is tried if others change the record meanwhile. */
+const maxRounds = 20;
+/** More beginnings to take back than this stay as they are, and become UNKNOWN. */
+const maxUncertain = 1_000;
+/** The delays before a beginning is taken back, once that has failed; the last one repeats. */
+const takeBackPausesMs = [250, 1000, 4000];
+
+/** Errors: those of `open`. */
+export async function createProtocolStore({ open, ...options }: ProtocolStoreOptions): Promise<PaymentStore> {
+  const { hooks, run, check } = prepareProtocol(options);
+  const driver = await open(hooks);
+  const store = run(driver);
+  try {
+    await check();
+    return store;
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
+}
+
+/**
+ * A payment store: the protocol (protocol.ts) over a database.
+ *
+ * A change reads a record, asks the protocol what becomes of it, and replaces the version that it has read; if another process was
+ * faster, it begins again. What is told of a record has been written to it before.
+ *
+ * A beginning of which it is not known whether it was stored is taken back as soon as that can be found out. If this process dies
+ * before, a PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
+ */
+export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
+  const { name, retentionMs, onEvent } = options;
+  const clock = createStoreClock(onEvent, options.clocks);
+  /** What this process has begun and not ended: it saves reading the record again. */
+  const begun = new Map<string, Known>();
+  const inserting = new Map<string, Promise<void>>();
+  const uncertain = new Map<string, Attempt>();
+  let lastNow = Date.now();
+  let takingBack = false;
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  let closing: Promise<void> | null = null;
+  let driver: StoreDriver;
+
+  const unavailable = (reason: string) =>
+    new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
+
+  const guard = createLossGuard({ ...options, now: () => clock.toStore(lastNow), store: () => driver });
+  const hooks: DriverHooks = {
+    onConnect: (store) => guard.check(observeTime(store)),
+    onReady: () => void takeBackUncertain(),
+  };
+
+  /** Every answer that holds the server's time is heard. */
+  function observeTime<Store extends Pick<StoreDriver, 'readMetadata'>>(store: Store): Store {
+    return {
+      ...store,
+      async readMetadata() {
+        const snapshot = await store.readMetadata();
+        clock.observe(snapshot.serverTime);
+        return snapshot;
+      },
+    };
+  }
+
+  function read(stored: StoredText): Known {
+    try {
+      return { held: parseRow(stored), version: stored.version };
+    } catch (error) {
+      onEvent({ kind: 'record-unreadable', id: stored.id });
+      throw error;
+    }
+  }
+
+  async function load(id: string): Promise<Known | null> {
+    const stored = await driver.find(id);
+    return stored === null ? null : read(stored);
+  }
+
+  /** Replaces or deletes a record. Shape: what is stored then; undefined if another process has changed it meanwhile. */
+  async function replace(known: Known, next: HeldPayment | null): Promise<Known | null | undefined> {
+    const row = next === null ? null : toRow(next);
+    const { id } = known.held.record;
+    if (begun.get(id)?.version === known.version) begun.delete(id);
+    if (!(await driver.compareAndSet(id, known.version, row))) return undefined;
+    return row === null || next === null ? null : { held: next, version: row.version };
+  }
+
+  /** Applies an event to a record. Shape: the record before and after it, and whether it changed. */
+  async function apply(id: string, event: ProtocolEvent, first?: Known | null) {
+    let before = first === undefined ? await load(id) : first;
+    for (let round = 1; round <= maxRounds; round++) {
+      const { next } = advance(before?.held ?? null, event);
+      if (before === null || next === undefined) return { before, after: before, changed: false };
+      const after = await replace(before, next);
+      if (after !== undefined) return { before, after, changed: true };
+      before = await load(id);
+    }
+    throw unavailable('a record of it changes all the time');
+  }
+
+  /** The record as it is now: its lease or its retention may be over. Null if there is none. */
+  async function current(id: string, now: number, first?: Known | null): Promise<Known | null> {
+    const { after } = await apply(id, { kind: 'asked about', at: clock.forLeases(now) }, first);
+    const expiry = clock.forRetention(now);
+    if (after === null || expiry === null) return after;
+    return (await apply(id, { kind: 'retention over', before: expiry - retentionMs }, after)).after;
+  }
+
+  function assertOpen(): void {
+    if (closing !== null) throw unavailable('it is closed');
+  }
+
+  /** Deletes what may be stored of beginnings that were refused, or, if somebody was told of them, ends them. */
+  async function takeBackUncertain(): Promise<void> {
+    if (takingBack) return;
+    takingBack = true;
+    for (let n = 0; uncertain.size > 0 && closing === null; n++) {
+      const attempts = [...uncertain];
+      try {
+        // Until then a beginning that is not found may still be stored.
+        await driver.settleWrites();
+        for (const [key, { id, trackId }] of attempts) {
+          await apply(id, { kind: 'taken back', trackId, at: clock.toStore(Date.now()) });
+          uncertain.delete(key);
+        }
+      } catch {
+        await delay(takeBackPausesMs[Math.min(n, takeBackPausesMs.length - 1)], undefined, { ref: false });
+      }
+    }
+    takingBack = false;
+  }
+
+  function takeBack({ id, trackId }: Attempt): void {
+    guard.forget(id);
+    if (uncertain.size >= maxUncertain) return;
+    uncertain.set(`${id} ${trackId}`, { id, trackId });
+    void takeBackUncertain();
+  }
+
+  /** Stores a beginning. Shape: null if it is stored, and may be sent; else the row that was there. */
+  async function insert(record: PaymentRecord): Promise<StoredText | null> {
+    const { next } = advance(null, { kind: 'begin', record });
+    if (next === null || next === undefined) throw new Error('a beginning stores a record');
+    const row: Row = toRow(next);
+    let mayBeStored = false;
+    try {
+      const { existing, ...counts } = await driver.insertIfAbsent(row);
+      mayBeStored = existing === null;
+      clock.observe(counts.serverTime);
+      // Another process has noticed a loss, or the store is another one than before.
+      if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
+      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+      if (existing !== null) return existing;
+      guard.noteBegin(counts, record);
+      begun.set(record.id, { held: next, version: row.version });
+      return null;
+    } catch (error) {
+      if (mayBeStored || error instanceof WriteUncertain) takeBack(record);
+      throw error;
+    }
+  }
+
+  /** Others that begin this payment meanwhile wait for it. */
+  async function insertAlone(record: PaymentRecord): Promise<StoredText | null> {
+    const inserted = insert(record);
+    const isOver = inserted.then(
+      () => {},
+      () => {},
+    );
+    inserting.set(record.id, isOver);
+    try {
+      return await inserted;
+    } finally {
+      if (inserting.get(record.id) === isOver) inserting.delete(record.id);
+    }
+  }
+
+  async function purge(now: number): Promise<void> {
+    // A clock that was set back must not stop the purge until it has caught up.
+    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
+    purgedAt = now;
+    const expiry = clock.forRetention(now);
+    if (expiry === null) return;
+    const before = expiry - retentionMs;
+    const { records, expired } = await driver.count(before);
+    let deleted = 0;
+    for (let more = expired > 0; more && closing === null; ) {
+      const step = await driver.purge(before);
+      deleted += step;
+      more = step > 0;
+      await delay(purgePauseMs, undefined, { ref: false });
+    }
+    if (expired > (records + expired) * remarkableShare)
+      onEvent({ kind: 'purge', deleted, expired, records: records + expired });
+  }
+
+  /** Before several records are told of, those whose lease is over are changed. */
+  async function endLeases(now: number): Promise<void> {
+    const at = clock.forLeases(now);
+    const query = { states: ['PENDING'], leaseUntil: at, limit: pageSize } as const;
+    for (let page = await driver.search(query); page.length > 0; page = await driver.search(query)) {
+      const ended = await Promise.all(
+        page.map(async (stored) => {
+          const known = readable(stored, () => {});
+          return known !== null && (await apply(stored.id, { kind: 'lease over', at }, known)).changed;
+        }),
+      );
+      // What remains is damaged.
+      if (!ended.includes(true)) return;
+    }
+  }
+
+  /** Null, and `onUnreadable` is told, if it cannot be read. */
+  function readable(
+    stored: StoredText,
+    onUnreadable: ((error: UnreadableRecord) => void) | undefined,
+  ): Known | null {
+    try {
+      return read(stored);
+    } catch (error) {
+      if (onUnreadable === undefined) throw error;
+      onUnreadable(error as UnreadableRecord);
+      return null;
+    }
+  }
+
+  async function search(query: PaymentQuery, now: number, onUnreadable?: (error: UnreadableRecord) => void) {
+    const records: PaymentRecord[] = [];
+    const { limit = Number.POSITIVE_INFINITY } = query;
+    const expiry = clock.forRetention(now);
+    await endLeases(now);
+    for (let after: StoredText | undefined; records.length < limit; ) {
+      const wanted = Math.min(pageSize, limit - records.length);
+      const page = await driver.search({ ...query, limit: wanted, after });
+      after = page.at(-1);
+      for (const stored of page) {
+        const known = readable(stored, onUnreadable);
+        if (known === null) continue;
+        const { held } = known;
+        const isOver =
+          expiry !== null &&
+          advance(held, { kind: 'retention over', before: expiry - retentionMs }).next === null;
+        if (!isOver) records.push(held.record);
+      }
+      if (page.length < wanted) break;
+    }
+    return records;
+  }
+
+  const store: PaymentStore = {
+    get secret() {
+      return guard.secret;
+    },
+    get loss() {
+      return guard.loss;
+    },
+    async acceptLoss(by, now) {
+      assertOpen();
+      await guard.accept(driver, by, clock.toStore(now));
+      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+    },
+    async status(now) {
+      assertOpen();
+      await endLeases(now);
+      const expiry = clock.forRetention(now);
+      const { expired: _, ...status } = await driver.count(
+        expiry === null ? Number.MIN_SAFE_INTEGER : expiry - retentionMs,
+      );
+      return status;
+    },
+    async begin(given, now) {
+      assertOpen();
+      lastNow = now;
+      if (guard.loss !== null) await guard.check(driver);
+      if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
+      const { createdAt, updatedAt, leaseUntil } = given;
+      const record = {
+        ...given,
+        createdAt: clock.toStore(createdAt),
+        updatedAt: clock.toStore(updatedAt),
+        leaseUntil: clock.toStore(leaseUntil),
+      };
+      // Long before its lease ends no other process takes it for over, whatever its clock says.
+      const isUnderWay = (known: Known | undefined): known is Known =>
+        known !== undefined &&
+        clock.forLeases(now) < (known.held.record.createdAt + known.held.record.leaseUntil) / 2;
+      for (let round = 1; round <= maxRounds; round++) {
+        // What this process has begun, or is beginning, nobody has to ask the database about.
+        await inserting.get(record.id);
+        const own = begun.get(record.id);
+        if (isUnderWay(own)) return own.held.record;
+        const existing = await insertAlone(record);
+        if (existing === null) {
+          purge(now).catch(() => {
+            // Payments fail for the same reason, and report it.
+          });
+          return null;
+        }
+        const found = await current(record.id, now, read(existing));
+        if (found !== null) return found.held.record;
+      }
+      throw unavailable('a record of it changes all the time');
+    },
+    async finish(id, trackId, outcome, now) {
+      assertOpen();
+      const { changed } = await apply(
+        id,
+        { kind: 'answered', trackId, outcome, at: clock.toStore(now) },
+        taken(id, trackId),
+      );
+      return changed;
+    },
+    async release(id, trackId, now) {
+      assertOpen();
+      const known = taken(id, trackId);
+      guard.forget(id);
+      const { after, changed } = await apply(
+        id,
+        { kind: 'taken back', trackId, at: clock.toStore(now) },
+        known,
+      );
+      if (!changed) return 'unchanged';
+      return after === null ? 'released' : 'rejected';
+    },
+    async find(id, now) {
+      assertOpen();
+      return (await current(id, now))?.held.record ?? null;
+    },
+    async search(query, now, onUnreadable) {
+      assertOpen();
+      return search(query, now, onUnreadable);
+    },
+    async settle(id, state, by, now) {
+      assertOpen();
+      const found = await current(id, now);
+      const event = { kind: 'settled', state, by, at: clock.toStore(now) } as const;
+      return (await apply(id, event, found)).changed;
+    },
+    close() {
+      closing ??= (async () => {
+        await guard.close();
+        await driver.close();
+      })();
+      return closing;
+    },
+  };
+
+  return {
+    hooks,
+    run(opened: StoreDriver): PaymentStore {
+      driver = observeTime(opened);
+      return store;
+    },
+    check: async () => {
+      if (guard.metadataVersion === null) await guard.check(driver);
+    },
+  };
+
+  /** What this process has begun; its version is used once. */
+  function taken(id: string, trackId: string): Known | undefined {
+    const known = begun.get(id);
+    if (known?.held.record.trackId !== trackId) return undefined;
+    begun.delete(id);
+    return known;
+  }
+}

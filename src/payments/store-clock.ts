@@ -1,0 +1,73 @@
+import type { OnStoreEvent } from './store-event.ts';
+
+/** By how much the clocks of the store's server and of this process may differ before no record expires. */
+const maxDifferenceMs = 5 * 60_000;
+/** By how much the clock may run ahead of the time since the process began, as a clock that cannot be set has it. */
+const maxAheadMs = 60 * 60_000;
+
+/** Smaller changes of the difference between two clocks do not count. */
+const measurableMs = 1_000;
+
+export interface ClockSources {
+  /** Milliseconds since 1970. */
+  readonly wallClock: () => number;
+  /** A clock that cannot be set, in milliseconds. */
+  readonly monotonic: () => number;
+}
+
+const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: () => performance.now() };
+
+/**
+ * The time by which records are written, and decisions about them made.
+ *
+ * Processes on several machines share a store, so that records have the time of its server: what a process says of a time is moved
+ * by the difference between the two clocks. To end a lease or a record's retention too early could send a payment twice, so that a
+ * clock that is wrong must not: the earlier one counts, and no record expires while the two differ, or while this process's clock
+ * is ahead of what the time since its start allows.
+ */
+export interface StoreClock {
+  /** The clock of the store's server now; null if it is this machine's. */
+  observe(serverTime: number | null): void;
+  /** A time of this process in the store's terms. */
+  toStore(now: number): number;
+  /** The time by which leases have ended, in the store's terms. */
+  forLeases(now: number): number;
+  /** The time by which records have expired, in the store's terms; null while no record does. */
+  forRetention(now: number): number | null;
+}
+
+export function createStoreClock(
+  onEvent: OnStoreEvent,
+  { wallClock, monotonic }: ClockSources = processClocks,
+): StoreClock {
+  const startedAt = wallClock() - monotonic();
+  /** How far the server's clock is ahead of this process's. */
+  let offset = 0;
+  let differed = false;
+
+  function differ(now: number): boolean {
+    const ahead = now - monotonic() - startedAt;
+    const differs = Math.abs(offset) > maxDifferenceMs || ahead > maxAheadMs;
+    if (differs !== differed)
+      onEvent(
+        differs
+          ? { kind: 'clocks-differ', byMs: Math.round(Math.max(Math.abs(offset), ahead)) }
+          : { kind: 'clocks-agree' },
+      );
+    differed = differs;
+    return differs;
+  }
+
+  const earlier = (now: number) => Math.min(now, now + offset);
+
+  return {
+    observe(serverTime) {
+      const measured = serverTime === null ? 0 : serverTime - wallClock();
+      // Smaller differences are the time that the answer took.
+      if (Math.abs(measured - offset) > measurableMs) offset = measured;
+    },
+    toStore: (now) => now + offset,
+    forLeases: (now) => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),
+    forRetention: (now) => (differ(now) ? null : earlier(now)),
+  };
+}

@@ -1,0 +1,331 @@
+import { z } from 'zod';
+import type { CheckedStore } from '../../lost-records.ts';
+import { startResponseTimeout } from '../response-timeout.ts';
+import { type PostgresAddress, shownHost } from './address.ts';
+import {
+  type ConnectionOptions,
+  isPassing,
+  openConnection,
+  type PostgresConnection,
+  ServerRefused,
+} from './connection.ts';
+import { prepareSchema } from './schema.ts';
+
+export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
+  readonly address: PostgresAddress;
+  readonly timeoutMs: number;
+  /** Whether a store is made if there is none. */
+  readonly create: boolean;
+  /** The store by way of one connection. */
+  readonly storeOf: (connection: PostgresConnection) => CheckedStore;
+  /** See DriverHooks. */
+  readonly onConnect: (store: CheckedStore) => Promise<void>;
+}
+
+/** Connecting takes longer than a call: names, TLS, a server that has just started. */
+const connectTimeoutMs = 2_000;
+
+/** A backend of the server, told from a later one with the same process id. */
+interface Backend {
+  readonly pid: number;
+  readonly started_at: string;
+}
+
+const ownBackend = `SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
+/** Those that are still there, each of which is told to end. */
+const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity,
+  unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
+  WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
+
+export interface SessionOpener {
+  open(closing: AbortSignal): Promise<PostgresConnection>;
+  /**
+   * Ends the backends of lost connections, and resolves when they are gone: what they were doing is stored then, or never will be.
+   * Errors: those of PostgresConnection.query; an Error if one does not end.
+   */
+  endLeftBehind(connection: PostgresConnection): Promise<void>;
+}
+
+/**
+ * Opens connections to the server that takes writes; each is checked again, for a failover may lead to another one, and is set
+ * up for payments. A new one to a later primary is followed by the end of those to the earlier one.
+ *
+ * A backend whose client has left may wait for a standby for ever, and what it has written is neither visible nor gone: the
+ * next connection ends those that this process left behind.
+ * Errors of what it makes: ServerRefused; an Error if the server may be ready later.
+ */
+export function createSessionOpener(options: SessionOptions): SessionOpener {
+  const { address, timeoutMs } = options;
+  const failsOver = address.hosts.length > 1;
+  const leftBehind = new Set<Backend>();
+  const open = new Map<PostgresConnection, number>();
+  let latestTimeline = 0;
+
+  async function endLeftBehind(connection: PostgresConnection): Promise<void> {
+    const others = [...leftBehind];
+    if (others.length === 0) return;
+    const values = [others.map(({ pid }) => pid), others.map((backend) => backend.started_at)];
+    for (let pause = 0.005; ; pause *= 2) {
+      const { rows } = await connection.query({ text: endBackends, values });
+      if (rows.length === 0) break;
+      if (pause > 0.2) throw new Error('a connection that was lost does not end');
+      await connection.query({ text: 'SELECT pg_sleep($1)', values: [pause] });
+    }
+    for (const other of others) leftBehind.delete(other);
+  }
+
+  /** Notes the backend, so that it can be ended should its connection be lost with a statement under way. */
+  async function noteBackend(connection: PostgresConnection): Promise<void> {
+    const { rows } = await connection.query({ text: ownBackend });
+    const { data } = backendRow.safeParse(rows[0]);
+    if (data === undefined) return;
+    void connection.lost.then(({ wasBusy }) => {
+      if (wasBusy) leftBehind.add(data);
+    });
+  }
+
+  async function check(connection: PostgresConnection): Promise<void> {
+    await setUpSession(connection, timeoutMs);
+    await noteBackend(connection);
+    await endLeftBehind(connection);
+    await checkServer(connection, { ...options, failsOver });
+    await prepareSchema(connection, options.allowVolatile || options.create);
+    await options.onConnect(options.storeOf(connection));
+  }
+
+  return {
+    endLeftBehind,
+    async open(closing) {
+      const { connection, timeline } = await findPrimary(address, latestTimeline, {
+        timeoutMs,
+        connectTimeoutMs,
+        closing,
+      });
+      try {
+        await check(connection);
+      } catch (error) {
+        const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+        connection.drop(reason);
+        throw isPassing(error) ? new Error(reason) : new ServerRefused(reason);
+      }
+      latestTimeline = Math.max(latestTimeline, timeline ?? 0);
+      for (const [other, itsTimeline] of open)
+        if (itsTimeline < (timeline ?? 0)) other.drop('a standby was promoted in the place of its server');
+      open.set(connection, timeline ?? 0);
+      void connection.lost.then(() => open.delete(connection));
+      return connection;
+    },
+  };
+}
+
+const backendRow = z.object({ pid: z.number(), started_at: z.string() });
+
+/** A connection to a server that takes writes. */
+interface Primary {
+  readonly connection: PostgresConnection;
+  /** Goes up with each promotion of a standby; null where the server does not say. */
+  readonly timeline: number | null;
+}
+
+/** How long others may take to say that they are the newer primary, once one takes writes. */
+const graceMs = 200;
+
+const role = z.object({ standby: z.boolean(), readOnly: z.boolean() });
+
+/**
+ * Connects to the host that takes writes (what libpq calls target_session_attrs=read-write). Where several say so, an old
+ * primary came back: the one that was promoted last counts. No server counts whose timeline is older than `latestTimeline`.
+ * Errors: ServerRefused; an Error that says why there is none now.
+ */
+async function findPrimary(
+  address: PostgresAddress,
+  latestTimeline: number,
+  options: ConnectionOptions,
+): Promise<Primary> {
+  const [only, ...others] = address.hosts;
+  if (only !== undefined && others.length === 0) {
+    const found = await askHost(address, only, options);
+    return assertCurrent(found, latestTimeline);
+  }
+  const found: Primary[] = [];
+  const reasons: unknown[] = [];
+  let settled = false;
+  const { promise: one, resolve } = Promise.withResolvers<void>();
+  const all = address.hosts.map(async (host) => {
+    try {
+      const primary = await askHost(address, host, options);
+      if (settled) return primary.connection.end();
+      found.push(assertCurrent(primary, latestTimeline));
+      resolve();
+    } catch (error) {
+      reasons.push(new Error(`${shownHost(host)}: ${error instanceof Error ? error.message : error}`));
+    }
+  });
+  const everybody = Promise.all(all);
+  await Promise.race([everybody, one]);
+  if (found.length > 0) {
+    const { promise: graceIsOver, resolve: endGrace } = Promise.withResolvers<void>();
+    const grace = startResponseTimeout(graceMs, endGrace);
+    await Promise.race([everybody, graceIsOver]);
+    grace.clear();
+  }
+  settled = true;
+  const [latest, ...older] = found.sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
+  for (const { connection } of older) connection.end();
+  if (latest !== undefined) return latest;
+  throw new Error(
+    `none of its hosts takes writes (${reasons.map((reason) => (reason instanceof Error ? reason.message : reason)).join('; ')})`,
+  );
+}
+
+/** Errors: ServerRefused where it is no primary; an Error where it cannot be asked. */
+async function askHost(
+  address: PostgresAddress,
+  host: PostgresAddress['hosts'][number],
+  options: ConnectionOptions,
+): Promise<Primary> {
+  const connection = await openConnection(address, host, options);
+  const timeout = startResponseTimeout(options.connectTimeoutMs, () =>
+    connection.drop(`no answer in ${options.connectTimeoutMs} ms`),
+  );
+  try {
+    const { rows } = await connection.query({
+      text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"`,
+    });
+    const { standby, readOnly } = role.parse(rows[0]);
+    if (standby) throw new ServerRefused('it is a standby: name the primary, or all hosts of the cluster');
+    if (readOnly) throw new ServerRefused('it is read-only (default_transaction_read_only)');
+    return { connection, timeline: await timelineOf(connection) };
+  } catch (error) {
+    connection.drop(error instanceof Error ? error.message : String(error));
+    throw error;
+  } finally {
+    timeout.clear();
+  }
+}
+
+/** The first eight digits of the name of the file that the server writes its log to. */
+async function timelineOf(connection: PostgresConnection): Promise<number | null> {
+  const asked = connection.query({
+    text: 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline',
+  });
+  // Some hosted servers do not say; a connection that ended is noticed by what comes next.
+  const rows = await asked.then(
+    (answer) => answer.rows,
+    () => [],
+  );
+  const { data } = z.object({ timeline: z.string() }).safeParse(rows[0]);
+  return data === undefined ? null : Number.parseInt(data.timeline, 16);
+}
+
+function assertCurrent(primary: Primary, latestTimeline: number): Primary {
+  const { connection, timeline } = primary;
+  if (timeline === null || timeline >= latestTimeline) return primary;
+  const reason = `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (where it was made anew, start bankql again)`;
+  connection.drop(reason);
+  throw new Error(reason);
+}
+
+export interface ServerDemands {
+  /** Whether a server may forget payments. */
+  readonly allowVolatile: boolean;
+  /** Standbys that have to confirm each payment. */
+  readonly waitReplicas: number;
+  /** Whether STATE_URL names several hosts: then a standby takes over that has only what it confirmed. */
+  readonly failsOver: boolean;
+}
+
+const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
+const oldestVersion = 13;
+
+const settings = z.object({
+  version: z.number(),
+  encoding: z.string(),
+  fsync: z.string(),
+  fullPageWrites: z.string(),
+  synchronousCommit: z.string(),
+  standbyNames: z.string(),
+});
+
+/** What is read of the server, each setting under the name that `settings` has for it. */
+const read = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+  current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
+  current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames"`;
+
+/**
+ * Sets a session up. Locks and statements have the limit of a call; warnings have to arrive, because a commit that no standby
+ * confirmed is one; and what the role or the database has set must not change what statements mean.
+ */
+export async function setUpSession(connection: PostgresConnection, timeoutMs: number): Promise<void> {
+  const values = {
+    statement_timeout: String(timeoutMs),
+    lock_timeout: String(timeoutMs),
+    idle_in_transaction_session_timeout: '10000',
+    default_transaction_isolation: 'read committed',
+    client_min_messages: 'warning',
+    jit: 'off',
+  };
+  const names = Object.keys(values);
+  const calls = names.map((name, n) => `set_config('${name}', $${n + 1}, false)`);
+  await connection.query({ text: `SELECT ${calls.join(', ')}`, values: Object.values(values) });
+}
+
+/**
+ * Refuses a server that would forget payments, or that cannot hold them.
+ * Errors: ServerRefused; those of PostgresConnection.query.
+ */
+export async function checkServer(connection: PostgresConnection, demands: ServerDemands): Promise<void> {
+  const { rows } = await connection.query({ text: read });
+  const found = settings.parse(rows[0]);
+  if (found.version < oldestVersion * 10_000)
+    throw new ServerRefused(
+      `its version is ${Math.floor(found.version / 10_000)}: run PostgreSQL ${oldestVersion} or newer`,
+    );
+  if (found.encoding !== 'UTF8')
+    throw new ServerRefused(
+      `the database's encoding is ${found.encoding}: make one for bankql with ENCODING 'UTF8'`,
+    );
+  if (demands.allowVolatile) return;
+  for (const [name, value] of [
+    ['fsync', found.fsync],
+    ['full_page_writes', found.fullPageWrites],
+  ] as const) {
+    if (value !== 'on')
+      throw new ServerRefused(
+        `its ${name} is ${value}, so that a power cut forgets payments: set "${name} = on" there, ${allow}`,
+      );
+  }
+  if (demands.failsOver && demands.waitReplicas === 0)
+    throw new ServerRefused(
+      `STATE_URL names several hosts, and a standby may take over that does not have the last payments: have standbys confirm each of them, with synchronous_standby_names there and STATE_WAIT_REPLICAS=1 or more, ${allow}`,
+    );
+  const reason = unconfirmed(found, demands.waitReplicas);
+  if (reason !== null) throw new ServerRefused(`${reason}, ${allow}`);
+}
+
+export interface CommitSettings {
+  readonly synchronousCommit: string;
+  readonly standbyNames: string;
+}
+
+/** Why a commit under these settings may be forgotten, and the remedy; null where it is confirmed as it has to be. */
+export function unconfirmed(
+  { synchronousCommit, standbyNames }: CommitSettings,
+  waitReplicas: number,
+): string | null {
+  const confirming = confirmingStandbys(standbyNames);
+  const remedy = 'set "synchronous_commit = on" there or for bankql\'s role (ALTER ROLE … SET)';
+  if (synchronousCommit === 'off')
+    return `its synchronous_commit is off, so that a crash forgets the last payments: ${remedy}`;
+  if (synchronousCommit === 'local' && confirming + waitReplicas > 0)
+    return `its synchronous_commit is local, so that no standby confirms payments: ${remedy}`;
+  if (confirming < waitReplicas)
+    return `its synchronous_standby_names ${standbyNames === '' ? 'is empty' : `has ${confirming} confirm a payment`}, and STATE_WAIT_REPLICAS is ${waitReplicas}: set it there, such as "FIRST ${waitReplicas} (*)"`;
+  return null;
+}
+
+/** How many standbys have to confirm a commit: `FIRST 2 (a, b, c)`, `ANY 1 (*)`, `2 (a, b)`, or a list, of which one has to. */
+export function confirmingStandbys(names: string): number {
+  if (names.trim() === '') return 0;
+  return Number(/^\s*(?:(?:first|any)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
+}
