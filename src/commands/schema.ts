@@ -13,6 +13,6 @@ export async function printSchema({ args, write }: CliContext): Promise<number> 
 
 async function printedSubgraph(): Promise<string> {
   const { schema } = await import('../schema/schema.ts');
-  const { subgraphSdl } = await import('../schema/federation.ts');
+  const { subgraphSdl } = await import('../options/federation.ts');
   return subgraphSdl(schema);
 }

@@ -284,7 +284,7 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
 /** The schema that is served. */
 export async function readSchema({ federation, introspection }: Config): Promise<GraphQLSchema> {
   if (!federation) return schema;
-  const { toSubgraph } = await import('../schema/federation.ts');
+  const { toSubgraph } = await import('../options/federation.ts');
   return toSubgraph(schema, { showsSdl: introspection });
 }
 

@@ -1,8 +1,7 @@
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findSchemaChanges, isObjectType, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { entityKeys } from '../../src/schema/entity.ts';
-import { subgraphSdl, toSubgraph } from '../../src/schema/federation.ts';
+import { entityKeys, subgraphSdl, toSubgraph } from '../../src/options/federation.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { anyAnswer } from '../support/any-bank.ts';
