@@ -9,7 +9,8 @@ import { variableNames } from '../../src/config/variables.ts';
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, 'ops', file), 'utf8');
 const yamlFiles = readdirSync(join(root, 'ops'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-  /\.ya?ml$/.test(file),
+  // Templates of the chart are no YAML until helm renders them.
+  /^(?!helm.templates).*\.ya?ml$/.test(file),
 );
 const compose = parse(read('compose/compose.yaml'), { merge: true });
 const manifest = (name: string) => parse(read(`kubernetes/${name}.yaml`));
@@ -39,6 +40,26 @@ test('their PostgreSQL keeps payments across a power cut, and the witness tells 
     /fsync=on .*full_page_writes=on .*synchronous_commit=on/,
   );
   expect(compose.services['bankql-1'].environment).toMatchObject({ STATE_WITNESS: expect.any(String) });
+});
+
+test('the alerts for the Prometheus operator are those of ops/prometheus', () => {
+  expect(manifest('prometheusrule').spec).toEqual(parse(read('prometheus/alerts.yml')));
+});
+
+test('one path of the command: the unit starts it where npm installs it, the image has it on its PATH', () => {
+  expect(read('systemd/bankql.service')).toMatch(/^ExecStart=\/usr\/local\/bin\/bankql$/m);
+  expect(read('systemd/bankql.service')).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(read('Dockerfile')).toContain('ln -s /bankql/bin/bankql.js /usr/local/bin/bankql');
+  const install = 'npm install --global --prefix /usr/local';
+  for (const page of ['docs/operations.md', 'ops/systemd/bankql.service'])
+    expect(readFileSync(join(root, page), 'utf8')).toContain(install);
+});
+
+test('pods may reach the bank, PostgreSQL, Redis, the collector of traces and a proxy', () => {
+  const ports = manifest('networkpolicy').spec.egress.flatMap((rule: { ports: { port: number }[] }) =>
+    rule.ports.map(({ port }) => port),
+  );
+  for (const port of [443, 5432, 6379, 4318, 3128]) expect(ports).toContain(port);
 });
 
 test('replicas are not root, write nothing, and have time to end payments', () => {

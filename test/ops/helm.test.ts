@@ -28,11 +28,14 @@ function render(...set: string[]): KubernetesObject[] {
     .map((document) => document.toJS())
     .filter((object) => object !== null);
 }
-const ofKind = (objects: readonly KubernetesObject[], kind: string) => objects.find((object) => object.kind === kind) ?? {};
+const ofKind = (objects: readonly KubernetesObject[], kind: string) =>
+  objects.find((object) => object.kind === kind) ?? {};
 
 test('templates use values that there are, and every value is used', () => {
   const used = new Set(
-    templates.flatMap((text) => [...text.matchAll(/\$?\.Values((?:\.\w+)+)/g)].map(([, path = '']) => path.slice(1))),
+    templates.flatMap((text) =>
+      [...text.matchAll(/\$?\.Values((?:\.\w+)+)/g)].map(([, path = '']) => path.slice(1)),
+    ),
   );
   const paths = (value: unknown, path: string[] = []): string[] =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
@@ -79,7 +82,15 @@ describe.skipIf(!hasHelm)('rendered', () => {
     const container = ({ spec }: KubernetesObject) => spec.template.spec.containers[0];
     const ours = container(ofKind(objects, 'Deployment'));
     const theirs = container(parse(read('ops/kubernetes/deployment.yaml')));
-    for (const part of ['securityContext', 'startupProbe', 'readinessProbe', 'livenessProbe', 'resources', 'ports', 'env'])
+    for (const part of [
+      'securityContext',
+      'startupProbe',
+      'readinessProbe',
+      'livenessProbe',
+      'resources',
+      'ports',
+      'env',
+    ])
       expect(ours[part], part).toEqual(theirs[part]);
     const selector = ofKind(objects, 'Service').spec.selector;
     expect(ofKind(objects, 'Deployment').spec.template.metadata.labels).toMatchObject(selector);
@@ -89,7 +100,12 @@ describe.skipIf(!hasHelm)('rendered', () => {
   test('with everything: variables that bankql reads, secrets by reference, alerts with their own addresses', () => {
     const objects = render(...all);
     const { data } = ofKind(objects, 'ConfigMap');
-    expect(data).toMatchObject({ RATE_LIMIT: '300/60', WORKERS: '2', LOG_LEVEL: 'warn', BANK_TLS_CA: '/etc/bankql/tls/ca.crt' });
+    expect(data).toMatchObject({
+      RATE_LIMIT: '300/60',
+      WORKERS: '2',
+      LOG_LEVEL: 'warn',
+      BANK_TLS_CA: '/etc/bankql/tls/ca.crt',
+    });
     const { env } = ofKind(objects, 'Deployment').spec.template.spec.containers[0];
     const names: string[] = [...Object.keys(data), ...env.map(({ name }: { name: string }) => name)];
     expect(names.filter((name) => !variableNames.some((known) => known === name))).toEqual([]);
