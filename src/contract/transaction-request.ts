@@ -15,7 +15,7 @@ export const transactionRequest = resource(
     resourceUrl: text('resource_url', "The request's address at the bank."),
     status: text(
       'status',
-      'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, and `COMPLETED`.',
+      'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
       { notes: { answer: ', a free text' } },
     ),
     transactionIds: text('transaction_ids', 'The transactions that it led to, by their ids.', {

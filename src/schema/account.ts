@@ -3,7 +3,7 @@ import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
 import type { ChangesInput } from '../contract/resource.ts';
-import { badUserInput } from '../errors.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
@@ -102,15 +102,30 @@ function accountIn(
 }
 
 /**
- * An entry of the account list, identified by its own id, or by the path's if the bank gave none.
- * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account.
+ * An entry of the account list, identified by its own id, or by the path's if it is the only entry and has none.
+ * Errors: BANK_BAD_RESPONSE if the bank gave an invalid id: it could be any account. An entry without an id among
+ * several could be any account too, and the same error is that of every field that needs its id.
  */
-export const toAccountNode = ({ bankId, accountId, viewId }: ViewIds, record: Account): AccountNode => ({
-  bankId,
-  accountId: unwrap(record.id) || accountId,
-  viewId,
-  record,
-});
+export function toAccountNode(
+  { bankId, accountId, viewId }: ViewIds,
+  record: Account,
+  list: readonly Account[],
+): AccountNode {
+  const id = unwrap(record.id);
+  if (id || list.length <= 1) return { bankId, accountId: id || accountId, viewId, record };
+  return {
+    bankId,
+    get accountId(): string {
+      throw new BankqlError(
+        'BANK_BAD_RESPONSE',
+        'The bank listed this account without an id among others: nothing tells which one it is.',
+        { operation: getAccountsScope.id },
+      );
+    },
+    viewId,
+    record,
+  };
+}
 
 export const AccountObject = accountNode.object;
 
@@ -171,7 +186,7 @@ AccountObject.implement({
         ...connectionFromIds(
           ({ bankId, accountId, viewId }: AccountNode, { scope }: { readonly scope: Scope }, context) =>
             loadAccounts({ bankId, accountId, viewId }, scope, context),
-          toAccountNode,
+          (account, record, _index, _args, _context, list) => toAccountNode(account, record, list),
         ),
       },
       AccountConnection,
@@ -197,7 +212,8 @@ AccountObject.implement({
         ...connectionFromIds(
           (account: AccountNode, args: OtherAccountFilterInput, context) =>
             loadOtherAccounts(account, args, context),
-          toOtherAccountNode,
+          (account, record, index, args, _context, list) =>
+            toOtherAccountNode(account, record, index, args, list),
         ),
       },
       OtherAccountConnection,

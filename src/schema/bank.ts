@@ -9,14 +9,13 @@ import {
   branchQueryOf,
   branchSelection,
   NearInput,
-  positionOf,
 } from './branch-search.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { itemId } from './list-item.ts';
+import { identify } from './list-item.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode, ProductObject } from './product.ts';
@@ -98,7 +97,8 @@ BankObject.implement({
         ...connectionFromIds(
           (bank: BankIds, args: AccountArguments & { readonly scope: Scope }, context) =>
             loadAccounts(viewOf(bank, args, context), args.scope, context),
-          (bank, record, _index, args, context) => toAccountNode(viewOf(bank, args, context), record),
+          (bank, record, _index, args, context, list) =>
+            toAccountNode(viewOf(bank, args, context), record, list),
         ),
       },
       AccountConnection,
@@ -126,13 +126,10 @@ BankObject.implement({
             const listed = loadBranches({ bankId, query: branchQueryOf(args) }, session);
             return select === null ? listed : listed.then((list) => select(list, lists));
           },
-          ({ bankId }, record, index, args): BranchNode => ({
-            bankId,
-            branchId: itemId(record),
-            query: branchQueryOf(args),
-            index: positionOf(record) ?? index,
-            record,
-          }),
+          ({ bankId }, record, position, args, _context, list): BranchNode => {
+            const { id, index } = identify(record, position, list);
+            return { bankId, branchId: id, query: branchQueryOf(args), index, record };
+          },
         ),
       },
       BranchConnection,
@@ -174,13 +171,10 @@ BankObject.implement({
         ...connectionFromIds(
           ({ bankId }: BankIds, { filter }: { readonly filter: Filter }, { session }) =>
             session.loaders.postProducts.load({ bankId, query: queryOf(filter) }),
-          ({ bankId }, record, index, { filter }): ProductNode => ({
-            bankId,
-            productId: itemId(record),
-            query: queryOf(filter),
-            index,
-            record,
-          }),
+          ({ bankId }, record, position, { filter }, _context, list): ProductNode => {
+            const { id, index } = identify(record, position, list);
+            return { bankId, productId: id, query: queryOf(filter), index, record };
+          },
         ),
       },
       ProductConnection,

@@ -6,7 +6,7 @@ import { builder } from './builder.ts';
 import { nullOnError } from './field-extensions.ts';
 import { omitNullish } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { itemId } from './list-item.ts';
+import { rememberPositions } from './list-item.ts';
 import { filterInSteps, type ListWork, type Steps, sortInSteps } from './list-work.ts';
 
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
@@ -54,16 +54,6 @@ export interface BranchSearch {
 export function branchQueryOf({ filter }: BranchSearch): BranchQuery | null {
   if (filter?.id === null || filter?.id === undefined) return null;
   return omitNullish({ id: notGlobalId('filter.id', filter.id), name: filter.name });
-}
-
-/** The positions of entries without an id in the bank's list; they are identified by position. */
-const positions = new WeakMap<object, number>();
-
-/** The position of a branch in the bank's list, if the branch is in a list derived from that. */
-export const positionOf = (branch: Branch): number | undefined => positions.get(branch);
-
-function rememberPositions(list: readonly Branch[]): void {
-  for (const [index, branch] of list.entries()) if (itemId(branch) === null) positions.set(branch, index);
 }
 
 type CompareTexts = Intl.Collator['compare'];

@@ -18,7 +18,7 @@ import { bankIdOr, type ReadContext } from './context.ts';
 import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, idFromPath, type NodeRef, nodeFromIds, recordOf } from './node.ts';
+import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds, recordOf } from './node.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
@@ -100,14 +100,13 @@ BranchObject.implement({
     ...recordFields(t, branch),
     id: t.id(branchNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
-    branchId: t.id({
-      nullable: true,
-      description:
-        "The branch's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
-      extensions: answeredByIds,
-      // If the bank sent something other than text, the record holds an error here.
-      resolve: ({ branchId, record }) => branchId ?? record?.id,
-    }),
+    branchId: t.id(
+      listItemId(
+        "The branch's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
+        () => branchNode,
+        ({ branchId }) => branchId,
+      ),
+    ),
     bank: t.field({
       nullable: false,
       description: 'The bank through which the branch is read. Costs no REST call.',

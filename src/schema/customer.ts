@@ -77,8 +77,8 @@ CustomerObject.implement({
         ...connectionFromIds(
           (customer: CustomerNode, _args: object, context) =>
             loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
-          (customer, record, _index, _args, context) =>
-            toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record),
+          (customer, record, _index, _args, context, list) =>
+            toAccountNode(viewerAccount(viewerWhoIs(customer, context)), record, list),
           plannedCustomer,
         ),
       },

@@ -5,8 +5,8 @@ import { BankqlError } from '../errors.ts';
 import { findById } from '../loaders/find-by-id.ts';
 
 /**
- * Entries of the bank's lists may have no id. Such an entry is identified by its position in the list, and by the
- * query that the list answers (null for the list without a query).
+ * Entries of the bank's lists may have no id, or the id of another entry. Such an entry is identified by its position in
+ * the list, and by the query that the list answers (null for the list without a query).
  */
 export interface ListPosition<Query> {
   readonly index: number;
@@ -20,6 +20,51 @@ type ListItem = { readonly id?: string | null | undefined };
 
 /** The id of an entry; null if it has no valid one. */
 export const itemId = ({ id }: ListItem): string | null => (typeof id === 'string' && id !== '' ? id : null);
+
+const repeatedNames = new WeakMap<readonly unknown[], ReadonlySet<string>>();
+
+/** The names that several entries of a list share: they identify none of them. */
+export function repeatedIn<Item>(
+  list: readonly Item[],
+  nameOf: (item: Exclude<Item, Error>) => string | null,
+): ReadonlySet<string> {
+  let repeated = repeatedNames.get(list);
+  if (repeated === undefined) {
+    const [seen, twice] = [new Set<string>(), new Set<string>()];
+    for (const entry of list) {
+      const name = entry instanceof Error ? null : nameOf(entry as Exclude<Item, Error>);
+      if (name === null) continue;
+      if (seen.has(name)) twice.add(name);
+      seen.add(name);
+    }
+    repeated = twice;
+    repeatedNames.set(list, repeated);
+  }
+  return repeated;
+}
+
+const positions = new WeakMap<object, number>();
+
+/** Remembers the positions of entries that have no id of their own, for lists that are made of this one. */
+export function rememberPositions(list: readonly ListItem[]): void {
+  for (const [index, entry] of list.entries())
+    if (!(entry instanceof Error) && ownId(entry, list) === null) positions.set(entry, index);
+}
+
+const ownId = (entry: ListItem, list: readonly ListItem[]): string | null => {
+  const id = itemId(entry);
+  return id !== null && repeatedIn(list, itemId).has(id) ? null : id;
+};
+
+/** What identifies an entry of the bank's list, or of one that was made of it: its id, or else its position. */
+export function identify(
+  entry: ListItem,
+  index: number,
+  list: readonly ListItem[],
+): { readonly id: string | null; readonly index: number } {
+  const position = positions.get(entry);
+  return position === undefined ? { id: ownId(entry, list), index } : { id: null, index: position };
+}
 
 /**
  * The entry of a list with this id, or at this position.

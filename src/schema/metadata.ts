@@ -11,8 +11,8 @@ import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { recordFields } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, itemId, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, type NodeRef } from './node.ts';
+import { findListItem, identify, type ListPosition, listIndex } from './list-item.ts';
+import { defineNodeType, listItemId, type NodeRef } from './node.ts';
 
 interface MetadataIds extends ListPosition<MetadataQuery> {
   readonly query: MetadataQuery;
@@ -43,14 +43,13 @@ MetadataObject.implement({
   fields: (t) => ({
     ...recordFields(t, metadataEntry),
     id: t.id(metadataNode.idField),
-    metadataId: t.id({
-      nullable: true,
-      description:
-        'The set that the entry belongs to. REST `id`, which the bank may leave out; `id` is then positional.',
-      extensions: answeredByIds,
-      // If the bank sent something other than text, the record holds an error here.
-      resolve: ({ metadataId, record }) => metadataId ?? record?.id,
-    }),
+    metadataId: t.id(
+      listItemId(
+        'The set that the entry belongs to. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.',
+        () => metadataNode,
+        ({ metadataId }) => metadataId,
+      ),
+    ),
   }),
 });
 
@@ -69,12 +68,10 @@ builder.queryField('metadata', (t) =>
       ...connectionFromIds(
         (_root: object, { id }: { id: string }, context) =>
           loadMetadata({ id: notGlobalId('id', id) }, context),
-        (_root, record, index, { id }): MetadataNode => ({
-          query: { id },
-          metadataId: itemId(record),
-          index,
-          record,
-        }),
+        (_root, record, position, { id: asked }, _context, list): MetadataNode => {
+          const { id, index } = identify(record, position, list);
+          return { query: { id: asked }, metadataId: id, index, record };
+        },
       ),
     },
     MetadataConnection,

@@ -3,7 +3,7 @@ import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
-import { badUserInput } from '../errors.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 import {
   argumentsOf,
   type SelectedField,
@@ -79,6 +79,28 @@ export const answeredByIds = fieldExtensions({ answeredByIds: true });
 /** The options of an id field that the path of the record's request answers. */
 export const idFromPath = (description: string) =>
   ({ nullable: false, description, extensions: answeredByIds }) as const;
+
+/**
+ * The options of the field for the bank's id of an entry that is looked up in a list. An entry that its position
+ * identifies may share its id with others: only its record has it.
+ */
+export const listItemId = <Ids extends object, Item extends { readonly id?: string | null | undefined }>(
+  description: string,
+  nodeType: () => NodeType<Ids, Item>,
+  idOf: (node: Ids) => string | null,
+) => ({
+  nullable: true as const,
+  description,
+  extensions: answeredByIds,
+  resolve: (node: NodeRef<Ids, Item>, _args: object, context: Context) => {
+    const { record } = node;
+    // If the bank sent something other than text, the record holds an error here.
+    if (idOf(node) !== null || record !== undefined) return idOf(node) ?? record?.id;
+    return nodeType()
+      .read(node, context)
+      .then(({ id }) => id);
+  },
+});
 
 /** A field that its parent's ids answer, but with calls of its own, which `prefetch` and `estimate` request. */
 export const answeredByIdsWithPrefetch = <Parent, Args>(
@@ -262,6 +284,21 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
   return { type: nodeType.object, resolve, extensions: answeredByIdsWithPrefetch(resolve, estimate) };
 }
 
+/** Passes on the entries of a list, but the operation's limit of calls as the error of one of them: the others are null. */
+function reportingLimitOnce() {
+  let isReported = false;
+  const onError = (error: unknown): null => {
+    const isLimit = error instanceof BankqlError && error.code === 'CALL_BUDGET_EXCEEDED';
+    if (!isLimit || !isReported) {
+      isReported ||= isLimit;
+      throw error;
+    }
+    return null;
+  };
+  return <T>(entry: T | Promise<T>): T | Promise<T | null> =>
+    entry instanceof Promise ? entry.catch(onError) : entry;
+}
+
 /** A field that leads from a parent's record to another object, or to null if the record names none. */
 export function nodeFromRecord<Name extends NodeName, Parent>(
   name: Name,
@@ -284,27 +321,25 @@ export function nodeFromRecord<Name extends NodeName, Parent>(
 
 /**
  * A field that leads from a list in a parent's record to an object for each entry; each is read, and can fail,
- * separately. If `toIds` throws, the error is that of the entry.
+ * separately. If `toIds` throws, the error is that of the entry. If the operation may not make that many calls, one entry
+ * has the error, and the others that were not read are null.
  */
-export function nodesFromRecord<Name extends NodeName, Parent>(
+export function nodesFromRecord<Name extends NodeName, Parent, Args = object>(
   name: Name,
-  entries: (parent: Parent) => readonly string[] | null | undefined,
+  entries: (parent: Parent, args: Args) => readonly string[] | null | undefined,
   toIds: (parent: Parent, entry: string) => IdsOf<Name>,
 ) {
   const nodeType = nodeTypeOf(name);
-  const resolve = (parent: Parent, _args: object, context: Context, info: Selection) => {
-    const named = unwrap(entries(parent));
-    return (
-      named &&
-      mapListItems(named, (entry) => nodeType.load(toIds(parent, entry), context, info) as Nodes[Name])
+  const resolve = (parent: Parent, args: Args, context: Context, info: Selection) => {
+    const named = unwrap(entries(parent, args));
+    if (!named) return named;
+    const limited = reportingLimitOnce();
+    return mapListItems(named, (entry) =>
+      limited(nodeType.load(toIds(parent, entry), context, info) as Nodes[Name] | Promise<Nodes[Name]>),
     );
   };
-  const estimateUnknown = (
-    parent: Parent,
-    _args: object,
-    context: EstimateContext,
-    unknownId: () => string,
-  ) => nodeType.estimate(toIds(parent, unknownId()), context);
+  const estimateUnknown = (parent: Parent, _args: Args, context: EstimateContext, unknownId: () => string) =>
+    nodeType.estimate(toIds(parent, unknownId()), context);
   return {
     type: [nodeType.object] as [typeof nodeType.object],
     resolve,

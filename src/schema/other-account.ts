@@ -16,12 +16,20 @@ import type { ReadContext } from './context.ts';
 import { fieldExtensions } from './field-extensions.ts';
 import { mapOptional, omitNullish, recordFields } from './fields.ts';
 import { notGlobalId } from './global-id.ts';
-import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
+import {
+  findListItem,
+  identify,
+  itemId,
+  itemNotFound,
+  type ListPosition,
+  listIndex,
+  rememberPositions,
+} from './list-item.ts';
 import { filterInSteps } from './list-work.ts';
 import {
-  answeredByIds,
   defineNodeType,
   idFromPath,
+  listItemId,
   type NodeRef,
   nodeFromIds,
   nodeTypeOf,
@@ -83,9 +91,10 @@ export function loadOtherAccounts(
   const id = filterId(args.filter?.id);
   if (query !== null || id === null || id === undefined) return listed;
   return listed.then((list) =>
-    lists.once(list, JSON.stringify(['counterparties', id]), () =>
-      filterInSteps(list, (entry) => entry.id === id),
-    ),
+    lists.once(list, JSON.stringify(['counterparties', id]), () => {
+      rememberPositions(list);
+      return filterInSteps(list, (entry) => entry.id === id);
+    }),
   );
 }
 
@@ -93,17 +102,13 @@ export function loadOtherAccounts(
 export const toOtherAccountNode = (
   { bankId, accountId, viewId }: ViewIds,
   record: OtherAccount,
-  index: number,
+  position: number,
   filter: OtherAccountFilterInput,
-): OtherAccountNode => ({
-  bankId,
-  accountId,
-  viewId,
-  otherAccountId: itemId(record),
-  query: queryOf(filter),
-  index,
-  record,
-});
+  list: readonly OtherAccount[],
+): OtherAccountNode => {
+  const { id, index } = identify(record, position, list);
+  return { bankId, accountId, viewId, otherAccountId: id, query: queryOf(filter), index, record };
+};
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
 export const otherAccountNode = defineNodeType({
@@ -196,14 +201,13 @@ OtherAccountObject.implement({
       idFromPath('The account that it is a counterparty of, from the path.'),
     ),
     viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
-    otherAccountId: t.id({
-      nullable: true,
-      description:
-        "The counterparty's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
-      extensions: answeredByIds,
-      // If the bank sent something other than text, the record holds an error here.
-      resolve: ({ otherAccountId, record }) => otherAccountId ?? record?.id,
-    }),
+    otherAccountId: t.id(
+      listItemId(
+        "The counterparty's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
+        () => otherAccountNode,
+        ({ otherAccountId }) => otherAccountId,
+      ),
+    ),
     account: t.field({
       nullable: true,
       description: 'The account that it is a counterparty of. REST: getAccountsScope.',

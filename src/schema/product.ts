@@ -17,7 +17,7 @@ import { bankIdOr, type ReadContext } from './context.ts';
 import { changesType, inputType, listOf, recordFields, toBody, toChanges } from './fields.ts';
 import { restId } from './global-id.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
-import { answeredByIds, defineNodeType, idFromPath, type NodeRef, nodeFromIds, recordOf } from './node.ts';
+import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds, recordOf } from './node.ts';
 import { recordVersion, versionDescription } from './record-version.ts';
 import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
 import { writeField, writtenNode } from './write-field.ts';
@@ -84,14 +84,13 @@ ProductObject.implement({
     ...recordFields(t, product),
     id: t.id(productNode.idField),
     bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
-    productId: t.id({
-      nullable: true,
-      description:
-        "The product's id at the bank. REST `id`, which the bank may leave out; `id` is then positional.",
-      extensions: answeredByIds,
-      // If the bank sent something other than text, the record holds an error here.
-      resolve: ({ productId, record }) => productId ?? record?.id,
-    }),
+    productId: t.id(
+      listItemId(
+        "The product's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
+        () => productNode,
+        ({ productId }) => productId,
+      ),
+    ),
     bank: t.field({
       nullable: false,
       description: 'The bank through which the product is read. Costs no REST call.',

@@ -8,6 +8,7 @@ import {
   type TransactionRequest,
   transactionRequest,
 } from '../contract/transaction-request.ts';
+import { badUserInput } from '../errors.ts';
 import type { TransactionIds, ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
@@ -17,7 +18,7 @@ import type { EstimateContext } from './field-extensions.ts';
 import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
-import { itemNotFound, listIndex } from './list-item.ts';
+import { itemNotFound, listIndex, repeatedIn } from './list-item.ts';
 import { forEachInSteps, type Steps } from './list-work.ts';
 import {
   defineNodeType,
@@ -46,6 +47,9 @@ interface TransactionRequestIds extends ViewIds, RequestPosition {
 
 export type TransactionRequestNode = NodeRef<TransactionRequestIds, TransactionRequest>;
 
+const urlOf = ({ resource_url }: TransactionRequest): string | null =>
+  (typeof resource_url === 'string' && resource_url) || null;
+
 /**
  * Transaction requests by account, view and `resource_url`. No operation
  * reads a single one: it is looked up in the list.
@@ -58,7 +62,7 @@ export const transactionRequestNode = defineNodeType({
     z.tuple([...viewKey, z.null(), listIndex, z.string().nullable()]),
   ]),
   toKey: ({ bankId, accountId, viewId, resourceUrl, index, trackId, list }: TransactionRequestNode) =>
-    resourceUrl === null || isShared(resourceUrl, list)
+    resourceUrl === null || repeatedIn(list ?? [], urlOf).has(resourceUrl)
       ? ([bankId, accountId, viewId, null, index, trackId] as const)
       : ([bankId, accountId, viewId, resourceUrl] as const),
   toIds: ([bankId, accountId, viewId, resourceUrl, index = 0, trackId = null]): TransactionRequestIds => ({
@@ -96,31 +100,23 @@ export const toTransactionRequestNode = (
   bankId,
   accountId,
   viewId,
-  resourceUrl: (typeof record.resource_url === 'string' && record.resource_url) || null,
+  resourceUrl: urlOf(record),
   ...position,
   record,
 });
 
-const sharedUrls = new WeakMap<readonly unknown[], ReadonlySet<string>>();
+interface IdPage {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+}
 
-/**
- * Whether several requests of a list share this `resource_url` (that of the
- * list, for example): then it identifies none.
- */
-function isShared(url: string, list: RequestPosition['list']): boolean {
-  if (list === undefined) return false;
-  let shared = sharedUrls.get(list);
-  if (shared === undefined) {
-    const [seen, twice] = [new Set<unknown>(), new Set<string>()];
-    for (const entry of list) {
-      const given = entry instanceof Error ? null : entry.resource_url;
-      if (typeof given === 'string' && seen.has(given)) twice.add(given);
-      seen.add(given);
-    }
-    shared = twice;
-    sharedUrls.set(list, shared);
-  }
-  return shared.has(url);
+/** A page of a list of ids. Errors: BAD_USER_INPUT for a negative count, or an id that is not in the list. */
+function idsOnPage(ids: readonly string[] | undefined, { first, after }: IdPage) {
+  if (typeof first === 'number' && first < 0) throw badUserInput('first has to be zero or more.');
+  const start = typeof after === 'string' && ids !== undefined ? ids.indexOf(after) + 1 : 0;
+  if (typeof after === 'string' && start === 0)
+    throw badUserInput('after has to be the `transactionId` of an entry of this list.');
+  return ids?.slice(start, typeof first === 'number' ? start + first : undefined);
 }
 
 /** The ids in `transaction_ids`. Errors: BANK_BAD_RESPONSE if it is not text. */
@@ -130,7 +126,9 @@ export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): reado
     .filter((id) => id !== '');
 
 /**
- * The request that led to a transaction, from the list of the transaction's account; null if no request names it.
+ * The request that led to a transaction, from the list of the transaction's account; null if there is none. A request says
+ * what was asked for (`body`). An entry without it is a statement of the transactions that it names, unless the bank never
+ * says what was asked for: then the first entry that names this transaction led to it.
  * Errors: those of the list; BANK_BAD_RESPONSE if a broken entry could be the one.
  */
 export async function requestOf(
@@ -152,21 +150,27 @@ export async function requestOf(
   return null;
 }
 
-/** The position of the first request that names each transaction; `broken` is the first error of an entry. */
+/** The position of the request that led to each transaction; `broken` is the first error of an entry. */
 function* indexByTransaction(
   requests: readonly TransactionRequest[],
 ): Steps<{ positions: ReadonlyMap<string, number>; broken: unknown }> {
-  const positions = new Map<string, number>();
+  const asked = new Map<string, number>();
+  const named = new Map<string, number>();
+  let saysWhatWasAsked = false;
   let broken: unknown = null;
   yield* forEachInSteps(requests, (entry, index) => {
     try {
-      for (const id of transactionIdsOf(unwrap(entry)) ?? [])
-        if (!positions.has(id)) positions.set(id, index);
+      const request = unwrap(entry);
+      const hasBody = unwrap(request.body) != null;
+      saysWhatWasAsked ||= hasBody;
+      const ids = transactionIdsOf(request) ?? [];
+      for (const positions of hasBody ? [asked, named] : [named])
+        for (const id of ids) if (!positions.has(id)) positions.set(id, index);
     } catch (error) {
       broken ??= error;
     }
   });
-  return { positions, broken };
+  return { positions: saysWhatWasAsked ? asked : named, broken };
 }
 
 export const TransactionRequestObject = transactionRequestNode.object;
@@ -217,10 +221,14 @@ TransactionRequestObject.implement({
     transactions: t.field({
       nullable: { list: true, items: true },
       description:
-        'The transactions that `transactionIds` names (separated by commas or white space). REST: getTransaction for each.',
+        'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. REST: getTransaction for each.',
+      args: {
+        first: t.arg.int({ description: 'How many at most; all where left out.' }),
+        after: t.arg.id({ description: 'The `transactionId` of the last entry of the page before.' }),
+      },
       ...nodesFromRecord(
         'Transaction',
-        (entry: TransactionRequestNode) => transactionIdsOf(recordOf(entry)),
+        (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
         ({ bankId, accountId, viewId }, transactionId) => ({
           bankId,
           accountId,

@@ -93,7 +93,8 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
         ...connectionFromIds(
           (viewer: Viewer, _args: object, context) =>
             loadAccounts(viewerAccount(viewer), 'permissions', context),
-          (viewer, record) => toAccountNode(viewerAccount(viewer), record),
+          (viewer, record, _index, _args, _context, list) =>
+            toAccountNode(viewerAccount(viewer), record, list),
         ),
       },
       AccountConnection,

@@ -153,13 +153,14 @@ describe('account', () => {
 describe('accounts', () => {
   const permissions = 'GET /v1/api/banks/BANK/accounts/ACC/owner/permissions';
 
-  test('answers all entries, each by its own id or by that of the path', async () => {
+  test('answers all entries, each by its own id; one without an id among others has none to give', async () => {
     await using fixture = await startBankqlFixture();
     const accounts = [accountRecord, { balance: {}, id: 'B' }, { balance: {} }];
     fixture.bank.on(views, { body: { accounts } });
     const result = await fixture.ask(WholeAccounts, {});
-    const nodes = [wholeAccount, { ...leastAccount, accountId: 'B' }, leastAccount];
-    expect(result).toEqual({ data: { bank: { accounts: { totalCount: 3, nodes } } } });
+    const nodes = [wholeAccount, { ...leastAccount, accountId: 'B' }, null];
+    expect(result.data).toEqual({ bank: { accounts: { totalCount: 3, nodes } } });
+    expect(failuresOf(result)).toEqual(['bank.accounts.nodes.2.accountId BANK_BAD_RESPONSE']);
     expect(fixture.bank.lines()).toEqual([views]);
   });
 
