@@ -1,6 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { getVariableValues, Kind, type OperationDefinitionNode } from 'graphql';
+import {
+  type GraphQLInputType,
+  getNullableType,
+  getVariableValues,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  isRequiredInputField,
+  Kind,
+  type OperationDefinitionNode,
+  typeFromAST,
+  type VariableDefinitionNode,
+} from 'graphql';
 import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
@@ -26,21 +40,35 @@ interface Explained {
   readonly plan: CallPlan;
 }
 
-/** `bankql explain`: what operations cost in REST calls. Gives the exit code: 1 where one may cost more than `--max`. */
+/** `bankql explain`: what operations cost in REST calls. Gives the exit code: 1 if one may cost more than `--max`, or a file
+ * cannot be explained. */
 export async function explainFiles({ environment, args, write, writeError }: CliContext): Promise<number> {
   const options = readOptions(args);
-  const explained = options.files.flatMap((file) => explainFile(file, options, environment));
+  const failures: string[] = [];
+  const explained = options.files.flatMap((file) => {
+    try {
+      return explainFile(file, options, environment);
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      failures.push(error.message);
+      return [];
+    }
+  });
+  const [failure] = failures;
+  if (failure !== undefined && options.files.length === 1) throw new StartError(failure);
   if (options.operation !== undefined && explained.length === 0)
     throw new StartError(`There is no operation ${options.operation} in ${options.files.join(', ')}.`);
   if (options.json) write(`${JSON.stringify(explained, null, 2)}\n`);
   else for (const each of explained) write(`${describe(each)}\n`);
+  // The others are explained all the same.
+  for (const message of failures) writeError(`${message}\n`);
   const { max, entries } = options;
   const over = explained.filter(({ plan }) => max !== undefined && mostCalls(plan, entries) > max);
   for (const { file, operation, plan } of over)
     writeError(
       `${file}: ${operation} may make ${mostCalls(plan, entries)} REST calls (${plan.most}, n = ${entries}), and --max allows ${max}.\n`,
     );
-  return over.length === 0 ? 0 : 1;
+  return over.length === 0 && failures.length === 0 ? 0 : 1;
 }
 
 /** Errors: StartError. */
@@ -125,7 +153,8 @@ function explainFile(
       node.kind === Kind.OPERATION_DEFINITION && (name === undefined || node.name?.value === name),
   );
   return operations.map((operation) => {
-    const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables, {
+    const definitions = operation.variableDefinitions ?? [];
+    const coerced = getVariableValues(schema, definitions, withPlaceholders(definitions, variables), {
       maxErrors: 1,
     });
     if (coerced.variableValues === undefined) throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
@@ -135,6 +164,30 @@ function explainFile(
     });
     return { file, operation: operation.name?.value ?? operation.operation, plan };
   });
+}
+
+/** The variables with a placeholder for each that the operation requires and that is not given. */
+function withPlaceholders(
+  definitions: readonly VariableDefinitionNode[],
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const placeholders = definitions.flatMap(({ variable, type, defaultValue }) => {
+    const known = typeFromAST(schema, type);
+    const isRequired = isNonNullType(known) && defaultValue === undefined;
+    return isRequired && isInputType(known) ? [[variable.name.value, placeholderOf(known)]] : [];
+  });
+  return { ...Object.fromEntries(placeholders), ...given };
+}
+
+/** A value of an input type with as little as it allows. */
+function placeholderOf(type: GraphQLInputType): unknown {
+  const known = getNullableType(type);
+  if (isListType(known)) return [placeholderOf(known.ofType)];
+  if (isEnumType(known)) return known.getValues()[0]?.name;
+  if (!isInputObjectType(known))
+    return { Boolean: true, Float: 1, Int: 1, Decimal: '1' }[known.name] ?? 'placeholder';
+  const required = Object.values(known.getFields()).filter(isRequiredInputField);
+  return Object.fromEntries(required.map((field) => [field.name, placeholderOf(field.type)]));
 }
 
 const anyClaim: Readonly<Record<string, string>> = new Proxy({}, { get: () => 'claim' });

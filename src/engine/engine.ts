@@ -201,7 +201,9 @@ export function createEngine({
       return internalError();
     }
   };
-  const toErrorResult = (error: unknown): ExecutionResult => ({ errors: [mask(error)] });
+  const toErrorResult = (error: unknown): ExecutionResult => ({
+    errors: [mask(error), ...(error instanceof RequestError ? error.others : [])],
+  });
 
   /** The answer to an operation whose data cannot be returned; its error's extensions say what a mutation did. */
   const withoutData = (cause: unknown, effects: MutationEffects | null): ExecutionResult => {

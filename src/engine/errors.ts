@@ -20,6 +20,9 @@ interface RequestErrorOptions extends Pick<GraphQLErrorOptions, 'nodes' | 'sourc
 
 /** A request that is not executed. Its extension `http` is for the handler (server/response.ts), not for the client. */
 export class RequestError extends GraphQLError {
+  /** Further reasons why the request is not executed. */
+  others: readonly RequestError[] = [];
+
   constructor(code: ErrorCode, message: string, options: RequestErrorOptions = {}) {
     const { http = { status: 400 }, details, ...place } = options;
     super(message, {

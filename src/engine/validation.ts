@@ -27,8 +27,11 @@ export interface DocumentRules {
   readonly introspection: boolean;
 }
 
-/** Parses a document and checks it against the schema and the rules. Errors: GraphQLError, the first violation. */
+/** Parses a document and checks it against the schema and the rules. Errors: RequestError, the first violation, with others. */
 export type CheckDocument = (text: string) => DocumentNode;
+
+/** How many violations are reported: a developer mends a few at a time, and collecting all of them costs time. */
+const maxViolations = 5;
 
 /** Creates the check of documents, those of requests and, at startup, those of a manifest. */
 export function createDocumentCheck({
@@ -45,11 +48,17 @@ export function createDocumentCheck({
     const document = attempt('GRAPHQL_PARSE_FAILED', () => parseWithin(text, documentLimits));
     // Before validation, which takes time.
     checkSize(document, documentLimits);
-    // One error says enough; collecting all of them costs time.
-    const options = { hideSuggestions: !introspection, maxErrors: 1 };
-    const [wrong] = validate(schema, document, rules, options);
-    if (wrong !== undefined) throw located('GRAPHQL_VALIDATION_FAILED', wrong);
-    return document;
+    const options = { hideSuggestions: !introspection, maxErrors: maxViolations };
+    // graphql adds an error that says that there are more.
+    const violations = validate(schema, document, rules, options).slice(0, maxViolations);
+    // The same words about another place say nothing new.
+    const [first, ...others] = violations.filter(
+      ({ message }, index) => violations.findIndex((each) => each.message === message) === index,
+    );
+    if (first === undefined) return document;
+    const refusal = located('GRAPHQL_VALIDATION_FAILED', first);
+    refusal.others = others.map((each) => located('GRAPHQL_VALIDATION_FAILED', each));
+    throw refusal;
   };
 }
 
@@ -62,7 +71,7 @@ function attempt<T>(code: ErrorCode, work: () => T): T {
 }
 
 /** The error with a code: its own, or that of the step that found it, marked as an error of the document. */
-function located(code: ErrorCode, error: GraphQLError): GraphQLError {
+function located(code: ErrorCode, error: GraphQLError): RequestError {
   const { message, nodes, source, positions, extensions } = error;
   const place = { nodes, source, positions };
   return isErrorCode(extensions.code)

@@ -198,7 +198,7 @@ builder.queryField('bank', (t) =>
   t.field({
     nullable: true,
     description:
-      'A bank by its Swift bank code; the configured bank where none is given. Costs no REST call.',
+      'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
     args: { bankId: t.arg.id({ description: "The bank's code; the configured one where left out." }) },
     ...nodeFromIds('Bank', (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
       bankId: bankIdOr(defaults, bankId),

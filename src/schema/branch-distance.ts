@@ -29,7 +29,7 @@ const isPlace = ({ latitude, longitude }: Coordinates) =>
 /** Errors: BAD_USER_INPUT. */
 export function checkCoordinates(name: string, place: Coordinates): void {
   if (!isPlace(place))
-    throw badUserInput(`${name} is no place: latitude is from -90 to 90, longitude from -180 to 180.`);
+    throw badUserInput(`${name} is no place: latitude is from -90 to 90, longitude from -180 to 180.`, name);
 }
 
 /** The position of a branch; null if it has none. Errors: BANK_BAD_RESPONSE if it breaks the contract. */

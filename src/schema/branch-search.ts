@@ -73,9 +73,9 @@ export function branchSelection(
   const { near, orderBy } = search;
   if (near) checkCoordinates('near', near);
   if (typeof near?.radiusKm === 'number' && !(near.radiusKm >= 0))
-    throw badUserInput('near.radiusKm has to be zero or more.');
+    throw badUserInput('near.radiusKm has to be zero or more.', 'near.radiusKm');
   if (orderBy === 'DISTANCE' && !near)
-    throw badUserInput('orderBy: DISTANCE needs near: the distance from where?');
+    throw badUserInput('orderBy: DISTANCE needs near: the distance from where?', 'near');
 
   const conditions = conditionsOf(search);
   if (conditions.length === 0 && !orderBy) return null;

@@ -211,12 +211,12 @@ const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64u
 function position(name: string, cursor: string | null | undefined): number | null {
   if (cursor === null || cursor === undefined) return null;
   const index = /^at:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (index === undefined) throw badUserInput(`${name} has to be a cursor as an edge answered it.`);
+  if (index === undefined) throw badUserInput(`${name} has to be a cursor as an edge answered it.`, name);
   return Number(index);
 }
 
 function count(name: string, value: number | null | undefined): number | null {
   if (value === null || value === undefined) return null;
-  if (value < 0) throw badUserInput(`${name} has to be zero or more.`);
+  if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
   return value;
 }

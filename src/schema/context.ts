@@ -38,7 +38,7 @@ export interface Defaults {
 /** The bank that an argument names, or the configured one. Errors: BAD_USER_INPUT if there is neither. */
 export function bankIdOr(defaults: Defaults, bankId: string | null | undefined): string {
   const id = bankId ?? defaults.bankId;
-  if (id === null) throw badUserInput('Give bankId: this server has no default bank (BANK_ID).');
+  if (id === null) throw badUserInput('Give bankId: this server has no default bank (BANK_ID).', 'bankId');
   return restId('bankId', id);
 }
 

@@ -207,7 +207,10 @@ function valueUnderEitherName(input: object, name: string, field: Field, path: s
   if (formerly === undefined) return value;
   const former: unknown = Reflect.get(input, formerly.name);
   if (value != null && former != null)
-    throw badUserInput(`${name} and ${formerly.name} are the same field: give ${name} alone.`);
+    throw badUserInput(
+      `${name} and ${formerly.name} are the same field: give ${name} alone.`,
+      `${path}${name}`,
+    );
   return value ?? (isOwnId ? restValue(field, former, formerly.name) : former);
 }
 
@@ -227,7 +230,7 @@ function restValue({ type, options }: Field, value: unknown, name: string): unkn
 function onlyEntry(value: unknown, name: string): string {
   const [entry, ...others]: unknown[] = Array.isArray(value) ? value : [];
   if (typeof entry !== 'string' || others.length > 0)
-    throw badUserInput(`${name} takes one bank here, since the bank's PUT does.`);
+    throw badUserInput(`${name} takes one bank here, since the bank's PUT does.`, name);
   return notGlobalId(name, entry);
 }
 

@@ -420,7 +420,10 @@ builder.queryField('nodes', (t) =>
     }),
     resolve: (_root, { ids }, context, info) => {
       if (ids.length > maxNodeIds)
-        throw badUserInput(`ids has ${ids.length} entries: ask for at most ${maxNodeIds} nodes at a time.`);
+        throw badUserInput(
+          `ids has ${ids.length} entries: ask for at most ${maxNodeIds} nodes at a time.`,
+          'ids',
+        );
       return ids.map((id) => loadNode(id, context, info));
     },
   }),

@@ -51,7 +51,7 @@ export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   fields: (t) => ({
     iban: t.string({
       description:
-        'The international account number to look for. REST `IBAN`; where it is left out, bankql looks for the id in the list of getOtherAccounts.',
+        'The international account number to look for, with or without spaces, in either case. REST `IBAN`, sent without spaces and in capitals; where it is left out, bankql looks for the id in the list of getOtherAccounts.',
     }),
     id: t.id({ description: 'The id to look for. REST `id`.' }),
   }),
@@ -67,7 +67,7 @@ const filterId = (id: string | null | undefined) =>
 /** The query for the bank; null for all counterparties. */
 function queryOf({ filter }: OtherAccountFilterInput): OtherAccountQuery | null {
   if (filter?.iban === null || filter?.iban === undefined) return null;
-  return omitNullish({ IBAN: filter.iban, id: filterId(filter.id) });
+  return omitNullish({ IBAN: compactIban(filter.iban), id: filterId(filter.id) });
 }
 
 /** The counterparties of an account: all, or those that a query asks for. */
@@ -180,7 +180,7 @@ function namesIn(list: readonly OtherAccount[]) {
 }
 
 /** People and banks write an IBAN with or without spaces between groups of four. */
-const compactIban = (iban: string) => iban.replaceAll(' ', '').toUpperCase();
+const compactIban = (iban: string) => iban.replaceAll(/\s/g, '').toUpperCase();
 
 export const OtherAccountObject = otherAccountNode.object;
 

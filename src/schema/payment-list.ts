@@ -54,10 +54,12 @@ interface PaymentPage {
 
 /** Errors: BAD_USER_INPUT. */
 function checkPaymentPage(args: PaymentPage) {
-  if (args.first < 1 || args.first > maxPage) throw badUserInput(`first has to be from 1 to ${maxPage}.`);
+  if (args.first < 1 || args.first > maxPage)
+    throw badUserInput(`first has to be from 1 to ${maxPage}.`, 'first');
   const page = checkPage(args);
   const end = (page.after ?? -1) + 1 + args.first;
-  if (end > farthestEntry) throw badUserInput(`Only the newest ${farthestEntry} payments are listed.`);
+  if (end > farthestEntry)
+    throw badUserInput(`Only the newest ${farthestEntry} payments are listed.`, 'after');
   return { page, end };
 }
 

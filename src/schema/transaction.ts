@@ -223,7 +223,10 @@ function metadataTypeOf(given: string | null | undefined, changes: MetadataChang
   if (given != null) return restId('metadataType', given);
   const [only, ...others] = members.filter((name) => changes[name] !== undefined);
   if (only !== undefined && others.length === 0) return only;
-  throw badUserInput('metadataType is needed where `changes` does not name exactly one member.');
+  throw badUserInput(
+    'metadataType is needed where `changes` does not name exactly one member.',
+    'metadataType',
+  );
 }
 
 const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {

@@ -76,7 +76,7 @@ export function updateField<
 
   const callOf = (args: Args, defaults: Defaults) => {
     if (Object.keys(args.input.changes).length === 0)
-      throw badUserInput('`changes` names nothing to change; nothing was written.');
+      throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
     return toCall(args, defaults);
   };
 

@@ -36,6 +36,45 @@ async function run(...args: string[]) {
   return { code, output, errors };
 }
 
+const wrong = join(folder, 'wrong.json');
+writeFileSync(wrong, '{ "id": { "a": 1 } }');
+
+test('a variable that is required and not given has a placeholder', async () => {
+  const many = join(folder, 'many.graphql');
+  writeFileSync(
+    many,
+    `mutation Pay($input: MakeTransactionInput!, $yes: Boolean!) {
+       makeTransaction(input: $input) { trackId from @include(if: $yes) { accountId } }
+     }
+     query Lists($scope: AccountScope!, $n: Int!, $ids: [ID!]!, $name: String) {
+       bank { accounts(accountId: "a", scope: $scope, first: $n) { totalCount } branches(filter: { name: $name }) { totalCount } }
+       nodes(ids: $ids) { id }
+     }`,
+  );
+  const { code, output } = await run(file, many, '--json');
+  expect(code).toBe(0);
+  const costs = JSON.parse(output).map(
+    ({ operation, plan }: { operation: string; plan: { least: number } }) => [operation, plan.least],
+  );
+  expect(costs).toEqual([
+    ['Owners', 1],
+    ['Branches', 1],
+    ['Pay', 1],
+    ['Lists', 2],
+  ]);
+});
+
+test('a file that cannot be explained is reported, and the others are explained', async () => {
+  const broken = join(folder, 'broken.graphql');
+  writeFileSync(broken, '{ nothing }');
+  const missing = join(folder, 'missing.graphql');
+  const { code, output, errors } = await run(broken, missing, file);
+  expect(code).toBe(1);
+  expect(errors).toContain(`${broken}: Cannot query field "nothing"`);
+  expect(errors).toContain(`${missing} cannot be read: ENOENT`);
+  expect(output).toContain('Owners makes 1 to 1 + n REST calls');
+});
+
 test('each operation is told with its calls, by the field that asks for them', async () => {
   const { code, output } = await run(file, '--variables', variables);
   expect(code).toBe(0);
@@ -67,7 +106,7 @@ describe('what cannot be explained says why', () => {
   test.each([
     [[], 'Name the files with the queries'],
     [[join(folder, 'none.graphql')], 'cannot be read: ENOENT'],
-    [[file], `${file}: Variable "$id"`],
+    [[file, '--variables', wrong], `${file}: Variable "$id"`],
     [[file, '--max', 'few'], '--max takes a whole number'],
     [[file, '--operation', 'None'], 'There is no operation None'],
     [[file, '--variables', file], 'holds no JSON object of variables'],

@@ -117,6 +117,11 @@ describe('getOtherAccounts', () => {
 
 describe('postOtherAccounts', () => {
   test.each([
+    [
+      'as people write it',
+      { iban: ' gr16 0110 1250\t0000 0001 2300 695 ' },
+      '{"IBAN":"GR1601101250000000012300695"}',
+    ],
     ['with an id', { iban: 'I', id: 'Q' }, '{"IBAN":"I","id":"Q"}'],
     ['without an id', { iban: 'I' }, '{"IBAN":"I"}'],
     ['with an id that is null', { iban: 'I', id: null }, '{"IBAN":"I"}'],

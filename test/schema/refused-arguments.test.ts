@@ -267,3 +267,38 @@ describe('a payment', () => {
     expect(result).toEqual({ data: { makeTransaction: { replayed: false } } });
   });
 });
+
+/** Where the argument that is at fault stands, for the forms of an app. */
+test.each([
+  ['{ bank(bankId: "a/b") { bankId branches { totalCount } } }', ['bankId']],
+  ['{ bank { branches(first: -1) { totalCount } } }', ['first']],
+  ['{ bank { branches(after: "x") { totalCount } } }', ['after']],
+  ['{ bank { branches(near: { latitude: 91, longitude: 0 }) { totalCount } } }', ['near']],
+  [
+    '{ bank { branches(near: { latitude: 1, longitude: 0, radiusKm: -1 }) { totalCount } } }',
+    ['near', 'radiusKm'],
+  ],
+  ['{ bank { branches(orderBy: DISTANCE) { totalCount } } }', ['near']],
+  ['{ payments(first: 101) { nodes { id } } }', ['first']],
+  ['mutation { updateCustomer(input: { customerId: "C", changes: {} }) { trackId } }', ['changes']],
+  [
+    'mutation { annotateTransaction(input: { accountId: "A", transactionId: "T", changes: { tags: "a", where: "b" } }) { trackId } }',
+    ['metadataType'],
+  ],
+  [
+    'mutation { makeTransaction(input: { accountId: "A", to: {}, value: { amount: 0 }, idempotencyKey: "k" }) { trackId } }',
+    ['value', 'amount'],
+  ],
+  [
+    'mutation { makeTransaction(input: { accountId: "A/B", to: {}, value: { amount: 1 }, idempotencyKey: "k" }) { trackId } }',
+    ['accountId'],
+  ],
+])('%s names its argument', async (document, argument) => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.otherwise(anyAnswer);
+  const { errors } = await fixture.ask(document);
+  expect(errors?.map(({ extensions }) => [extensions.code, extensions.argument])).toEqual([
+    ['BAD_USER_INPUT', argument],
+  ]);
+  expect(fixture.bank.calls).toEqual([]);
+});

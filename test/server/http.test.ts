@@ -280,6 +280,26 @@ describe('what GraphQL over HTTP asks of a server', () => {
   });
 });
 
+test('a document is told up to five different violations, each once', async () => {
+  const wrong = '{ a b c a d e f ...g bank(x: 1) { nothing } }';
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/graphql-response+json' };
+  for (let time = 0; time < 2; time++) {
+    const answer = await send({ headers, body: JSON.stringify({ query: wrong }) });
+    expect(answer.status).toBe(400);
+    const { errors } = (await answer.json()) as {
+      errors: { message: string; extensions: { code: string } }[];
+    };
+    expect(new Set(errors.map(({ extensions }) => extensions.code))).toEqual(
+      new Set(['GRAPHQL_VALIDATION_FAILED']),
+    );
+    const messages = errors.map(({ message }) => message);
+    expect(new Set(messages).size).toBe(messages.length);
+    expect(messages.length).toBeGreaterThan(1);
+    expect(messages.length).toBeLessThanOrEqual(5);
+    expect(messages[0]).toMatch(/^Cannot query field "a"/);
+  }
+});
+
 describe('CORS', () => {
   const preflight = (origin: string) =>
     fetch(fixture.url, {
