@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/operation.ts';
 import type { Send } from './exchange.ts';
-import { type HttpResult, isGatewayError, TransportFailure } from './http-message.ts';
+import { gatewayErrorStatuses, type HttpResult, TransportFailure } from './http-message.ts';
 
 /** Why calls are paused: the bank did not answer them, or answered too slowly. */
 export type BreakerReason = 'failed' | 'slow';
@@ -61,18 +61,20 @@ export class CircuitBreaker {
       // A call that its caller cancelled says nothing about the bank, but as a trial it did not succeed.
       if (result instanceof TransportFailure || fault !== null) this.#open(fault ?? 'failed');
       else this.#close();
-    } else if (fault !== null) {
-      this.#window.add(fault);
-      const reason = this.#window.reasonToOpen(this.#threshold);
-      if (reason !== null) this.#open(reason);
-    } else if (!(result instanceof TransportFailure)) this.#window.add(null);
+      return;
+    }
+    if (fault === null && result instanceof TransportFailure) return;
+    this.#window.add(fault);
+    if (fault === null) return;
+    const reason = this.#window.reasonToOpen(this.#threshold);
+    if (reason !== null) this.#open(reason);
   }
 
   /** How the bank failed; null if it did not. */
   #faultOf(result: HttpResult): BreakerReason | null {
     if (result instanceof TransportFailure)
       return result.reason === 'unavailable' || result.reason === 'timeout' ? 'failed' : null;
-    if (isGatewayError(result)) return 'failed';
+    if (gatewayErrorStatuses.has(result.status)) return 'failed';
     return result.milliseconds >= this.#slowMs ? 'slow' : null;
   }
 
@@ -113,7 +115,7 @@ class SlidingWindow {
   }));
 
   add(fault: BreakerReason | null): void {
-    const second = secondNow();
+    const second = Math.floor(performance.now() / 1000);
     const slot = this.#seconds[second % sampleSeconds];
     if (slot === undefined) return;
     if (slot.second !== second) Object.assign(slot, { second, calls: 0, failed: 0, slow: 0 });
@@ -123,7 +125,7 @@ class SlidingWindow {
 
   /** The more frequent reason of the bad calls, if their share is the threshold or more; otherwise null. */
   reasonToOpen(threshold: number): BreakerReason | null {
-    const since = secondNow() - sampleSeconds;
+    const since = Math.floor(performance.now() / 1000) - sampleSeconds;
     let calls = 0;
     let failed = 0;
     let slow = 0;
@@ -142,32 +144,28 @@ class SlidingWindow {
   }
 }
 
-const secondNow = () => Math.floor(performance.now() / 1000);
-
-/** The breakers of a bank: one for each bank operation, created at its first call. */
-export function createCircuitBreakers({ threshold, openMs, slowMs, onChange }: CircuitBreakerOptions) {
-  const breakers = new Map<string, CircuitBreaker>();
-  return (operation: Operation): CircuitBreaker => {
-    let breaker = breakers.get(operation.id);
-    if (breaker === undefined) {
-      breaker = new CircuitBreaker({
-        threshold,
-        openMs,
-        slowMs: slowMs?.[operation.kind] ?? Number.POSITIVE_INFINITY,
-        onChange: (isOpen, reason) => onChange?.(operation.id, isOpen, reason),
-      });
-      breakers.set(operation.id, breaker);
-    }
-    return breaker;
-  };
-}
+/** The breaker of one bank operation. */
+export const createCircuitBreaker = (
+  { id, kind }: Operation,
+  { threshold, openMs, slowMs, onChange }: CircuitBreakerOptions,
+) =>
+  new CircuitBreaker({
+    threshold,
+    openMs,
+    slowMs: slowMs?.[kind] ?? Number.POSITIVE_INFINITY,
+    onChange: (isOpen, reason) => onChange?.(id, isOpen, reason),
+  });
 
 /** Sends calls while their bank operation's breaker lets them through. */
 export function breaker(options: CircuitBreakerOptions, next: Send): Send {
   if (options.threshold === 0) return next;
-  const breakerOf = createCircuitBreakers(options);
+  const breakers = new Map<Operation, CircuitBreaker>();
   return (call, limits, onResult) => {
-    const breaker = breakerOf(call.operation);
+    let breaker = breakers.get(call.operation);
+    if (breaker === undefined) {
+      breaker = createCircuitBreaker(call.operation, options);
+      breakers.set(call.operation, breaker);
+    }
     const generation = breaker.tryAcquire();
     if (generation === null) {
       const message = 'it did not answer lately, and is given time to recover';

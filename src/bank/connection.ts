@@ -25,7 +25,7 @@ export class BankConnection {
   #client: Client | null = null;
   /** Whose requests the client bore; null if it bore none, or if that does not matter. */
   #identity: string | null = null;
-  #interim = new InterimResponses();
+  #interim: SocketReader | null = null;
   /** Until when it is used, in milliseconds of performance.now(), and with which certificates it was opened. */
   #expiresAt = Number.POSITIVE_INFINITY;
   #generation = 0;
@@ -58,7 +58,7 @@ export class BankConnection {
   }
 
   expectResponse(): void {
-    this.#interim.expect();
+    this.#interim?.expect();
   }
 
   async destroy(): Promise<void> {
@@ -74,7 +74,7 @@ export class BankConnection {
       connector.connect(options, (...result) => {
         const [error, socket] = result;
         if (error === null) {
-          this.#interim = interimResponsesOf(socket);
+          this.#interim = new SocketReader(socket);
           this.socketError = null;
           socket.prependOnceListener('error', (failure) => {
             this.socketError = failure;
@@ -95,16 +95,30 @@ export class BankConnection {
   }
 }
 
-/** Rewrites what undici reads from a socket. */
-function interimResponsesOf(socket: Duplex): InterimResponses {
-  const interim = new InterimResponses();
-  const read = socket.read;
-  socket.read = function (this: Duplex, size?: number) {
-    const chunk: unknown = read.call(this, size);
-    if (chunk instanceof Uint8Array && !interim.isFinal) interim.rewrite(chunk);
-    return chunk;
-  };
-  return interim;
+/** Rewrites what undici reads from a socket, up to the final response's status line. */
+class SocketReader {
+  readonly #interim = new InterimResponses();
+  readonly #socket: Duplex;
+  readonly #rewritingRead: Duplex['read'];
+
+  constructor(socket: Duplex) {
+    const interim = this.#interim;
+    const { read } = socket;
+    this.#socket = socket;
+    this.#rewritingRead = function (this: Duplex, size?: number) {
+      const chunk: unknown = read.call(this, size);
+      if (chunk instanceof Uint8Array) {
+        interim.rewrite(chunk);
+        if (interim.isFinal) socket.read = read;
+      }
+      return chunk;
+    };
+  }
+
+  expect(): void {
+    this.#interim.expect();
+    this.#socket.read = this.#rewritingRead;
+  }
 }
 
 const carriageReturn = 13;

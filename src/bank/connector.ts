@@ -34,8 +34,6 @@ export function createConnector(
       ...(context === undefined ? {} : { secureContext: context }),
     });
   let connectDirectly = directly(secureContext);
-  let generation = 0;
-
   const connectThrough =
     (proxy: string): buildConnector.connector =>
     (options, callback) => {
@@ -48,19 +46,18 @@ export function createConnector(
       );
     };
 
-  return {
+  const connector: { -readonly [Key in keyof Connector]: Connector[Key] } = {
+    generation: 0,
     connect:
       proxyUrl === null
         ? (options, callback) => connectDirectly(options, callback)
         : connectThrough(proxyUrl),
-    get generation() {
-      return generation;
-    },
     useTls(context) {
       connectDirectly = directly(context);
-      generation++;
+      connector.generation++;
     },
   };
+  return connector;
 }
 
 /** No tunnel to the bank: the proxy refuses it, or cannot be reached. */

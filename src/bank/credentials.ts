@@ -42,22 +42,21 @@ export function validateCredential(header: string, value: string): string {
 
 /**
  * The headers that show the caller to the bank for one operation, names and values in turn: the subscription key
- * always, the auth headers where the operation is marked A, or a and they were given.
+ * always, the auth headers if the operation is marked A, or marked a and they were given.
  * Errors: MISSING_CREDENTIALS, which names the headers that are absent.
  */
 export function credentialHeadersFor(operation: Operation, credentials: Credentials): string[] {
+  const { subscriptionKey, authProviderName, authId } = credentialHeaders;
+  const { auth } = operation;
   const headers: string[] = [];
   const missing: string[] = [];
-  const put = (name: keyof Credentials, required: boolean) => {
-    const value = credentials[name];
-    if (value !== null) headers.push(credentialHeaders[name], value);
-    else if (required) missing.push(credentialHeaders[name]);
-  };
-  put('subscriptionKey', true);
-  if (operation.auth !== 'none') {
-    put('authProviderName', operation.auth === 'required');
-    put('authId', operation.auth === 'required');
-  }
+  if (credentials.subscriptionKey !== null) headers.push(subscriptionKey, credentials.subscriptionKey);
+  else missing.push(subscriptionKey);
+  if (auth !== 'none' && credentials.authProviderName !== null)
+    headers.push(authProviderName, credentials.authProviderName);
+  else if (auth === 'required') missing.push(authProviderName);
+  if (auth !== 'none' && credentials.authId !== null) headers.push(authId, credentials.authId);
+  else if (auth === 'required') missing.push(authId);
   if (missing.length > 0) {
     throw new BankqlError(
       'MISSING_CREDENTIALS',

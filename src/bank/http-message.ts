@@ -27,7 +27,7 @@ export const textOf = (response: Pick<HttpResponse, 'body'>): string =>
   response.body.toString('utf8', startsWithMark(response) ? markLength : 0);
 
 /** Statuses with which a proxy in front of the bank says that the bank is unavailable. */
-const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+export const gatewayErrorStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export const isGatewayError = ({ status }: HttpResponse): boolean => gatewayErrorStatuses.has(status);
 

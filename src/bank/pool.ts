@@ -222,7 +222,10 @@ export class FairPool<Resource> {
     const slot = this.#take(request);
     this.#free--;
     slot.caller = request.caller;
-    operation.hold(slot, now);
+    slot.operation = operation;
+    slot.since = now;
+    slot.hold = operation.holds.append(slot);
+    operation.held++;
     if (request.session) request.session.hasBegun = true;
     request.onAcquired(slot.resource, now);
   }
@@ -425,13 +428,6 @@ class OperationState<Resource> {
   constructor(limits: OperationLimits, all: ReadonlyMap<string, OperationState<Resource>>) {
     this.#limits = limits;
     this.#all = all;
-  }
-
-  hold(slot: Slot<Resource>, now: number): void {
-    this.held++;
-    slot.operation = this;
-    slot.since = now;
-    slot.hold = this.holds.append(slot);
   }
 
   release(slot: Slot<Resource>, now: number): void {

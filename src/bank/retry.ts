@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { TimerQueue } from './deadline.ts';
 import type { Send } from './exchange.ts';
-import { type HttpResult, isGatewayError, TransportFailure } from './http-message.ts';
+import { gatewayErrorStatuses, TransportFailure } from './http-message.ts';
 import { resend } from './request.ts';
 
 /** The largest burst of retries. */
@@ -42,9 +42,14 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
   const delays = new TimerQueue();
   return (call, limits, onResult) => {
     budget.earn();
-    const { deadline, cancellation } = limits;
     next(call, limits, (result, sent) => {
-      if (!isRetryable(result)) return onResult(result, sent);
+      // No connection, a broken connection, or a gateway error of a proxy may be transient.
+      const isTransient =
+        result instanceof TransportFailure
+          ? result.reason === 'unavailable'
+          : gatewayErrorStatuses.has(result.status);
+      if (!isTransient) return onResult(result, sent);
+      const { deadline, cancellation } = limits;
       const now = performance.now();
       const at = now + retryDelayMs();
       if (deadline <= at || cancellation?.isCancelled || !budget.spend()) return onResult(result, sent);
@@ -65,7 +70,3 @@ export function retry({ retryShare }: { readonly retryShare: number }, next: Sen
     });
   };
 }
-
-/** No connection, a broken connection, or a gateway error of a proxy: failures that may be transient. */
-const isRetryable = (result: HttpResult): boolean =>
-  result instanceof TransportFailure ? result.reason === 'unavailable' : isGatewayError(result);

@@ -72,10 +72,13 @@ export function exactNumber(holder: object, key: string): unknown {
  * Errors: SyntaxError if an amount is not a JSON number.
  */
 export function writeExactJson(value: unknown): string {
-  return JSON.stringify(value, (key, member) => {
-    if (key !== 'amount' || typeof member !== 'string') return member;
-    // rawJSON would accept any primitive JSON value, such as true.
-    if (!jsonNumber.test(member)) throw new SyntaxError('An amount has to be a JSON number');
-    return JSON.rawJSON(member);
-  });
+  const text = JSON.stringify(value);
+  if (!text?.includes(writtenAmount)) return text;
+  const exact = text.replace(writtenNumber, '"amount":$1');
+  if (exact.includes(writtenAmount)) throw new SyntaxError('An amount has to be a JSON number');
+  return exact;
 }
+
+/** How JSON.stringify writes the name and the quote of an amount that is a string: within a string, quotes are escaped. */
+const writtenAmount = '"amount":"';
+const writtenNumber = /"amount":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"/g;

@@ -34,11 +34,8 @@ export type ReadOperation = <T extends ReadableOperation>(
   input: Omit<CallInput<T>, 'credentials'>,
 ) => Promise<Answer<T>>;
 
-/** A requested read, and the key that identifies it. */
-interface QueuedRead {
-  readonly key: string;
-  readonly read: () => Promise<unknown>;
-}
+/** A requested read. */
+type QueuedRead = () => Promise<unknown>;
 
 /** The reads of one REST operation. */
 interface Loader<T extends ReadableOperation, Key> {
@@ -68,13 +65,13 @@ export interface LoadersOptions {
 export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
   // Known keys are answered from here: DataLoader would create a batch and a promise for each request.
   const cache = new Map<string, Promise<unknown>>();
-  const reads = new DataLoader<QueuedRead, unknown, string>(
-    async (batch) => batch.map(({ read }) => read()),
-    {
-      cacheKeyFn: ({ key }) => key,
-      cacheMap: cache,
-      ...(schedule === undefined ? {} : { batchScheduleFn: schedule }),
+  const reads = new DataLoader<QueuedRead, unknown>(
+    async (batch) => {
+      const answers: Promise<unknown>[] = [];
+      for (const read of batch) answers.push(read());
+      return answers;
     },
+    { cache: false, ...(schedule === undefined ? {} : { batchScheduleFn: schedule }) },
   );
   const loader = <T extends ReadableOperation, Key>(
     operation: T,
@@ -86,11 +83,14 @@ export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersO
       const body = bodyOf?.(key);
       const name = requestKey(operation, ids, body);
       onAsk?.(operation, name);
-      const input = { ids, body, key: name };
+      let answer = cache.get(name);
+      if (answer === undefined) {
+        const input = { ids, body, key: name };
+        answer = reads.load(() => read(operation, input));
+        cache.set(name, answer);
+      }
       // Keys contain the operation, so that the answer has this operation's type.
-      return (cache.get(name) ?? reads.load({ key: name, read: () => read(operation, input) })) as Promise<
-        Answer<T>
-      >;
+      return answer as Promise<Answer<T>>;
     },
   });
 

@@ -3,7 +3,7 @@ import { type Credentials, callerId } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
-import type { ReadLimits, ReadSource, SharedSource } from '../bank/share.ts';
+import type { ReadSource, SharedSource } from '../bank/share.ts';
 import type { Answer, Body, Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
 import { createLoaders, type Loaders, type ReadOperation } from '../loaders/loaders.ts';
@@ -195,31 +195,32 @@ export class BankSession {
     if (usage !== undefined) usage[source]++;
   };
 
-  readonly #read: ReadOperation = (operation, input) =>
-    this.#readWithin(operation, input, { unshared: this.#hasWritten });
+  readonly #read: ReadOperation = (operation, input) => this.#readWithin(operation, input, this.#hasWritten);
 
   readonly #readAnew: ReadOperation = (operation, input) =>
-    this.#readWithin(operation, { ...input, keepDigits: true }, { unshared: true });
+    this.#readWithin(operation, { ...input, keepDigits: true }, true);
 
   #readWithin<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: Omit<CallInput<T>, 'credentials'>,
-    limits: ReadLimits,
+    unshared: boolean,
   ): Promise<Answer<T>> {
     const { bank, credentials, observer } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
     const refusal = this.#spend(operation);
     if (refusal !== null) return Promise.reject(refusal);
     const asked = { ...input, credentials };
-    const readBy = (onSource: (source: SharedSource) => void) =>
-      bank.read(operation, asked, { ...limits, operationDeadline: this.#deadline, onSource });
+    const own = { unshared, operationDeadline: this.#deadline, onSource: this.#countShared };
     const reading =
       observer === undefined
-        ? readBy(this.#countShared)
+        ? bank.read(operation, asked, own)
         : observeRead(observer, operation, input.key ?? null, (onSource) =>
-            readBy((source) => {
-              this.#countShared(source);
-              onSource(source);
+            bank.read(operation, asked, {
+              ...own,
+              onSource: (source) => {
+                this.#countShared(source);
+                onSource(source);
+              },
             }),
           );
     return reading.then(({ answer, staleMs }) => {

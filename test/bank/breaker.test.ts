@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   type BreakerReason,
   type CircuitBreakerOptions,
-  createCircuitBreakers,
+  createCircuitBreaker,
 } from '../../src/bank/breaker.ts';
 import type { BankOptions } from '../../src/bank/client.ts';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
@@ -443,7 +443,7 @@ describe('what a breaker judges by', () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const told: boolean[] = [];
     const reasons: (BreakerReason | null)[] = [];
-    const breakerOf = createCircuitBreakers({
+    const tested = createCircuitBreaker(operations.getCustomer, {
       threshold: 0.5,
       openMs,
       onChange(_, isOpen, reason) {
@@ -452,7 +452,6 @@ describe('what a breaker judges by', () => {
       },
       ...options,
     });
-    const tested = breakerOf(operations.getCustomer);
     /** A call that is let through; its end is told later. */
     const begin = () => {
       const pass = tested.tryAcquire();
