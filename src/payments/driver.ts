@@ -110,7 +110,9 @@ export interface RowCounts {
   readonly newestAt: number | null;
 }
 
-export interface RowQuery extends Omit<PaymentQuery, 'limit'> {
+export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
+  /** Null: rows without one. */
+  readonly payer?: string | null | undefined;
   readonly limit: number;
   /** Rows whose lease ends at this time or before. */
   readonly leaseUntil?: number | undefined;

@@ -12,7 +12,7 @@ export const unknownBecause = {
   /** The bank answered. `isAccepted`: it has the payment, such as after a 202. */
   answer: (status: number, isAccepted: boolean) =>
     isAccepted
-      ? 'The payment was sent; the bank accepted it, and has not said that it was executed.'
+      ? 'The bank accepted the payment, and has not said that it was executed.'
       : `The payment was sent, and the bank's answer (status ${status}) proves neither that it was executed nor that it was not.`,
 } as const;
 

@@ -24,24 +24,22 @@ export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, no
     { states, limit, onRead }: OwnPaymentsQuery,
   ): Promise<readonly OwnPayment[]> => {
     onRead?.(limit);
-    const query = {
-      caller: hashCaller(store.secret, ...payer.caller),
-      // A payment whose outcome is not written yet is in another state in the store.
-      states: ends.unwritten === 0 ? states : undefined,
-      newestFirst: true,
-      limit: limit + ends.unwritten,
-    };
-    const own = await store.search({ ...query, payer: hashPayer(store.secret, payer) }, now());
-    // Records of bankql 0.2.0 are not indexed by subscription key.
-    const older = await store.search({ ...query, payer: null, limit: maxOlder }, now());
-    return [...own, ...older.filter((record) => belongsTo(payer, record))]
+    const found = await store.search(
+      {
+        caller: hashCaller(store.secret, ...payer.caller),
+        payer: hashPayer(store.secret, payer),
+        // A payment whose outcome is not written yet is in another state in the store.
+        states: ends.unwritten === 0 ? states : undefined,
+        newestFirst: true,
+        limit: limit + ends.unwritten,
+      },
+      now(),
+    );
+    return found
+      .filter((record) => belongsTo(payer, record))
       .map((record) => ends.latest(record))
       .filter(({ state }) => states === undefined || states.includes(state))
-      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
       .slice(0, limit)
       .map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
   };
 }
-
-/** How many records of bankql 0.2.0 are read at most. */
-const maxOlder = 1_000;

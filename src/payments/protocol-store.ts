@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Attempt, type Row, type StoreDriver, type StoredText, WriteUncertain } from './driver.ts';
+import {
+  type Attempt,
+  type Row,
+  type RowQuery,
+  type StoreDriver,
+  type StoredText,
+  WriteUncertain,
+} from './driver.ts';
 import { createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
 import { parseRow, toRow } from './record-row.ts';
@@ -84,6 +91,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const uncertain = new Map<string, Attempt>();
   let lastNow = Date.now();
   let takingBack = false;
+  /** Whether there are records of bankql 0.2.0; null: not known yet. */
+  let hasOlder: boolean | null = null;
   let purgedAt = Number.NEGATIVE_INFINITY;
   let closing: Promise<void> | null = null;
   let driver: StoreDriver;
@@ -271,11 +280,15 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     }
   }
 
-  async function search(query: PaymentQuery, now: number, onUnreadable?: (error: UnreadableRecord) => void) {
+  /** All pages of a query. */
+  async function readAll(
+    query: Omit<RowQuery, 'limit'>,
+    now: number,
+    limit: number,
+    onUnreadable: ((error: UnreadableRecord) => void) | undefined,
+  ): Promise<PaymentRecord[]> {
     const records: PaymentRecord[] = [];
-    const { limit = Number.POSITIVE_INFINITY } = query;
     const expiry = clock.forRetention(now);
-    await endLeases(now);
     for (let after: StoredText | undefined; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, limit: wanted, after });
@@ -283,15 +296,30 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       for (const stored of page) {
         const known = readable(stored, onUnreadable);
         if (known === null) continue;
-        const { held } = known;
-        const isOver =
-          expiry !== null &&
-          advance(held, { kind: 'retention over', before: expiry - retentionMs }).next === null;
-        if (!isOver) records.push(held.record);
+        const over = { kind: 'retention over', before: (expiry ?? 0) - retentionMs } as const;
+        if (expiry === null || advance(known.held, over).next !== null) records.push(known.held.record);
       }
       if (page.length < wanted) break;
     }
     return records;
+  }
+
+  async function search(
+    { limit = Number.POSITIVE_INFINITY, ...query }: PaymentQuery,
+    now: number,
+    onUnreadable?: (error: UnreadableRecord) => void,
+  ) {
+    await endLeases(now);
+    const found = await readAll(query, now, limit, onUnreadable);
+    if (query.payer === undefined) return found;
+    // There will be no more of them than there were at the start.
+    hasOlder ??= (await driver.search({ payer: null, limit: 1 })).length > 0;
+    if (!hasOlder) return found;
+    const older = await readAll({ ...query, payer: null }, now, limit, onUnreadable);
+    const direction = query.newestFirst ? -1 : 1;
+    return [...found, ...older]
+      .sort((a, b) => direction * (a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)))
+      .slice(0, limit);
   }
 
   const store: PaymentStore = {

@@ -88,8 +88,8 @@ export interface PaymentQuery {
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
   readonly caller?: string | undefined;
-  /** See PaymentRecord.payer; null: records that have none. */
-  readonly payer?: string | null | undefined;
+  /** See PaymentRecord.payer. Records of bankql 0.2.0, which have none, match too: compare their fingerprints. */
+  readonly payer?: string | undefined;
   readonly trackId?: string | undefined;
   readonly requestId?: string | undefined;
   /** The account that pays or is paid. */

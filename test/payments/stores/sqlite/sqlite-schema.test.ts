@@ -111,7 +111,7 @@ describe('a file of bankql 0.2.0', () => {
     ];
     for (const record of kept)
       expect(await store.begin(pending({ id: record.id, trackId: 'again' }), start)).toEqual(record);
-    expect(await store.search({ caller: pending().caller, payer: null }, start)).toHaveLength(5);
+    expect(await store.search({ caller: pending().caller, payer: 'anything' }, start)).toHaveLength(5);
     const { trackId } = pending();
     expect(await store.finish('pending', trackId, done, start)).toBe(true);
     expect(await store.finish('unknown', trackId, done, start)).toBe(false);
