@@ -31,7 +31,7 @@ if (!numbers.every((number) => Number.isSafeInteger(number) && number > 0)) {
 }
 
 /** Seeds within which a broken variant has to be found out. */
-const maxVariantSeeds = 2000;
+const maxVariantSeeds = 1000;
 const workers = values.seed === undefined ? startWorkers(availableParallelism()) : [];
 
 async function tell(seed: number, variant: Variant): Promise<boolean> {

@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { RowQuery, StoreDriver } from '../../src/payments/driver.ts';
+import { WriteUncertain } from '../../src/payments/driver.ts';
+import { createProtocolStore } from '../../src/payments/protocol-store.ts';
+import { UnreadableRecord } from '../../src/payments/store.ts';
+import type { StoreEvent } from '../../src/payments/store-event.ts';
+import { createMemoryDriver } from '../../src/payments/stores/memory-store.ts';
+import { createSqliteStore } from '../../src/payments/stores/sqlite/sqlite-store.ts';
+import { graphql } from '../generated/index.ts';
+import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { done, lease, pending, retentionMs } from './stores/store-conformance.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-protocol-store-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function open(driver: StoreDriver, events: StoreEvent[] = []) {
+  const store = await createProtocolStore({
+    name: 'of the test',
+    retentionMs,
+    markFiles: [],
+    allowVolatile: false,
+    countsAreConfirmed: true,
+    onEvent: (event) => events.push(event),
+    open: async () => driver,
+  });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const Pay = graphql(`
+  mutation PayForDamage($input: MakeTransactionInput!) { makeTransaction(input: $input) { trackId } }
+`);
+
+const day = 24 * 60 * 60 * 1000;
+const { id, trackId } = pending();
+/** A record of now: clocks are compared with the machine's. */
+const current = (now: number, change: Parameters<typeof pending>[0] = {}) =>
+  pending({ createdAt: now, updatedAt: now, leaseUntil: now + lease, ...change });
+
+describe('a server whose clock jumps 31 days ahead', () => {
+  async function jumped(byMs: number) {
+    let ahead = 0;
+    const driver = createMemoryDriver();
+    const told: StoreEvent[] = [];
+    const store = await open(
+      {
+        ...driver,
+        insertIfAbsent: async (row) => ({
+          ...(await driver.insertIfAbsent(row)),
+          serverTime: Date.now() + ahead,
+        }),
+        readMetadata: async () => ({ ...(await driver.readMetadata()), serverTime: Date.now() + ahead }),
+      },
+      told,
+    );
+    const now = Date.now();
+    await store.begin(current(now), now);
+    await store.finish(id, trackId, done, now);
+    await store.begin(current(now, { id: 'pending' }), now);
+    ahead = byMs;
+    await store.begin(current(now, { id: 'another' }), now);
+    return { store, told, now };
+  }
+
+  test('frees no key, ends no lease early, and is reported once', async () => {
+    const { store, told, now } = await jumped(31 * day);
+    expect(await store.begin(current(now, { trackId: 'again' }), now)).toMatchObject({
+      state: 'DONE',
+      trackId,
+    });
+    expect(await store.find(id, now)).toMatchObject({ state: 'DONE' });
+    expect(await store.search({ states: ['DONE'] }, now)).toHaveLength(1);
+    expect(await store.find('pending', now)).toMatchObject({ state: 'PENDING' });
+    expect(told).toEqual([{ kind: 'clocks-differ', byMs: expect.closeTo(31 * day, -5) }]);
+  });
+
+  test('nor does the clock of bankql', async () => {
+    const { store, now } = await jumped(0);
+    const later = now + 31 * day;
+    expect(await store.begin(current(later, { trackId: 'again' }), later)).toMatchObject({
+      state: 'DONE',
+      trackId,
+    });
+  });
+});
+
+describe('a damaged record', () => {
+  async function damaged() {
+    const path = join(folder, `${Math.random()}.db`);
+    const events: StoreEvent[] = [];
+    const store = await createSqliteStore({
+      path,
+      retentionMs,
+      timeoutMs: 5_000,
+      onEvent: (event) => events.push(event),
+    });
+    onTestFinished(() => store.close());
+    const damage = () => {
+      using database = new DatabaseSync(path);
+      database.exec(`UPDATE payment SET json = '{"state"' WHERE id = (SELECT min(id) FROM payment)`);
+    };
+    return { store, events, damage };
+  }
+
+  test('fails the answers that need it, and nothing else', async () => {
+    const { store, events, damage } = await damaged();
+    const now = Date.now();
+    for (const other of ['a', 'b']) await store.begin(current(now, { id: other }), now);
+    await store.finish('a', trackId, done, now);
+    damage();
+    await expect(store.find('a', now)).rejects.toThrow(UnreadableRecord);
+    await expect(store.begin(current(now, { id: 'a', trackId: 'again' }), now)).rejects.toThrow('is damaged');
+    await expect(store.search({}, now)).rejects.toThrow(UnreadableRecord);
+    const skipped: string[] = [];
+    expect(await store.search({}, now, ({ message }) => skipped.push(message))).toMatchObject([{ id: 'b' }]);
+    expect(skipped).toEqual(['The stored record of payment a is damaged.']);
+    expect(events[0]).toEqual({ kind: 'record-unreadable', id: 'a' });
+    expect(await store.status(now)).toMatchObject({ records: 2 });
+    expect(await store.finish('b', trackId, done, now)).toBe(true);
+    expect(await store.begin(current(now, { id: 'c' }), now)).toBeNull();
+  });
+
+  test('sends nothing, and tells its caller why', async () => {
+    const { store, damage } = await damaged();
+    const fixture = await startBankqlFixture({ store });
+    onTestFinished(() => fixture[Symbol.asyncDispose]());
+    fixture.bank.otherwise({ body: { id: 'TX' } });
+    const pay = (idempotencyKey: string) =>
+      fixture.ask(Pay, {
+        input: { accountId: 'ACC', to: {}, value: { amount: '1', currency: 'EUR' }, idempotencyKey },
+      });
+    expect((await pay('one')).errors).toBeUndefined();
+    damage();
+    const refused = await pay('one');
+    expect(refused.errors?.[0]?.extensions).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(refused.errors?.[0]?.message).toMatch(
+      /record of this payment is damaged.*This request sent nothing/,
+    );
+    expect(fixture.bank.calls).toHaveLength(1);
+    expect((await pay('another')).errors).toBeUndefined();
+  });
+});
+
+test('5,000 payments of another subscription key cost a caller’s list nothing', async () => {
+  const driver = createMemoryDriver();
+  const read: number[] = [];
+  const store = await open({
+    ...driver,
+    async search(query: RowQuery) {
+      const rows = await driver.search(query);
+      read.push(rows.length);
+      return rows;
+    },
+  });
+  const now = Date.now();
+  for (let n = 0; n < 5_000; n++)
+    await store.begin(current(now, { id: `p-${n}`, trackId: `t-${n}`, payer: 'other key' }), now);
+  await store.begin(current(now, { id: 'own', payer: 'own key' }), now);
+  read.length = 0;
+  const { caller } = pending();
+  expect(await store.search({ caller, payer: 'own key', newestFirst: true, limit: 21 }, now)).toMatchObject([
+    { id: 'own' },
+  ]);
+  // Leases that are over, the caller's own, and whether there are records of bankql 0.2.0.
+  expect(read).toEqual([0, 1, 0]);
+});
+
+describe('a beginning that fails', () => {
+  test('is taken back once it is certain what was stored, and until then is not told as free', async () => {
+    const driver = createMemoryDriver();
+    const settled = Promise.withResolvers<void>();
+    let isLost = true;
+    const store = await open({
+      ...driver,
+      async insertIfAbsent(row) {
+        if (!isLost) return driver.insertIfAbsent(row);
+        isLost = false;
+        // The server stores it when nobody waits for it any more.
+        void settled.promise.then(() => driver.insertIfAbsent(row));
+        throw new WriteUncertain('no answer');
+      },
+      settleWrites: () => settled.promise,
+    });
+    const now = Date.now();
+    await expect(store.begin(current(now), now)).rejects.toThrow(WriteUncertain);
+    settled.resolve();
+    await expect.poll(() => driver.find(id)).toBeNull();
+    expect(await store.begin(current(now, { trackId: 'again' }), now)).toBeNull();
+    // The first attempt is over: it takes back nothing of the second one.
+    expect(await store.finish(id, 'again', done, now)).toBe(true);
+  });
+
+  test('ends as REJECTED if somebody was told meanwhile that it may have been sent', async () => {
+    const driver = createMemoryDriver();
+    const settled = Promise.withResolvers<void>();
+    let isLost = true;
+    const store = await open({
+      ...driver,
+      async insertIfAbsent(row) {
+        const inserted = await driver.insertIfAbsent(row);
+        if (!isLost) return inserted;
+        isLost = false;
+        throw new WriteUncertain('no answer');
+      },
+      settleWrites: () => settled.promise,
+    });
+    const now = Date.now();
+    await expect(store.begin(current(now), now)).rejects.toThrow(WriteUncertain);
+    expect(await store.find(id, now + lease)).toMatchObject({ state: 'UNKNOWN' });
+    settled.resolve();
+    await expect
+      .poll(() => store.find(id, now + lease))
+      .toMatchObject({
+        state: 'REJECTED',
+        message: expect.stringContaining('was not executed, and is never sent under this idempotency key'),
+      });
+    expect(await store.begin(current(now, { trackId: 'again' }), now + lease)).toMatchObject({
+      state: 'REJECTED',
+    });
+  });
+});

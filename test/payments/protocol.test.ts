@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { advance, type KeyState, type ProtocolEvent } from '../../src/payments/protocol.ts';
+import { keyStates, protocolDiagram, protocolEvents, stateAfter } from '../support/protocol-diagram.ts';
+
+const states = Object.keys(keyStates) as KeyState[];
+
+test('docs/payment-protocol.md shows the protocol as it is', () => {
+  const page = readFileSync(new URL('../../docs/payment-protocol.md', import.meta.url), 'utf8');
+  expect(page).toContain(`\`\`\`mermaid\n${protocolDiagram()}\n\`\`\``);
+});
+
+test('a key that may have been told as unknown never becomes free, whatever happens until its end is too old', () => {
+  const reached = new Set<KeyState>(['LEASE_OVER', 'UNKNOWN']);
+  for (const state of reached)
+    for (const [, event] of protocolEvents)
+      if (event.kind !== 'retention over') reached.add(stateAfter(state, event));
+  expect([...reached].sort()).toEqual(['DONE', 'LEASE_OVER', 'REJECTED', 'UNKNOWN']);
+});
+
+test('an end stays, and what may have been sent is never forgotten', () => {
+  for (const state of ['DONE', 'REJECTED'] as const)
+    for (const [words, event] of protocolEvents)
+      expect([words, stateAfter(state, event)]).toEqual([
+        words,
+        event.kind === 'retention over' ? 'FREE' : state,
+      ]);
+  for (const state of ['PENDING', 'LEASE_OVER', 'UNKNOWN'] as const)
+    expect(stateAfter(state, { kind: 'retention over', before: Number.MAX_SAFE_INTEGER })).toBe(state);
+});
+
+test('the request may be sent only while its attempt is PENDING, and within its lease', () => {
+  const sends = states.flatMap((state) =>
+    protocolEvents.flatMap(([words, event]) =>
+      advance(keyStates[state], event).effects.includes('send it') ? [`${state}: ${words}`] : [],
+    ),
+  );
+  expect(sends).toEqual(['PENDING: sent, within the lease']);
+});
+
+test('only the attempt itself may say how it ended', () => {
+  for (const state of states)
+    for (const [words, event] of protocolEvents) {
+      if (!('trackId' in event)) continue;
+      const another: ProtocolEvent = { ...event, trackId: 'another attempt' };
+      expect([words, stateAfter(state, another)]).toEqual([words, state]);
+      expect(advance(keyStates[state], another).effects).not.toContain('send it');
+    }
+});
+
+test('what a client is told fits the record', () => {
+  expect(states.map((state) => [state, advance(keyStates[state], { kind: 'told' }).effects])).toEqual([
+    ['FREE', ['say that there is no payment']],
+    ['PENDING', ['say that it has begun']],
+    ['LEASE_OVER', ['say that it may have been sent']],
+    ['UNKNOWN', ['give the outcome']],
+    ['DONE', ['give the outcome']],
+    ['REJECTED', ['give the outcome']],
+  ]);
+});

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
+import {
+  createPostgresStore,
+  type PostgresStoreOptions,
+} from '../../../../src/payments/stores/postgres/postgres-store.ts';
+import {
+  durable,
+  hasPostgres,
+  startPostgres,
+  startStandby,
+  type TestPostgres,
+} from '../../../support/postgres.ts';
+import { pending, retentionMs, start } from '../store-conformance.ts';
+
+describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-incidents-'));
+  const opened: PaymentStore[] = [];
+  let postgres: TestPostgres;
+
+  async function open(
+    server: TestPostgres,
+    change: Partial<PostgresStoreOptions> = {},
+  ): Promise<PaymentStore> {
+    const store = await createPostgresStore({
+      address: server.address,
+      retentionMs,
+      timeoutMs: 2_000,
+      clock: 'caller',
+      ...change,
+    });
+    opened.push(store);
+    return store;
+  }
+  const idsOf = async () =>
+    (await postgres.query('SELECT id FROM bankql.payment ORDER BY id')).map(({ id }) => id);
+
+  beforeAll(async () => {
+    postgres = await startPostgres(durable);
+  }, 30_000);
+  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
+  afterAll(async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('payments refused while a synchronous standby is silent are taken back, although their backends hold them', async () => {
+    const store = await open(postgres, { timeoutMs: 300 });
+    expect(await store.begin(pending({ id: 'before' }), start)).toBeNull();
+    await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await postgres.query('SELECT pg_reload_conf()');
+    const ids = ['p-1', 'p-2', 'p-3', 'p-4', 'p-5'];
+    try {
+      await expect
+        .poll(async () => (await postgres.query('SHOW synchronous_standby_names'))[0])
+        .toMatchObject({
+          synchronous_standby_names: '*',
+        });
+      for (const id of ids)
+        await expect(store.begin(pending({ id }), start)).rejects.toThrow(StoreUnavailable);
+      // While the standby is silent: what a backend holds is neither visible nor gone until that has ended.
+      await expect.poll(idsOf, { timeout: 30_000 }).toEqual(['before']);
+    } finally {
+      await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
+      await postgres.query('SELECT pg_reload_conf()');
+    }
+    await expect.poll(() => store.find('p-1', start).catch(() => 'away'), { timeout: 15_000 }).toBeNull();
+    for (const id of ids)
+      await expect
+        .poll(
+          () =>
+            store.begin(pending({ id, trackId: `again-${id}` }), start).then(
+              (found) => found?.trackId ?? `again-${id}`,
+              () => 'away',
+            ),
+          {
+            timeout: 15_000,
+          },
+        )
+        .toBe(`again-${id}`);
+    expect(await idsOf()).toEqual(['before', ...ids]);
+  }, 60_000);
+
+  test('a PostgreSQL that was restored to an earlier time while bankql was stopped is refused, with or without a witness', async () => {
+    await using primary = await startPostgres(durable);
+    const witness = join(folder, 'witness');
+    const first = await open(primary, { witness });
+    await first.begin(pending({ id: 'kept' }), start);
+    await using restored = await startStandby(primary, durable);
+    // What it has from here on is what a backup has.
+    await restored.kill();
+    await first.begin(pending({ id: 'lost' }), start);
+    await first.close();
+    await primary.kill();
+    await restored.restart();
+    await restored.query('SELECT pg_promote()');
+
+    const store = await open(restored);
+    expect(store.loss).toMatch(
+      /its server changed from system \d+, timeline 1 to system \d+, timeline 2 while no bankql ran that knows what it has to hold/,
+    );
+    await expect(store.begin(pending({ id: 'lost', trackId: 'again' }), start)).rejects.toThrow(
+      StoreUnavailable,
+    );
+    expect(await store.find('kept', start)).toMatchObject({ state: 'PENDING' });
+    // Nobody's decision: the next start says the same.
+    expect((await open(restored)).loss).toBe(store.loss);
+    expect((await open(restored, { witness })).loss).toContain('knows of 2 payments');
+    await store.acceptLoss('Ada: restored', start);
+    expect(await store.begin(pending({ id: 'lost', trackId: 'again' }), start)).toBeNull();
+    expect((await open(restored)).loss).toBeNull();
+  }, 60_000);
+
+  test('a failover that lost nothing is vouched for by the witness, or by a process that was there', async () => {
+    await using primary = await startPostgres(durable);
+    const witness = join(folder, 'vouches');
+    const first = await open(primary, { witness });
+    await first.begin(pending({ id: 'kept' }), start);
+    await first.close();
+    await using standby = await startStandby(primary, durable);
+    await primary.kill();
+    await standby.query('SELECT pg_promote()');
+    expect((await open(standby, { witness })).loss).toBeNull();
+    // It has written down which server it found everything on.
+    expect((await open(standby)).loss).toBeNull();
+  }, 60_000);
+});

@@ -1,0 +1,67 @@
+import {
+  advance,
+  type HeldPayment,
+  type KeyState,
+  keyState,
+  type ProtocolEvent,
+} from '../../src/payments/protocol.ts';
+import { done, pending, rejected, start, unknown } from '../payments/stores/store-conformance.ts';
+
+/** What a key's record is in each state, of an attempt whose lease ends at `leaseUntil`. */
+const { trackId, leaseUntil } = pending();
+
+const held = (event: ProtocolEvent, before: HeldPayment | null): HeldPayment => {
+  const { next } = advance(before, event);
+  if (next === null || next === undefined) throw new Error('no record');
+  return next;
+};
+const begun = held({ kind: 'begin', record: pending() }, null);
+
+export const keyStates: Readonly<Record<KeyState, HeldPayment | null>> = {
+  FREE: null,
+  PENDING: begun,
+  LEASE_OVER: held({ kind: 'lease over', at: leaseUntil }, begun),
+  UNKNOWN: held({ kind: 'answered', trackId, outcome: unknown, at: start + 1 }, begun),
+  DONE: held({ kind: 'answered', trackId, outcome: done, at: start + 1 }, begun),
+  REJECTED: held({ kind: 'answered', trackId, outcome: rejected, at: start + 1 }, begun),
+};
+
+/** Every event, in words, as a caller of the attempt itself or somebody else may cause it. */
+export const protocolEvents: readonly (readonly [string, ProtocolEvent])[] = [
+  ['begin', { kind: 'begin', record: pending() }],
+  ['sent, within the lease', { kind: 'sent', trackId, endsBy: leaseUntil - 1 }],
+  ['sent, too late for the lease', { kind: 'sent', trackId, endsBy: leaseUntil }],
+  ['answered: accepted', { kind: 'answered', trackId, outcome: done, at: start + 2 }],
+  ['answered: refused', { kind: 'answered', trackId, outcome: rejected, at: start + 2 }],
+  ['answered: neither', { kind: 'answered', trackId, outcome: unknown, at: start + 2 }],
+  ['answer lost', { kind: 'answer lost', trackId, outcome: unknown, at: start + 2 }],
+  ['taken back', { kind: 'taken back', trackId, at: start + 2 }],
+  ['store lost during begin', { kind: 'store lost', during: 'begin' }],
+  ['store lost during end', { kind: 'store lost', during: 'end' }],
+  ['store back after begin', { kind: 'store back', during: 'begin' }],
+  ['store back after end', { kind: 'store back', during: 'end' }],
+  ['lease over', { kind: 'lease over', at: leaseUntil }],
+  ['asked about, after the lease', { kind: 'asked about', at: leaseUntil }],
+  ['told', { kind: 'told' }],
+  ['settled as done', { kind: 'settled', state: 'DONE', by: 'Ada', at: start + 3 }],
+  ['settled as rejected', { kind: 'settled', state: 'REJECTED', by: 'Ada', at: start + 3 }],
+  ['retention over', { kind: 'retention over', before: Number.MAX_SAFE_INTEGER }],
+];
+
+/** The state in which an event leaves a key. */
+export function stateAfter(state: KeyState, event: ProtocolEvent): KeyState {
+  const { next } = advance(keyStates[state], event);
+  return next === undefined ? state : keyState(next);
+}
+
+/** The protocol as a diagram: each event that changes a state. */
+export function protocolDiagram(): string {
+  const arrows = Object.keys(keyStates).flatMap((name) => {
+    const from = name as KeyState;
+    const targets = Map.groupBy(protocolEvents, ([, event]) => stateAfter(from, event));
+    return [...targets].flatMap(([to, events]) =>
+      to === from ? [] : `  ${from} --> ${to}: ${events.map(([words]) => words).join(' / ')}`,
+    );
+  });
+  return ['stateDiagram-v2', '  [*] --> FREE', ...arrows].join('\n');
+}
