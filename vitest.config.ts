@@ -46,7 +46,7 @@ export default defineConfig({
           name: 'yoga handler',
           env: { BANKQL_HANDLER: 'yoga' },
           include: [
-            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,isolation,load-shedding,server,slow-*}.test.ts',
+            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,isolation,ledger,server,slow-*}.test.ts',
             'test/server/auth/{header-credentials,jwt}.test.ts',
             'test/server/rate-limit/rate-limiter.test.ts',
             'test/options/{automatic-persisted-queries,persisted-documents}.test.ts',

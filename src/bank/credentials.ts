@@ -9,8 +9,20 @@ export interface Credentials {
   readonly authId: string | null;
 }
 
+/** Who is counted as one caller. */
+export interface Identity {
+  /** Different for each caller, and for each way in which a caller proves who it is. */
+  readonly name: string;
+  /** The name, if it is proven; otherwise that of the peer which claims it. */
+  readonly group: string;
+}
+
 /** Who calls: what is shown to the bank, and what else is known of them. */
 export interface Caller extends Credentials {
+  /** Whether the request shows no credentials at all: it may cost a tenth of what others may. */
+  readonly isAnonymous?: boolean;
+  /** Left out if it is not known how the caller came by these credentials. */
+  readonly identity?: Identity;
   /** The claims of a verified token that the configuration asks for, where it has them. The bank is not shown them. */
   readonly claims?: Readonly<Record<string, string>>;
 }

@@ -18,7 +18,6 @@ import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { passwordsOf } from '../payments/stores/store-passwords.ts';
 import { schema } from '../schema/schema.ts';
-import { callerKeyByToken } from '../server/auth/bearer-token.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -156,7 +155,7 @@ export async function serveBankql(
           ...config.metrics,
           registry: telemetry.registry,
           documents: documentStats,
-          inFlight: () => server.inFlight,
+          inFlight: () => server.held.requests,
         });
   watchPools(telemetry.registry, bank.poolUsage);
   const authenticate = await createAuthentication(config, logger, telemetry);
@@ -197,10 +196,9 @@ export async function serveBankql(
     documentLimits: config.documentLimits,
     answerLimits: config.answerLimits,
     maxRequestBytes: config.maxRequestBytes,
-    load: config.load,
-    maxUnreadBytes: config.maxUnreadBytes,
+    ledger: config.ledger,
     writeDeadlineMs: config.maxUnreadMs,
-    callerKey: config.identity === null ? undefined : callerKeyByToken,
+    areHeadersProven: config.areHeadersProven,
     subscriptionKey: config.subscriptionKey,
     explain: config.explains ? explainByHeader : null,
     introspection: config.introspection,
@@ -216,7 +214,7 @@ export async function serveBankql(
       callerHash: createCallerHashes(() => store.secret),
     }),
   });
-  telemetry.watchUnread(() => server.unreadBytes);
+  telemetry.watchHeld(server.held, config.ledger.totals);
   telemetry.watchDroppedLines(() => droppedLines);
   const reloadTls =
     bankTls === null

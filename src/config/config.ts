@@ -5,7 +5,7 @@ import { type BankWords, bankWordsOf } from '../payments/outcome-words.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
-import type { LoadLimits } from '../server/ledger.ts';
+import { type LedgerLimits, valueBytes } from '../server/ledger.ts';
 import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
 import type { Compression } from '../server/response.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
@@ -40,9 +40,9 @@ export interface Config {
   readonly maxRequestBytes: number;
   /** What caches and logs may take of this process' memory. */
   readonly memoryBounds: MemoryBounds;
-  /** How many bytes of answers may wait for their clients to take them, in all. */
-  readonly maxUnreadBytes: number;
-  /** How long each may wait, in milliseconds. */
+  /** What callers may hold of the process. */
+  readonly ledger: LedgerLimits;
+  /** How long an answer may wait to be read, in milliseconds. */
   readonly maxUnreadMs: number;
   readonly corsOrigins: ReadonlySet<string>;
   readonly corsHeaders: readonly string[];
@@ -50,7 +50,6 @@ export interface Config {
   /** See HttpPolicyOptions. */
   readonly onlyLocalNames: boolean;
   readonly drainDelayMs: number;
-  readonly load: LoadLimits;
   /** Null: no metrics are served. */
   readonly metrics: { readonly port: number; readonly operationNames: OperationNameMode } | null;
   /** Null: no traces. */
@@ -65,6 +64,8 @@ export interface Config {
   readonly subscriptionKey: string | null;
   /** Whose tokens say who calls; null where headers say it. */
   readonly identity: JwtOptions | null;
+  /** Whether a proxy vouches for these headers. */
+  readonly areHeadersProven: boolean;
   /** The limits of REST calls, and where they are counted; null for no limits. */
   readonly rateLimits: (RateLimits & { readonly url: string }) | null;
   /** The manifest of documents that are asked for by their ids; null for none. */
@@ -173,18 +174,22 @@ function configOf(values: Values): Config {
     answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
     maxRequestBytes: values.LIMIT_BODY_BYTES,
     memoryBounds,
-    maxUnreadBytes: shareOf(values.LIMIT_UNREAD_BYTES),
+    ledger: {
+      totals: {
+        requests: shareOf(values.MAX_IN_FLIGHT),
+        arriving: memoryBounds.arrivingRequests,
+        values: Math.floor(memoryBounds.builtAnswers / valueBytes),
+        unread: shareOf(values.LIMIT_UNREAD_BYTES),
+      },
+      requestsPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
+      eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
+    },
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
     corsHeaders: values.CORS_HEADERS,
     compression: values.COMPRESSION,
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
-    load: {
-      inFlight: shareOf(values.MAX_IN_FLIGHT),
-      inFlightPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
-      eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
-    },
     metrics:
       values.METRICS_PORT === undefined
         ? null
@@ -196,6 +201,7 @@ function configOf(values: Values): Config {
     viewer: viewerOf(values),
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
     identity: identityOf(values),
+    areHeadersProven: values.IDENTITY === 'headers',
     rateLimits: rateLimitsOf(values),
     persisted,
     automaticPersistedQueries: values.APQ,

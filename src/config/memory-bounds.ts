@@ -14,6 +14,10 @@ const table = {
   unwrittenLines: { share: 1 / 64, most: 32 },
   /** Answers that clients have not taken yet, unless LIMIT_UNREAD_BYTES says it. They are outside of the heap, but in the same machine. */
   unreadAnswers: { share: 1 / 8, most: 256 },
+  /** Requests that are arriving. */
+  arrivingRequests: { share: 1 / 16, most: 64 },
+  /** Answers that are being built. */
+  builtAnswers: { share: 1 / 4, most: 4096 },
 } as const;
 
 /** What each thing may take, in bytes, and how many requests may be under way. */
@@ -34,6 +38,8 @@ export function memoryBoundsOf(heapBytes: number): MemoryBounds {
     automaticTexts: bytesOf(table.automaticTexts),
     unwrittenLines: bytesOf(table.unwrittenLines),
     unreadAnswers: bytesOf(table.unreadAnswers),
+    arrivingRequests: bytesOf(table.arrivingRequests),
+    builtAnswers: bytesOf(table.builtAnswers),
     requests: Math.floor(Math.min(heapBytes / megabyte, mostRequests)),
   };
 }

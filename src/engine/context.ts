@@ -1,8 +1,9 @@
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import { AnswerBudget, type AnswerLimits } from '../executor/answer-budget.ts';
+import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
+import type { TurnTaker } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { PaymentState } from '../payments/store.ts';
 import {
@@ -36,6 +37,16 @@ export interface OperationObservation extends ReadUsage {
   operation: ObservedOperation | null;
 }
 
+/** Counts what a request holds of the process. */
+export interface RequestHolder extends ValueHolder {
+  /** Its caller, whose long operations take turns with those of others. */
+  readonly account: TurnTaker;
+  /** Whether the work for it may be given up when there is too much: that for a mutation may not. */
+  canGiveWay: boolean;
+  /** Reserves room for the answer to wait for its client, in bytes; false if there is none. */
+  reserveRoom(bytes: number): boolean;
+}
+
 /** The caller, and how the request was sent. */
 export interface EngineRequest {
   readonly credentials: Caller;
@@ -50,10 +61,8 @@ export interface EngineRequest {
   readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
-  /**
-   * Reserves room for the answer to wait for its client, in bytes; false where there is none. Always true if left out.
-   */
-  readonly reserveRoom?: ((bytes: number) => boolean) | undefined;
+  /** What it holds of the process; nothing is bounded if it is left out. */
+  readonly holder?: RequestHolder | undefined;
   /** Where it is noted what is done for it; nobody is told where it is left out. */
   readonly observation?: OperationObservation | null | undefined;
 }
@@ -67,11 +76,19 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
+/** A request that shows no credentials may cost a tenth: nobody can be held to account for it. */
+const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
+  ...limits,
+  values: Math.ceil(values / 10),
+  bytes: Math.ceil(bytes / 10),
+});
+
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
 export class RequestContext implements Context, ExecuteOptions {
   readonly payments: PaymentService;
   readonly defaults: Defaults;
   readonly budget: AnswerBudget;
+  readonly turnTaker: TurnTaker | undefined;
   /** Its writes and payments; null if it is not a mutation. */
   readonly effects: MutationEffects | null;
   /** Records its calls; null if the request did not ask for them. */
@@ -93,7 +110,13 @@ export class RequestContext implements Context, ExecuteOptions {
     this.recorder = recorder;
     this.payments = effects?.payments(payments) ?? payments;
     this.defaults = services.defaults;
-    this.budget = new AnswerBudget(services.answerLimits);
+    const { holder } = request;
+    const { answerLimits } = services;
+    this.budget = new AnswerBudget(
+      request.credentials.isAnonymous === true ? anonymousLimits(answerLimits) : answerLimits,
+      holder,
+    );
+    this.turnTaker = holder?.account;
     this.effects = effects;
     this.#services = services;
     this.#asking = request;
@@ -151,7 +174,7 @@ export class RequestContext implements Context, ExecuteOptions {
 
   /** Reserves room for the answer, as long as it is known to be at least; false where there is none. */
   reserveRoom(): boolean {
-    return this.#asking.reserveRoom?.(this.budget.bytes) ?? true;
+    return this.#asking.holder?.reserveRoom(this.budget.bytes) ?? true;
   }
 
   isAbandoned(): boolean {

@@ -23,7 +23,7 @@ import {
 import { createDocumentCache, type DocumentCacheOptions, type ExecutableOperation } from './documents.ts';
 import { internalError, maskError, RequestError } from './errors.ts';
 import { jsonInTurns } from './json.ts';
-import { BoundedResult, type BoundedResultOptions } from './result.ts';
+import { BoundedResult, type BoundedResultOptions, tooMuchBuilt, unlessItDid } from './result.ts';
 
 export type { AnswerLimits } from '../executor/answer-budget.ts';
 export type { EngineRequest } from './context.ts';
@@ -265,8 +265,11 @@ export function createEngine({
   const end = (limit: AnswerLimitError, context: RequestContext) => {
     const { effects } = context;
     context.cancelReads();
-    if (effects === null) return withoutData(limit, null);
-    return effects.settled().then(() => withoutData(limit, effects));
+    const ended = () => {
+      if (!limit.isTemporary) return withoutData(limit, effects);
+      return unlessItDid(withoutData(tooMuchBuilt(), effects));
+    };
+    return effects === null ? ended() : effects.settled().then(ended);
   };
 
   function parseParams(rawParams: unknown): OperationParams {
@@ -296,6 +299,7 @@ export function createEngine({
       throw new RequestError('BAD_USER_INPUT', 'Send what changes something by POST.', {
         http: { status: 405, headers: { Allow: 'POST' } },
       });
+    if (operation.kind === 'mutation' && request.holder) request.holder.canGiveWay = false;
     const values = operation.constantVariables ?? operation.variablesOf(raw);
     operation.checkNodeIds?.(values);
     const explained =

@@ -13,7 +13,7 @@ export function jsonInTurns(
   maxBytes: number,
   chunkSize = defaultChunkSize,
 ): Promise<readonly Buffer[] | null> {
-  const queue = new WorkQueue();
+  const queue = new WorkQueue(undefined, { finishes: true });
   return new Promise((resolve, reject) => {
     let writer: JsonWriter | undefined;
     const write = () => {

@@ -6,7 +6,18 @@ export interface AnswerLimits {
   readonly values: number;
   /** The length of its JSON, in bytes. */
   readonly bytes: number;
+  /** What one of its values counts among those of the process; 1 if left out. */
+  readonly cost?: number;
 }
+
+/** Whoever counts the values of all answers of the process that are being built. */
+export interface ValueHolder {
+  /** Takes so many more for this answer; false if there are none for its caller. */
+  takeValues(count: number): boolean;
+}
+
+/** How many values an execution completes as they arrive, and without being counted for the whole process. */
+export const valuesAtOnce = 1000;
 
 export const unlimited: AnswerLimits = { values: Infinity, bytes: Infinity };
 
@@ -30,11 +41,19 @@ const maxFailures = 1000;
 /** How many list entries the searches of one operation may look at: about 0.3 s of processor time. */
 const maxSearched = 100_000;
 
-/** The answer exceeds its limits. This ends the operation and is the only error in its answer. */
+/**
+ * The answer exceeds its limits (LIMIT_EXCEEDED), or there is no room for its values (OVERLOADED). This ends the operation
+ * and is the only error in its answer.
+ */
 export class AnswerLimitError extends GraphQLError {
-  constructor(message: string) {
+  constructor(message: string, code: 'LIMIT_EXCEEDED' | 'OVERLOADED' = 'LIMIT_EXCEEDED') {
     // An error with a path is not located again; otherwise that would happen for each pending field.
-    super(`${message}; ask for less at a time.`, { path: [], extensions: { code: 'LIMIT_EXCEEDED' } });
+    super(`${message}; ask for less at a time.`, { path: [], extensions: { code } });
+  }
+
+  /** Whether the same operation may succeed when others need less. */
+  get isTemporary(): boolean {
+    return this.extensions.code === 'OVERLOADED';
   }
 }
 
@@ -61,9 +80,15 @@ export class AnswerBudget {
   #failures = 0;
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
+  readonly #holder: ValueHolder | null;
+  /** How many values it may have before it needs more of those of the process. */
+  #granted: number;
 
-  constructor(limits: AnswerLimits) {
+  constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
+    const { values, cost = 1 } = limits;
     this.#limits = limits;
+    this.#holder = holder;
+    this.#granted = holder === null ? values : Math.min(valuesAtOnce / cost, values);
   }
 
   /** Why the operation was ended; null while it is within its limits. */
@@ -83,7 +108,7 @@ export class AnswerBudget {
 
   /** Charges a whole answer if it is within the limits. */
   admits(values: number, bytes: number): boolean {
-    if (values > this.#limits.values || bytes > this.#limits.bytes) return false;
+    if (values > this.#granted || bytes > this.#limits.bytes) return false;
     this.values += values;
     this.bytes += bytes;
     return true;
@@ -93,13 +118,23 @@ export class AnswerBudget {
   spend(values: number, bytes: number): void {
     this.values += values;
     this.bytes += bytes;
-    if (this.values > this.#limits.values || this.bytes > this.#limits.bytes) throw this.#exceed();
+    if (this.bytes > this.#limits.bytes) throw this.#exceed();
+    if (this.values > this.#granted) this.#grow();
   }
 
   /** Charges values before they are created. Errors: AnswerLimitError. */
   spendValues(count: number): void {
     this.values += count;
-    if (this.values > this.#limits.values) throw this.#exceed();
+    if (this.values > this.#granted) this.#grow();
+  }
+
+  #grow(): void {
+    const { values, cost = 1 } = this.#limits;
+    if (this.values > values) throw this.#exceed();
+    const more = Math.max(this.values - this.#granted, valuesAtOnce);
+    if (this.#holder?.takeValues(more * cost) === false)
+      throw this.#end(new AnswerLimitError('Too many large answers are being built', 'OVERLOADED'));
+    this.#granted += more;
   }
 
   /** Charges bytes: a lower bound of the values' size in JSON that is cheap to compute. Errors: AnswerLimitError. */
@@ -124,17 +159,22 @@ export class AnswerBudget {
   #exceed(): AnswerLimitError {
     const { values, bytes } = this.#limits;
     if (this.#exceeded !== null) return this.#exceeded;
-    this.#exceeded =
+    return this.#end(
       this.values > values
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.bytes > bytes
           ? answerTooLong(bytes)
           : this.#searched > maxSearched
             ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
-            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`);
-    // Whichever limit it was, nothing more is built.
+            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`),
+    );
+  }
+
+  /** Whichever limit it was, nothing more is built. */
+  #end(error: AnswerLimitError): AnswerLimitError {
+    this.#exceeded = error;
     this.values = this.bytes = this.#failures = this.#searched = Infinity;
-    return this.#exceeded;
+    return error;
   }
 }
 

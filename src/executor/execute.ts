@@ -6,16 +6,9 @@ import {
   type GraphQLLeafType,
   isObjectType,
 } from 'graphql';
-import { AnswerLimitError, boundErrors, lengthOf } from './answer-budget.ts';
+import { AnswerLimitError, boundErrors, lengthOf, valuesAtOnce } from './answer-budget.ts';
 import type { ObjectPlan, ValuePlan } from './compile.ts';
-import {
-  type Data,
-  type Execution,
-  PendingField,
-  PendingRoot,
-  type PendingValue,
-  valuesAtOnce,
-} from './execution.ts';
+import { type Data, type Execution, PendingField, PendingRoot, type PendingValue } from './execution.ts';
 import { ignoreRejections, isPromise } from './promises.ts';
 
 /** Executes a plan. Never throws and never rejects. */

@@ -6,20 +6,19 @@ import {
   getArgumentValues,
   type ResponsePath,
 } from 'graphql';
-import { type AnswerBudget, isAnswerLimit } from './answer-budget.ts';
+import { type AnswerBudget, isAnswerLimit, valuesAtOnce } from './answer-budget.ts';
 import type { FieldPlan, OperationPlan, ValuePlan } from './compile.ts';
 import { attempt, locateError } from './errors.ts';
 import { ignoreRejections } from './promises.ts';
-import { WorkQueue } from './scheduler.ts';
+import { type TurnTaker, WorkQueue } from './scheduler.ts';
 import type { PreparedSelection, Selection } from './selection.ts';
-
-/** How many values an execution completes as they arrive; later ones wait for its turn (scheduler.ts). */
-export const valuesAtOnce = 1000;
 
 /** How far an execution may go. */
 export interface ExecuteOptions {
   /** No limits if left out. Afterwards it tells how large the answer is. */
   readonly budget?: AnswerBudget;
+  /** Whose turn its later values wait for; nobody else's if left out. */
+  readonly turnTaker?: TurnTaker | undefined;
   /** Whether the client has left; a long query checks this from time to time. */
   isAbandoned?(): boolean;
 }
@@ -62,7 +61,7 @@ export class Execution {
 
   /** Runs work in this execution's turn. The work itself checks first whether the execution is over. */
   defer(work: () => void): void {
-    this.#queue ??= new WorkQueue();
+    this.#queue ??= new WorkQueue(this.#options.turnTaker);
     this.#queue.push(() => {
       this.stopIfAbandoned();
       work();

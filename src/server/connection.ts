@@ -7,74 +7,51 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-
-/** What one caller may hold of all unread bytes. */
-const callerShare = 1 / 8;
-
-/** Bytes of answers that were handed over and that the network has not taken yet: all of them, or those of one caller. */
-export class UnreadBytes {
-  /** How many they may be. */
-  readonly #max: number;
-  /** Of what they are a part. */
-  readonly #all: UnreadBytes | null;
-  total = 0;
-
-  constructor(max: number, all: UnreadBytes | null = null) {
-    this.#max = max;
-    this.#all = all;
-  }
-
-  /** Those of one caller. */
-  ofCaller(): UnreadBytes {
-    return new UnreadBytes(this.#max * callerShare, this);
-  }
-
-  get isFull(): boolean {
-    return this.total >= this.#max;
-  }
-
-  /** Where a caller holds nothing there is room for one answer of his, as long as there is any. */
-  hasRoomFor(bytes: number): boolean {
-    const all = this.#all;
-    if (all === null) return this.total + bytes <= this.#max;
-    return (this.total === 0 || this.total + bytes <= this.#max) && all.hasRoomFor(bytes);
-  }
-
-  add(bytes: number): void {
-    this.total += bytes;
-    this.#all?.add(bytes);
-  }
-}
-
-/** An answer, which knows how long it has been waiting to be taken. */
-interface PendingResponse extends ServerResponse {
-  /** Since when its first unread byte waits, by performance.now(); null while it has none. */
-  readonly waitingSince: number | null;
-}
+import type { Identity } from '../bank/credentials.ts';
+import {
+  Account,
+  type Holder,
+  Ledger,
+  overheadBytes,
+  overloaded,
+  type Resource,
+  unbounded,
+} from './ledger.ts';
 
 /** A client's connection, with the requests that are under way on it. */
 export class Connection {
-  /** Where what it has not taken of their answers is counted. */
-  readonly unread: UnreadBytes;
+  readonly ledger: Ledger;
+  /** Who is at its other end, as far as the network knows: callers are counted by it until they have proven who they are. */
+  readonly peer: string;
   readonly #socket: Socket;
   /** In the order of their requests, which is the order in which they are sent. */
-  readonly #responses: PendingResponse[] = [];
+  readonly #responses: ConnectionAwareResponse[] = [];
 
-  constructor(socket: Socket, unread: UnreadBytes) {
+  constructor(socket: Socket, ledger: Ledger) {
     this.#socket = socket;
-    this.unread = unread;
+    this.ledger = ledger;
+    this.peer = peerOf(socket.remoteAddress);
+  }
+
+  /** Of callers that nobody knows, those of one peer are one. */
+  get account(): Account {
+    return this.ledger.account(this.peer);
+  }
+
+  get responses(): readonly ConnectionAwareResponse[] {
+    return this.#responses;
   }
 
   get isIdle(): boolean {
     return this.#responses.length === 0;
   }
 
-  begin(response: PendingResponse): void {
+  begin(response: ConnectionAwareResponse): void {
     this.#responses.push(response);
   }
 
   /** A response is sent, or its client has left. */
-  end(response: PendingResponse): void {
+  end(response: ConnectionAwareResponse): void {
     // Responses to pipelined requests end in their order.
     if (this.#responses[0] === response) this.#responses.shift();
   }
@@ -86,13 +63,12 @@ export class Connection {
   }
 
   /**
-   * Ends it where any of its answers has been waiting for longer than this to be taken, in milliseconds. Each has a deadline
-   * of its own: who takes one answer in a while would keep those behind it for ever.
+   * Ends it if any of its answers has been waiting for longer than this to be read, in milliseconds. Each has a deadline
+   * of its own: a client that reads one answer in a while would keep those behind it for ever.
    */
   enforceDeadline(deadlineMs: number): void {
     const first = performance.now() - deadlineMs;
-    if (this.#responses.some(({ waitingSince }) => waitingSince !== null && waitingSince < first))
-      this.#socket.destroy();
+    if (this.#responses.some(({ unread, since }) => unread > 0 && since < first)) this.#socket.destroy();
   }
 
   /**
@@ -109,6 +85,12 @@ export class Connection {
   }
 }
 
+/** An address of IPv6 is one of 2^64 that a client may choose from. */
+function peerOf(address = ''): string {
+  const isShared = address.includes(':') && !address.includes('.');
+  return `peer ${isShared ? address.split(':').slice(0, 4).join(':') : address}`;
+}
+
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Sent = (error?: Error | null) => void;
 
@@ -118,63 +100,118 @@ const sizeOf = (chunk: unknown): number => {
 };
 
 /**
- * An answer that tells the truth about its connection. Where it is given before the body was read to its end, the rest
- * is dropped as it comes, and the connection stays: judge() has seen how long it is. A body in chunks may have no end:
- * the connection closes, and the answer says so. What its client has not taken of it is counted.
+ * An answer that tells the truth about its connection. If it is given before the body was read to its end, the rest
+ * is dropped as it comes, and the connection stays: `checkRequest` has seen how long it is. A body in chunks may have no end:
+ * the connection closes, and the answer says so. It holds what its request holds of the process.
  */
-export class ConnectionAwareResponse extends ServerResponse {
-  /** Where its unread bytes are counted; null once it is closed, when what is made of it goes nowhere. */
-  #counted: UnreadBytes | null = null;
-  #unread = 0;
-  /** Bytes that count already, though they are not written yet. */
-  #reserved = 0;
-  #waitingSince = 0;
+export class ConnectionAwareResponse extends ServerResponse implements Holder {
+  account = nobody;
+  requests = 0;
+  arriving = 0;
+  values = 0;
+  unread = 0;
+  since = 0;
+  canGiveWay = true;
+  /** Answers it in place of its handler, because it gives way; set by the server. */
+  onGiveWay: ((resource: Resource) => void) | null = null;
+  /** Its connection; null once it is closed, when what is made of it goes nowhere. */
+  #connection: Connection | null = null;
+  /** Bytes that are written and that the network has not taken, before it is ended. */
+  #written = 0;
+  #abort: AbortController | null = null;
+  #isAbandoned = false;
 
-  /** Its connection, at which its bytes count from here on. */
-  belongTo(connection: Connection): void {
-    this.#counted = connection.unread;
-    connection.begin(this);
+  constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
+    super(...given);
     // Once: see Connection.close().
     this.once('close', () => {
-      this.#release();
-      this.#count(-this.#unread);
-      connection.end(this);
-      this.#counted = null;
+      const connection = this.#connection;
+      connection?.end(this);
+      connection?.ledger.releaseAll(this);
+      this.#connection = null;
+      if (!this.writableFinished) this.abandon();
     });
   }
 
-  /** Its caller, at whom its bytes count from here on. Call it before anything is written. */
-  countAt(caller: UnreadBytes): void {
-    this.#counted = caller;
+  belongTo(connection: Connection): void {
+    this.#connection = connection;
+    this.since = performance.now();
+    connection.begin(this);
+  }
+
+  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Is raised when nothing more needs to be done for it. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#isAbandoned) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#abort?.abort();
+  }
+
+  giveWay(resource: Resource): void {
+    if (resource === 'unread') {
+      this.socket?.destroy();
+      return;
+    }
+    this.abandon();
+    this.onGiveWay?.(resource);
+  }
+
+  /** Who is at the other end of its connection, as far as the network knows. */
+  get peer(): string {
+    return this.#connection?.peer ?? '';
+  }
+
+  /** Its caller, as far as that is known: null for the connection's peer. */
+  identify(caller: Identity | null): void {
+    if (this.#connection === null) return;
+    const { ledger, peer } = this.#connection;
+    if (this.arriving > 0) ledger.add(this, 'arriving', -this.arriving);
+    this.account = caller === null ? ledger.account(peer) : ledger.account(caller.name, caller.group);
+  }
+
+  /** More of its request is awaited, of which so many bytes have arrived now. Errors: RequestError OVERLOADED. */
+  awaitMore(bytes: number): void {
+    if (this.#connection === null) return;
+    if (this.account === nobody) this.account = this.#connection.account;
+    const taken = this.arriving === 0 ? bytes + overheadBytes : bytes;
+    const why = this.#connection.ledger.take(this, 'arriving', taken);
+    if (why !== null) throw overloaded(why);
+  }
+
+  /** Its request has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
+  admit(): void {
+    if (this.#connection === null) return;
+    const { ledger } = this.#connection;
+    if (this.arriving > 0) ledger.add(this, 'arriving', -this.arriving);
+    const why = ledger.admit(this);
+    if (why !== null) throw overloaded(why);
+  }
+
+  /** Takes so many more values; false if there are none for this caller. */
+  takeValues(count: number): boolean {
+    if (this.#isAbandoned) return false;
+    return this.#connection === null || this.#connection.ledger.take(this, 'values', count) === null;
   }
 
   /**
-   * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false where there
+   * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false if there
    * is none, and nothing is reserved then.
    */
   reserveRoom(bytes: number): boolean {
-    this.#release();
-    if (this.#counted?.hasRoomFor(bytes) === false) return false;
-    this.#reserved = this.#counted === null ? 0 : bytes;
-    this.#counted?.add(this.#reserved);
-    return true;
-  }
-
-  #release(): void {
-    this.#counted?.add(-this.#reserved);
-    this.#reserved = 0;
-  }
-
-  /** Since when its first unread byte waits, by performance.now(); null while it has none. */
-  get waitingSince(): number | null {
-    return this.#unread > 0 ? this.#waitingSince : null;
-  }
-
-  #count(bytes: number): void {
-    if (this.#counted === null) return;
-    if (this.#unread === 0) this.#waitingSince = performance.now();
-    this.#unread += bytes;
-    this.#counted.add(bytes);
+    if (this.#connection === null) return true;
+    const { ledger } = this.#connection;
+    ledger.add(this, 'unread', this.#written - this.unread);
+    this.since = performance.now();
+    return ledger.take(this, 'unread', bytes) === null;
   }
 
   override writeHead(status: number, reason?: string, headers?: Headers): this;
@@ -191,11 +228,18 @@ export class ConnectionAwareResponse extends ServerResponse {
   override write(chunk: unknown, encoding: BufferEncoding, sent?: Sent): boolean;
   override write(chunk: unknown, encoding?: BufferEncoding | Sent, sent?: Sent): boolean {
     const bytes = sizeOf(chunk);
-    this.#release();
-    this.#count(bytes);
+    if (this.#connection !== null) {
+      if (this.#written === 0) this.since = performance.now();
+      // What was reserved is what is written now.
+      this.#connection.ledger.add(this, 'unread', this.#written + bytes - this.unread);
+      this.#written += bytes;
+    }
     const whenSent: Sent = (error) => {
-      // What is never sent is taken back when the answer is closed.
-      if (!error && this.#unread >= bytes) this.#count(-bytes);
+      // What is never sent is given back when the answer is closed.
+      if (!error && this.#connection !== null) {
+        this.#written -= bytes;
+        this.#connection.ledger.add(this, 'unread', -bytes);
+      }
       (typeof encoding === 'function' ? encoding : sent)?.(error);
     };
     return typeof encoding === 'string'
@@ -207,13 +251,18 @@ export class ConnectionAwareResponse extends ServerResponse {
   override end(chunk: unknown, sent?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
-    this.#release();
-    // Taken back when all is out: Node then says that the answer is closed.
-    this.#count(sizeOf(chunk));
+    if (this.#connection !== null) {
+      if (this.account === nobody) this.account = this.#connection.account;
+      if (this.#written === 0) this.since = performance.now();
+      // Given back when all is out: Node then says that the answer is closed.
+      this.#connection.ledger.ready(this, this.#written + sizeOf(chunk));
+    }
     if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
     return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
   }
 }
+
+const nobody = new Account('');
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const slowestRequestMs = 10_000;
@@ -225,8 +274,8 @@ const maxDrainMs = 30_000;
 const writeDeadlineMs = 30_000;
 
 export interface ListenOptions {
-  /** Where what clients have not taken yet is counted. */
-  readonly unread?: UnreadBytes;
+  /** Where what callers hold is counted; nothing is bounded if it is left out. */
+  readonly ledger?: Ledger;
   /** How long an answer may wait to be taken, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
 }
@@ -252,7 +301,7 @@ export async function listen(
   host: string,
   port: number,
   listener: (request: IncomingMessage, response: ConnectionAwareResponse) => void,
-  { unread = new UnreadBytes(Number.POSITIVE_INFINITY), ...options }: ListenOptions = {},
+  { ledger = new Ledger(unbounded), ...options }: ListenOptions = {},
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const connections = new Map<Socket, Connection>();
@@ -262,10 +311,13 @@ export async function listen(
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = new Connection(socket, unread);
+      connection = new Connection(socket, ledger);
       connections.set(socket, connection);
     }
     return connection;
+  };
+  ledger.holders = function* () {
+    for (const { responses } of connections.values()) yield* responses;
   };
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
@@ -327,6 +379,7 @@ export async function listen(
           clearTimeout(idle);
           clearTimeout(last);
           clearInterval(cutOff);
+          ledger.close();
           resolve();
         });
         if (idle === undefined) endIdle();

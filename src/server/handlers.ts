@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { EngineRequest } from '../engine/context.ts';
 import { explainHeader } from '../engine/context.ts';
@@ -9,8 +9,14 @@ import {
   type EngineResult,
   isIncrementalResult,
 } from '../engine/engine.ts';
-import { type Authenticate, type AuthenticateWithinLimit, withRateLimit } from './auth/authenticate.ts';
+import {
+  type Authenticate,
+  type AuthenticateWithinLimit,
+  identify,
+  withRateLimit,
+} from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
+import type { ConnectionAwareResponse } from './connection.ts';
 import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
 import {
   type IncrementalStream,
@@ -33,12 +39,10 @@ import {
 import { currentActivity } from './request-scope.ts';
 import {
   createAnswerSender,
-  createPendingLimit,
   createResultSerializer,
   headerPairs,
   type MediaType,
   negotiateMediaType,
-  type ReserveRoom,
   type SendAnswer,
   type SendOptions,
   type SerializeResult,
@@ -51,7 +55,6 @@ export interface GraphQLHandlerOptions {
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
-  readonly reserveRoom: ReserveRoom;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
 }
@@ -64,7 +67,7 @@ export interface GraphQLHandlerOptions {
 export function createGraphQLHandler(options: GraphQLHandlerOptions) {
   return (
     request: IncomingMessage,
-    response: ServerResponse,
+    response: ConnectionAwareResponse,
     headers: Headers,
     incoming: IncomingRequest,
   ): Promise<void> | null => {
@@ -83,7 +86,7 @@ type Headers = readonly string[];
 interface PostRequest {
   readonly request: IncomingMessage;
   readonly incoming: IncomingRequest;
-  readonly response: ServerResponse;
+  readonly response: ConnectionAwareResponse;
   /** What it takes one result as; null if it takes only a stream. */
   readonly mediaType: MediaType | null;
   /** What it takes several results as; null if it takes only one. */
@@ -93,24 +96,25 @@ interface PostRequest {
 
 async function serve(
   { request, incoming, response, mediaType: wanted, stream, headers }: PostRequest,
-  { engine, authenticate, serializeResult, sendAnswer, reserveRoom, maxRequestBytes }: GraphQLHandlerOptions,
+  { engine, authenticate, serializeResult, sendAnswer, maxRequestBytes }: GraphQLHandlerOptions,
 ): Promise<void> {
   let result: EngineResult;
   const mediaType = wanted ?? 'application/graphql-response+json';
   const activity = currentActivity();
   try {
-    const credentials = await authenticate(incoming);
+    const credentials = await identify(incoming, response, authenticate);
     if (activity !== null) activity.credentials = credentials;
     let body: Uint8Array =
-      bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes));
+      bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
+    response.admit();
     if (isGzip(request.headers['content-encoding'])) body = await inflateBody(body, maxRequestBytes);
     const params = parseBodyParams(body);
     const asked: EngineRequest = {
       credentials,
-      signal: () => abortSignalOf(response),
+      signal: () => response.signal,
       idempotencyKeyHeader: () => incoming.header('idempotency-key'),
       explain: explainOf(request),
-      reserveRoom: (bytes) => reserveRoom(response, bytes),
+      holder: response,
       observation: activity,
     };
     const answered =
@@ -125,7 +129,7 @@ async function serve(
   if (isIncrementalResult(result)) {
     // Only who takes a stream gets one.
     const taken = stream as IncrementalStream;
-    return sendIncremental(response, result, { stream: taken, headers, reserveRoom });
+    return sendIncremental(response, result, { stream: taken, headers });
   }
   const answer = serializeResult(result, mediaType);
   const sent = wanted === null && stream !== null ? streamOf(answer, stream.type) : answer;
@@ -139,20 +143,9 @@ export function explainOf({ headers }: Pick<IncomingMessage, 'headers'>): string
   return Array.isArray(given) ? given.join() : given;
 }
 
-/** A signal that is raised when the client leaves before its answer is written. */
-function abortSignalOf(response: ServerResponse): AbortSignal {
-  const client = new AbortController();
-  const look = () => {
-    if (!response.writableFinished) client.abort();
-  };
-  if (response.destroyed) look();
-  else response.on('close', look);
-  return client.signal;
-}
-
 export interface GraphQLServerOptions
   extends Omit<EngineOptions, 'unexpected'>,
-    Omit<SendOptions, 'limitPending'>,
+    Omit<SendOptions, 'engine'>,
     Pick<YogaHandlerOptions, 'maxRequestBytes'> {
   /** GraphiQL for browsers, which is off where this is left out. */
   readonly graphiql?: GraphiQLOptions | undefined;
@@ -165,8 +158,8 @@ export interface GraphQLServerOptions
   readonly logger: Logger;
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
   readonly isReady?: () => boolean | Promise<boolean>;
-  /** Always true, where it is left out. */
-  readonly reserveRoom?: ReserveRoom;
+  /** Whether a proxy vouches for the headers that say who calls. */
+  readonly areHeadersProven?: boolean;
   /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
   readonly hasGraphQLHandler?: boolean;
 }
@@ -178,7 +171,7 @@ export interface GraphQLServer {
    */
   listen(
     request: IncomingMessage,
-    response: ServerResponse,
+    response: ConnectionAwareResponse,
     headers: readonly string[],
     incoming?: IncomingRequest,
   ): Promise<void>;
@@ -194,7 +187,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     rateLimiter = null,
     logger,
     isReady = () => true,
-    reserveRoom = () => true,
+    areHeadersProven = false,
   } = options;
   const engine = createEngine({
     ...options,
@@ -202,10 +195,12 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
   });
   const answering = {
     engine,
-    authenticate: withRateLimit(authenticate ?? authenticateByHeaders(subscriptionKey), rateLimiter),
+    authenticate: withRateLimit(
+      authenticate ?? authenticateByHeaders(subscriptionKey, areHeadersProven),
+      rateLimiter,
+    ),
     serializeResult: createResultSerializer(engine),
-    sendAnswer: createAnswerSender({ ...options, limitPending: createPendingLimit(engine, reserveRoom) }),
-    reserveRoom,
+    sendAnswer: createAnswerSender({ ...options, engine }),
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
   const post = createGraphQLHandler({ ...options, ...answering });
@@ -214,7 +209,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
       ? null
       : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return {
-    listen(request, response, headers, incoming = fromNodeRequest(request)) {
+    listen(request, response, headers, incoming = fromNodeRequest(request, response.peer)) {
       // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
       if (request.method === 'HEAD') request.method = 'GET';
       const { method = '', url = '' } = request;
@@ -235,7 +230,11 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
 
 /** A page says for itself how long it may be kept, and what it may run. */
-const sendPage = (page: Response, response: ServerResponse, headers: readonly string[]): Promise<void> =>
+const sendPage = (
+  page: Response,
+  response: ConnectionAwareResponse,
+  headers: readonly string[],
+): Promise<void> =>
   sendResponse(
     page,
     response,

@@ -3,7 +3,7 @@ import type { IncrementalForm, IncrementalResult } from '../engine/engine.ts';
 import { noRoom } from '../engine/result.ts';
 import { type MediaRange, mediaRanges, preferredType } from './accept.ts';
 import { currentActivity } from './request-scope.ts';
-import { type GraphQLHttpResponse, type ReserveRoom, shortAnswer } from './response.ts';
+import { type GraphQLHttpResponse, type HoldingResponse, shortAnswer } from './response.ts';
 
 /** Media types in which several results can be answered, one after the other. */
 export type StreamType = 'text/event-stream' | 'multipart/mixed';
@@ -110,7 +110,6 @@ export interface SendIncrementalOptions {
   readonly stream: IncrementalStream;
   /** Headers that every answer bears, names and values in turn. */
   readonly headers: readonly string[];
-  readonly reserveRoom: ReserveRoom;
   /** Calls `ping` every 12 seconds until the returned function is called; by a timer if left out. */
   readonly pings?: ((ping: () => void) => () => void) | undefined;
 }
@@ -128,9 +127,9 @@ const pingsByTimer = (ping: () => void): (() => void) => {
  * network has taken the last. Resolves when all are sent or the client has left.
  */
 export async function sendIncremental(
-  response: ServerResponse,
+  response: HoldingResponse,
   result: IncrementalResult,
-  { stream, headers, reserveRoom, pings = pingsByTimer }: SendIncrementalOptions,
+  { stream, headers, pings = pingsByTimer }: SendIncrementalOptions,
 ): Promise<void> {
   const { contentType, begin, ping, beforeResult, afterResult, end } = streamFormats[stream.type];
   const mediaType = `${contentType}; ${formParameters[stream.form]}`;
@@ -144,13 +143,15 @@ export async function sendIncremental(
             response.write(ping);
         });
   try {
+    // Its request has given way.
+    if (response.headersSent) return;
     // X-Accel-Buffering: a proxy that collects the whole answer would undo the stream.
     response.writeHead(200, [...headers, 'Content-Type', mediaType, 'X-Accel-Buffering', 'no']);
     response.write(begin);
     let next = await payloads.next();
     while (!next.done && !response.destroyed) {
       const { json } = next.value;
-      if (json.length > shortAnswer && !reserveRoom(response, json.length)) {
+      if (json.length > shortAnswer && !response.reserveRoom(json.length)) {
         next = await payloads.throw(noRoom());
         if (!next.done) continue;
         // There is no room even to say so: an answer that breaks off cannot be taken for a whole one.

@@ -3,22 +3,26 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { RequestError } from '../engine/errors.ts';
+import type { ConnectionAwareResponse } from './connection.ts';
 
 /** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
 export interface IncomingRequest {
   /** The request line's target: a path and its query. */
   readonly target: string;
+  /** Who is at the other end of its connection; empty if that is not known. */
+  readonly peer: string;
   /** The values of a header, one for each occurrence; `name` in lower case. */
   header(name: string): readonly string[];
 }
 
 /** Reads Node's raw headers, in which a header sent twice differs from one value with a comma. */
-export function fromNodeRequest({
-  url,
-  rawHeaders,
-}: Pick<IncomingMessage, 'url' | 'rawHeaders'>): IncomingRequest {
+export function fromNodeRequest(
+  { url, rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
+  peer = '',
+): IncomingRequest {
   return {
     target: url ?? '/',
+    peer,
     header(name) {
       let values: string[] | null = null;
       for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -36,6 +40,7 @@ export function fromNodeRequest({
 
 export const fromFetchRequest = ({ url, headers }: Request): IncomingRequest => ({
   target: url,
+  peer: '',
   header: (name) => [headers.get(name) ?? []].flat(),
 });
 
@@ -198,16 +203,32 @@ export function bufferedBody(request: IncomingMessage, maxBytes: number): Buffer
   return body;
 }
 
-/** Reads a body to its end. Errors: RequestError (413) where it is too long; ClientDisconnected. */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * Reads a body to its end; what has arrived of it is held by its caller.
+ * Errors: RequestError (413 if it is too long, 503 if too much is arriving); ClientDisconnected.
+ */
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  response: Pick<ConnectionAwareResponse, 'awaitMore'>,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const refuse = (error: unknown) => {
+      request.pause();
+      reject(error);
+    };
+    response.awaitMore(0);
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBytes) return void chunks.push(chunk);
-      request.pause();
-      reject(tooLong(maxBytes));
+      if (size > maxBytes) return refuse(tooLong(maxBytes));
+      try {
+        response.awaitMore(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error);
+      }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', () => reject(new ClientDisconnected()));

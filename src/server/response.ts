@@ -10,6 +10,7 @@ import type { Engine } from '../engine/engine.ts';
 import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import { preferredType } from './accept.ts';
+import type { ConnectionAwareResponse } from './connection.ts';
 import { currentActivity } from './request-scope.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
@@ -126,30 +127,24 @@ export const createResultSerializer =
     }
   };
 
-/**
- * The answer, or, where there is no room for it to wait for its client, 503 with what its operation did. Ask right before
- * it is sent.
- */
-export type LimitPending = (answer: GraphQLHttpResponse, response: ServerResponse) => GraphQLHttpResponse;
-
-/**
- * Reserves room for so many bytes to wait for the client of this response until they are written, in the place of what
- * was reserved for it before; false where there is none.
- */
-export type ReserveRoom = (response: ServerResponse, bytes: number) => boolean;
-
 /** Answers up to this length are always given, in bytes: among them are those of nearly all payments. */
 export const shortAnswer = 16_384;
 
-export const createPendingLimit =
-  (engine: Pick<Engine, 'toErrorResult'>, reserveRoom: ReserveRoom): LimitPending =>
-  (answer, response) => {
-    const { body, result } = answer;
-    const bytes = Buffer.byteLength(body);
-    if (bytes <= shortAnswer || reserveRoom(response, bytes)) return answer;
-    const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
-    return toHttpResponse(refused, 'application/json');
-  };
+/**
+ * The answer, or, if there is no room for it to wait for its client, 503 with what its operation did. Ask right before
+ * it is sent.
+ */
+function withinRoom(
+  answer: GraphQLHttpResponse,
+  response: HoldingResponse,
+  engine: Pick<Engine, 'toErrorResult'>,
+): GraphQLHttpResponse {
+  const { body, result } = answer;
+  const bytes = Buffer.byteLength(body);
+  if (bytes <= shortAnswer || response.reserveRoom(bytes)) return answer;
+  const refused = result instanceof BoundedResult ? result.withoutRoom() : engine.toErrorResult(noRoom());
+  return toHttpResponse(refused, 'application/json');
+}
 
 /** Which answers are compressed: all, those of public data alone, or none. SECURITY.md says why they are told apart. */
 export const compressions = ['on', 'public', 'off'] as const;
@@ -244,8 +239,11 @@ export interface SendOptions {
   readonly compression?: Compression | undefined;
   /** How long HTTP caches may keep public data, in seconds; 0 if left out. */
   readonly publicMaxAgeSeconds?: number | undefined;
-  readonly limitPending: LimitPending;
+  readonly engine: Pick<Engine, 'toErrorResult'>;
 }
+
+/** A response, for which room can be reserved. */
+export type HoldingResponse = ServerResponse & Pick<ConnectionAwareResponse, 'reserveRoom'>;
 
 /**
  * Sends a complete answer as its request allows: compressed, or as 304 if the client has it already. `common` are the
@@ -253,7 +251,7 @@ export interface SendOptions {
  */
 export type SendAnswer = (
   request: IncomingMessage,
-  response: ServerResponse,
+  response: HoldingResponse,
   answer: GraphQLHttpResponse,
   common: readonly string[],
 ) => Promise<void> | null;
@@ -261,7 +259,7 @@ export type SendAnswer = (
 export function createAnswerSender({
   compression = 'public',
   publicMaxAgeSeconds = 0,
-  limitPending,
+  engine,
 }: SendOptions): SendAnswer {
   return (request, response, made, common) => {
     const { headers } = request;
@@ -275,11 +273,11 @@ export function createAnswerSender({
         headers.authorization !== undefined,
       );
     const write = (sent: GraphQLHttpResponse) => {
+      // The client may have left meanwhile, or its request has given way.
+      if (response.destroyed || response.headersSent) return;
       // Only now is it known how many bytes wait for the client.
-      const limited = limitPending(sent, response);
+      const limited = withinRoom(sent, response, engine);
       currentActivity()?.answered(limited);
-      // The client may have left during the compression.
-      if (response.destroyed) return;
       const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
       writeResponse(response, limited, bearing);
     };

@@ -1,38 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../errors.ts';
-import { callerKeyByHeaders } from './auth/header-credentials.ts';
-import { ConnectionAwareResponse, listen, UnreadBytes } from './connection.ts';
+import { type ConnectionAwareResponse, listen } from './connection.ts';
 import { createGraphQLServer, type GraphQLServerOptions } from './handlers.ts';
-import { createLoadShedder, type LoadLimits, type ShedReason } from './ledger.ts';
+import { Ledger, type LedgerLimits, type Resource, type ShedReason, uses } from './ledger.ts';
 import {
   checkRequest,
   fromNodeRequest,
   type HttpPolicyOptions,
   type HttpRefusal,
-  type IncomingRequest,
   type PolicyResult,
   refusedOrigin,
 } from './request.ts';
 import type { OperationActivity, OperationObserver } from './request-scope.ts';
 import { runInRequestScope } from './request-scope.ts';
 
-export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'> {
+export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly load: LoadLimits;
-  /** Tells callers apart before they are let in, as `identify` does; by their credentials where left out. */
-  readonly callerKey?: ((request: IncomingRequest) => string) | undefined;
-  /** How many bytes of answers may wait for their clients to take them, in all. */
-  readonly maxUnreadBytes: number;
-  /** How long one of them may wait, in milliseconds; see connection.ts. */
+  /** What callers may hold of the process. */
+  readonly ledger: LedgerLimits;
+  /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
   readonly http: Omit<HttpPolicyOptions, 'maxRequestBytes'>;
   /** Whether /ready answers 503 while requests are refused because there is too much to do; false where left out. */
   readonly readyNeedsRoom?: boolean;
   /** How long /ready says so before the server stops to listen, in milliseconds. */
   readonly drainDelayMs?: number;
-  /** Is told of every request that is not accepted; it must not throw. */
+  /** Is told of everything that the ledger refuses; it must not throw. */
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
@@ -42,10 +37,8 @@ export interface ServerOptions extends Omit<GraphQLServerOptions, 'reserveRoom'>
 
 export interface RunningServer {
   readonly url: string;
-  /** How many GraphQL requests are under way. */
-  readonly inFlight: number;
-  /** Bytes of answers that clients have not taken yet. */
-  readonly unreadBytes: number;
+  /** What all callers together hold. */
+  readonly held: Readonly<Record<Resource, number>>;
   /** Replaces the documents that can be requested by id; operations under way are not affected. */
   replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
   /** Lets what is under way end, and serves nothing new. */
@@ -67,29 +60,18 @@ const maxLoggedOrigins = 20;
 const foreignOrigin =
   'Pages of this origin may not call this server: its operator lists the origins that may in CORS_ORIGINS.';
 
-/** Said before it is known what the request asks for: a payment that was sent before may have been executed. */
-const tooMuchToDo =
-  'bankql has too much to do and did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
-
 /** Serves the endpoint. Errors: what `listen` fails with, such as EADDRINUSE. */
 export async function serve(options: ServerOptions): Promise<RunningServer> {
-  const { logger, subscriptionKey, writeDeadlineMs, observer } = options;
+  const { logger, writeDeadlineMs, observer } = options;
   let isLeaving = false;
-  const unread = new UnreadBytes(options.maxUnreadBytes);
+  const ledger = new Ledger(options.ledger, options.onShed);
   const graphqlOptions: GraphQLServerOptions = {
     ...options,
     isReady: () =>
-      !isLeaving && (load.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
-    reserveRoom: (response, bytes) =>
-      !(response instanceof ConnectionAwareResponse) || response.reserveRoom(bytes),
+      !isLeaving && (ledger.hasRoom || options.readyNeedsRoom !== true) && (options.isReady?.() ?? true),
   };
   let graphql = createGraphQLServer(graphqlOptions);
   const policy = { ...options.http, maxRequestBytes: options.maxRequestBytes };
-  const load = createLoadShedder(
-    options.load,
-    options.callerKey ?? callerKeyByHeaders(subscriptionKey),
-    unread,
-  );
 
   const loggedOrigins = new Set<string>();
   /** Once for each origin, for as many as a log can bear. */
@@ -128,20 +110,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     }
     const incoming = fromNodeRequest(request);
-    // Health is told whatever the load.
     const isHealth = /^\/(health|ready)(\?|$)/.test(target);
-    if (!isHealth) {
-      const acquired = load.tryAcquire(incoming);
-      if (typeof acquired === 'string') {
-        options.onShed?.(acquired);
-        headers.push('Retry-After', '1');
-        const bytes = refuse(response, 503, headers, tooMuchToDo, 'OVERLOADED', { retryAfter: 1 });
-        observeRefusal(request, requestId, 503, 'OVERLOADED', bytes);
-        return;
-      }
-      response.countAt(acquired.unread);
-      response.once('close', acquired.release);
-    }
     const failures = {
       log: logUnexpected,
       fail: (error: unknown) => {
@@ -151,6 +120,13 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       isClosed: () => response.destroyed,
     };
     const activity = isHealth ? null : (observer?.begin(requestId, request.headers) ?? null);
+    response.onGiveWay = (resource) => {
+      if (response.headersSent) return void response.destroy();
+      const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
+      const why = [...headers, 'Retry-After', '1', ...closing];
+      const bytes = refuse(response, 503, why, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
+      activity?.refused(503, 'OVERLOADED', bytes);
+    };
     const listen = () => graphql.listen(request, response, headers, incoming);
     const run = activity === null ? listen : () => observed(activity, response, listen);
     runInRequestScope(requestId, failures, run, activity);
@@ -200,16 +176,11 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
         failed(response, []);
       }
     },
-    { unread, writeDeadlineMs },
+    { ledger, writeDeadlineMs },
   );
   return {
     url: listening.url,
-    get inFlight() {
-      return load.inFlight;
-    },
-    get unreadBytes() {
-      return unread.total;
-    },
+    held: ledger,
     replaceDocuments(documentSource) {
       graphql = createGraphQLServer({ ...graphqlOptions, documentSource });
     },
@@ -219,7 +190,6 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       listening.drain();
       if (isLeaving) await delay(options.drainDelayMs ?? 0);
       await listening.close({ idleMs: isReplaced ? lastUseMs : 0 });
-      load.close();
     },
   };
 }

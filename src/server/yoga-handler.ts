@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type FetchAPI, type Plugin, useReadinessCheck } from 'graphql-yoga';
 import type { Caller } from '../bank/credentials.ts';
@@ -6,7 +6,8 @@ import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { schema } from '../schema/schema.ts';
-import type { AuthenticateWithinLimit } from './auth/authenticate.ts';
+import { type AuthenticateWithinLimit, identify } from './auth/authenticate.ts';
+import type { ConnectionAwareResponse } from './connection.ts';
 import { streamOf, streamTypeOf } from './incremental-response.ts';
 import {
   fromFetchRequest,
@@ -18,7 +19,7 @@ import {
   parseUrlParams,
 } from './request.ts';
 import { currentActivity } from './request-scope.ts';
-import type { ReserveRoom, SendAnswer, SerializeResult } from './response.ts';
+import type { SendAnswer, SerializeResult } from './response.ts';
 import {
   type GraphQLHttpResponse,
   headerPairs,
@@ -30,7 +31,7 @@ import {
 /** What yoga is given besides the request, where node:http is what it is served by. */
 interface NodeContext {
   readonly req?: IncomingMessage;
-  readonly res?: ServerResponse;
+  readonly res?: ConnectionAwareResponse;
   readonly incoming?: IncomingRequest;
 }
 
@@ -39,7 +40,6 @@ export interface YogaHandlerOptions {
   readonly authenticate: AuthenticateWithinLimit;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
-  readonly reserveRoom: ReserveRoom;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
   /** False while the process should get no traffic: /ready then answers 503. */
@@ -59,7 +59,7 @@ export function createYogaHandler(options: YogaHandlerOptions) {
      */
     async listen(
       req: IncomingMessage,
-      res: ServerResponse,
+      res: ConnectionAwareResponse,
       headers: readonly string[],
       incoming: IncomingRequest,
     ): Promise<void> {
@@ -121,7 +121,6 @@ function useEngine(
     engine,
     authenticate,
     serializeResult,
-    reserveRoom,
     maxRequestBytes,
   }: Omit<YogaHandlerOptions, 'sendAnswer' | 'isReady'>,
   rendered: Rendered,
@@ -140,9 +139,12 @@ function useEngine(
   const acceptOf = (request: Request) => request.headers.get('accept') ?? undefined;
   const answerTo = (request: Request) => negotiateMediaType(acceptOf(request));
   return {
-    async onRequest({ request, serverContext: { incoming }, endResponse, fetchAPI }) {
+    async onRequest({ request, serverContext: { incoming, res }, endResponse, fetchAPI }) {
       try {
-        const credentials = await authenticate(incoming ?? fromFetchRequest(request));
+        const credentials =
+          incoming === undefined || res === undefined
+            ? await authenticate(fromFetchRequest(request))
+            : await identify(incoming, res, authenticate);
         callers.set(request, credentials);
         const activity = currentActivity();
         if (activity !== null) activity.credentials = credentials;
@@ -151,7 +153,7 @@ function useEngine(
         endResponse(responseOf(serializeResult(engine.toErrorResult(error), mediaType), fetchAPI));
       }
     },
-    onRequestParse({ request, requestParser, setRequestParser, endResponse, fetchAPI }) {
+    onRequestParse({ request, requestParser, setRequestParser, serverContext, endResponse, fetchAPI }) {
       // Before anything is done: yoga looks for a way to answer when there is an answer.
       if (answerTo(request) === null && streamTypeOf(acceptOf(request)) === null) {
         endResponse(
@@ -164,8 +166,9 @@ function useEngine(
       if (requestParser === undefined && !isPostOfJson) return;
       // Yoga hands on a request whose body ends where it is too long.
       setRequestParser(async (bounded) => {
-        const asked =
-          request.method === 'GET' ? parseUrlParams(request.url) : parseBodyParams(await bodyOf(bounded));
+        const body = request.method === 'GET' ? null : await bodyOf(bounded);
+        serverContext.res?.admit();
+        const asked = body === null ? parseUrlParams(request.url) : parseBodyParams(body);
         const { operationName, extensions, ...params } = engine.parseParams(asked);
         return {
           ...params,
@@ -183,11 +186,11 @@ function useEngine(
           { query, operationName, variables, extensions },
           {
             credentials,
-            signal: () => request.signal,
+            signal: () => res?.signal ?? request.signal,
             idempotencyKeyHeader: () => incoming.header('idempotency-key'),
             isReadOnly: request.method === 'GET',
             explain: request.headers.get(explainHeader) ?? undefined,
-            reserveRoom: (bytes) => res === undefined || reserveRoom(res, bytes),
+            holder: res,
             observation: currentActivity(),
           },
         );

@@ -9,7 +9,7 @@ import type { AuditEntry } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store-event.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { TokenRefusal } from '../server/auth/token-refusal.ts';
-import type { ShedReason } from '../server/ledger.ts';
+import { type Resource, resources, type ShedReason } from '../server/ledger.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
@@ -84,7 +84,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   });
   const shed = new Counter({
     name: 'bankql_requests_shed_total',
-    help: 'Requests that were not accepted, by what there was too much of.',
+    help: 'What was refused or ended because callers held too much, by what of.',
     labelNames: ['why'],
     registers,
   });
@@ -113,15 +113,6 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     registers,
   });
   rateStore.set(1);
-  let unreadBytes = () => 0;
-  new Gauge({
-    name: 'bankql_unread_bytes',
-    help: 'Bytes of answers that clients have not taken yet, of all connections together.',
-    registers,
-    collect() {
-      this.set(unreadBytes());
-    },
-  });
   let droppedLines = () => 0;
   new Counter({
     name: 'bankql_log_lines_dropped_total',
@@ -167,11 +158,15 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   });
   startAtZero(shed, {
     why: words<ShedReason>({
-      'in flight': true,
-      'in flight of the caller': true,
       'event loop lag': true,
-      'unread bytes': true,
-      'unread bytes of the caller': true,
+      requests: true,
+      'requests of the caller': true,
+      arriving: true,
+      'arriving of the caller': true,
+      values: true,
+      'values of the caller': true,
+      unread: true,
+      'unread of the caller': true,
     }),
   });
   startAtZero(refused, { status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }) });
@@ -239,9 +234,21 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       if (reason !== null) openings.inc({ operation, reason });
       logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
     },
-    /** Where the gauge of unread bytes is read. */
-    watchUnread(read: () => number) {
-      unreadBytes = read;
+    /** Shows what callers hold of the process, and how much there is of it. */
+    watchHeld(held: Readonly<Record<Resource, number>>, totals: Readonly<Record<Resource, number>>) {
+      for (const [name, help, values] of [
+        ['bankql_held', 'What all callers together hold of the process, by resource.', held],
+        ['bankql_held_max', 'How much there is of it.', totals],
+      ] as const)
+        new Gauge({
+          name,
+          help,
+          labelNames: ['resource'],
+          registers,
+          collect() {
+            for (const resource of resources) this.set({ resource }, values[resource]);
+          },
+        });
     },
     /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */
     watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {

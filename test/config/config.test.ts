@@ -157,10 +157,10 @@ test.each<[string, Record<string, string>, string]>([
 
 test('of what all workers may take on, each gets its share; what is one caller’s is not shared out', () => {
   const given = { ...real, STATE_URL: 'sqlite:s.db', BANK_CONNECTIONS: '65', LIMIT_UNREAD_BYTES: '1000' };
-  const { workers, load, bankLimits, maxUnreadBytes } = readConfig({ ...given, WORKERS: '4' });
+  const { workers, ledger, bankLimits } = readConfig({ ...given, WORKERS: '4' });
   expect(workers).toBe(4);
-  expect(load).toMatchObject({ inFlight: 250, inFlightPerCaller: 100 });
-  expect([bankLimits.connections, maxUnreadBytes]).toEqual([17, 250]);
+  expect(ledger).toMatchObject({ totals: { requests: 250, unread: 250 }, requestsPerCaller: 100 });
+  expect(bankLimits.connections).toBe(17);
   expect(readConfig({ ...given, WORKERS: 'auto' }).workers).toBe(availableParallelism());
   // Any store, any number of workers and any place for counts combine.
   for (const state of ['sqlite:s.db', 'postgres://bankql@store/bankql'])

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { inForce } from '../../src/config/effective-settings.ts';
 import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
+import { valueBytes } from '../../src/server/ledger.ts';
 
 const megabyte = 1024 * 1024;
 /** All but the number of requests, in megabytes. */
@@ -14,7 +15,7 @@ const inMegabytes = (heap: number) => {
   return Object.fromEntries(Object.entries(bytes).map(([name, each]) => [name, each / megabyte]));
 };
 
-test('a usual heap has room for all, and a larger one takes no more', () => {
+test('a usual heap has room for all, and only the answers being built take more of a larger one', () => {
   const most = {
     documents: 64,
     publicAnswers: 32,
@@ -22,9 +23,10 @@ test('a usual heap has room for all, and a larger one takes no more', () => {
     automaticTexts: 16,
     unwrittenLines: 32,
     unreadAnswers: 256,
+    arrivingRequests: 64,
   };
-  expect(inMegabytes(2048)).toEqual(most);
-  expect(inMegabytes(65_536)).toEqual(most);
+  expect(inMegabytes(2048)).toEqual({ ...most, builtAnswers: 512 });
+  expect(inMegabytes(65_536)).toEqual({ ...most, builtAnswers: 4096 });
   expect(memoryBoundsOf(2048 * megabyte).requests).toBe(1000);
 });
 
@@ -36,8 +38,12 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
     automaticTexts: 3,
     unwrittenLines: 3,
     unreadAnswers: 24,
+    arrivingRequests: 12,
+    builtAnswers: 48,
   });
-  const total = Object.values(inMegabytes(192)).reduce((sum, each) => sum + each, 0);
+  // What waits for the network is outside of the heap.
+  const { unreadAnswers: _, arrivingRequests: __, ...inHeap } = inMegabytes(192);
+  const total = Object.values(inHeap).reduce((sum, each) => sum + each, 0);
   expect(total).toBeLessThan(192 / 2);
   expect(memoryBoundsOf(192 * megabyte).requests).toBe(192);
 });
@@ -54,12 +60,18 @@ test('docs/operations.md says what the table says', () => {
 
 test('what a variable says stands, whatever the heap', () => {
   const given = readConfig({ LIMIT_UNREAD_BYTES: String(2 ** 33), MAX_IN_FLIGHT: '5000' });
-  expect([given.maxUnreadBytes, given.load.inFlight]).toEqual([2 ** 33, 5000]);
+  expect([given.ledger.totals.unread, given.ledger.totals.requests]).toEqual([2 ** 33, 5000]);
   expect(memoryBounds).toEqual(memoryBoundsOf(getHeapStatistics().heap_size_limit));
   expect(readConfig({})).toMatchObject({
     memoryBounds,
-    maxUnreadBytes: memoryBounds.unreadAnswers,
-    load: { inFlight: memoryBounds.requests },
+    ledger: {
+      totals: {
+        requests: memoryBounds.requests,
+        arriving: memoryBounds.arrivingRequests,
+        values: Math.floor(memoryBounds.builtAnswers / valueBytes),
+        unread: memoryBounds.unreadAnswers,
+      },
+    },
     bankLimits: {
       publicCacheBytes: memoryBounds.publicAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,

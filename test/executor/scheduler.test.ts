@@ -1,15 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Scheduler, WorkQueue } from '../../src/executor/scheduler.ts';
+import { Scheduler, type TurnTaker, WorkQueue } from '../../src/executor/scheduler.ts';
 
 /** Pieces of work, each of which takes so long on a clock of its own. */
 function scheduled(milliseconds: number) {
   let now = 0;
   const done: string[] = [];
   const scheduler = new Scheduler(() => now);
-  const queueOf = (name: string, pieces: number) => {
-    const queue = new WorkQueue(scheduler);
+  const queueOf = (name: string, pieces: number, taker?: TurnTaker, finishes = false) => {
+    const queue = new WorkQueue(taker, { scheduler, finishes });
     for (let piece = 0; piece < pieces; piece++)
       queue.push(() => {
         now += milliseconds;
@@ -29,31 +29,52 @@ async function someWork(done: () => string) {
   }
 }
 
-test('all work of an iteration takes 10 ms at most, whoever it belongs to; the next ones take none', async () => {
+/** The order in which all of it is done. */
+async function allWork(done: () => string, pieces: number) {
+  let work = '';
+  while (work.length < pieces) work += (await someWork(done)).work;
+  return work;
+}
+
+test('work takes 10 ms at most before other events have a pause; one that has begun ends before the next begins', async () => {
   const { queueOf, done } = scheduled(6);
-  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) queueOf(name, 2);
+  for (const name of ['a', 'b', 'c']) queueOf(name, 4);
   expect(done()).toBe('');
   // The second piece ends behind the 10 ms.
-  expect(await someWork(done)).toEqual({ work: 'ab', iterations: 1 });
-  for (const expected of ['cd', 'ef', 'ab', 'cd', 'ef'])
+  expect(await someWork(done)).toEqual({ work: 'aa', iterations: 1 });
+  for (const expected of ['aa', 'bb', 'bb', 'cc', 'cc'])
     expect(await someWork(done)).toEqual({ work: expected, iterations: 17 });
 });
 
-test('who has many small pieces has as much time as others', async () => {
-  const { queueOf, done } = scheduled(1);
-  queueOf('a', 12);
-  queueOf('b', 3);
-  queueOf('c', 6);
-  expect((await someWork(done)).work).toBe('aaaaabbbcc');
-  expect((await someWork(done)).work).toBe('aaaaacccca');
-  expect((await someWork(done)).work).toBe('a');
+test('what ends an answer comes before what is being built, and that before what has not begun', async () => {
+  const { queueOf, done } = scheduled(6);
+  const begun = queueOf('a', 3);
+  queueOf('b', 2);
+  expect((await someWork(done)).work).toBe('aa');
+  queueOf('j', 2, undefined, true);
+  expect(await allWork(done, 5)).toBe('jjabb');
+  // What waits for the bank keeps its place.
+  queueOf('c', 4);
+  const { work } = await someWork(done);
+  begun.push(() => queueOf('d', 1));
+  expect(work + (await allWork(done, 5 - work.length))).toBe('ccccd');
 });
 
-test('a queue whose pieces only resume others runs one of them, and nothing else in that iteration', async () => {
+test('callers take turns, and one that has not had a turn for a while comes first', async () => {
+  const { queueOf, done } = scheduled(10);
+  const [greedy, other, late] = [{ nextTurn: 0 }, { nextTurn: 0 }, { nextTurn: 0 }];
+  for (let operation = 0; operation < 5; operation++) queueOf('g', 1, greedy);
+  for (let operation = 0; operation < 2; operation++) queueOf('o', 1, other);
+  expect(await allWork(done, 4)).toBe('gogo');
+  queueOf('l', 1, late);
+  expect(await allWork(done, 4)).toBe('lggg');
+});
+
+test('a queue whose pieces only resume others runs one of them at a time, with a pause after it', async () => {
   const done: string[] = [];
   const scheduler = new Scheduler();
-  const resuming = new WorkQueue(scheduler, { resumes: true });
-  const other = new WorkQueue(scheduler);
+  const resuming = new WorkQueue(undefined, { scheduler, resumes: true });
+  const other = new WorkQueue(undefined, { scheduler });
   for (const name of ['a', 'b']) resuming.push(() => done.push(name));
   for (const name of ['1', '2']) other.push(() => done.push(name));
   const seen: string[] = [];
@@ -61,12 +82,12 @@ test('a queue whose pieces only resume others runs one of them, and nothing else
     await turn();
     if (done.join('') !== seen.at(-1)) seen.push(done.join(''));
   }
-  expect(seen.filter(Boolean)).toEqual(['a', 'a12b']);
+  expect(seen.filter(Boolean)).toEqual(['a', 'ab', 'ab12']);
 });
 
 test('work that is pushed while its queue runs comes after what was there', async () => {
   const done: string[] = [];
-  const queue = new WorkQueue(new Scheduler());
+  const queue = new WorkQueue();
   queue.push(() => {
     done.push('first');
     queue.push(() => done.push('third'));
@@ -85,8 +106,10 @@ test('each queue runs in the context in which it was made', async () => {
   const scheduler = new Scheduler();
   const seen: (string | undefined)[] = [];
   for (const name of ['a', 'b'])
-    request.run(name, () => new WorkQueue(scheduler).push(() => void seen.push(request.getStore())));
-  new WorkQueue(scheduler).push(() => void seen.push(request.getStore()));
+    request.run(name, () =>
+      new WorkQueue(undefined, { scheduler }).push(() => void seen.push(request.getStore())),
+    );
+  new WorkQueue(undefined, { scheduler }).push(() => void seen.push(request.getStore()));
   while (seen.length < 3) await turn();
   expect(seen).toEqual(['a', 'b', undefined]);
 });

@@ -199,7 +199,7 @@ test('1,050 connections that ask for 7 MB each and never read', {
   const sockets: Socket[] = [];
   let most = 0;
   const unread = async () => {
-    const bytes = await flooded.metric('bankql_unread_bytes');
+    const bytes = await flooded.metric('bankql_held{resource="unread"}');
     most = Math.max(most, bytes);
     return bytes;
   };

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { credentials } from '../support/bankql.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Whatever fails, and wherever: it is that request's failure, which is answered, and the next one is served. */
@@ -65,14 +66,14 @@ describe.each([true, false])('where POSTs have a door of their own: %s', (hasGra
     });
     await expect(post(fixture)).rejects.toThrow('fetch failed');
     expect(fixture.log.filter((line) => line.includes('half-way'))).toHaveLength(1);
-    await expect.poll(() => fixture.server.inFlight).toBe(0);
+    await expect.poll(() => fixture.server.held.requests).toBe(0);
     expect((await post(fixture)).status).toBe(200);
   });
 });
 
 test('what fails before it is known who serves the request is 500', async () => {
   await using fixture = await startServerFixture({
-    load: { inFlight: 0, inFlightPerCaller: 0, eventLoopLagMs: 10_000 },
+    ledger: ledgerLimits({ requests: 0, requestsPerCaller: 0, eventLoopLagMs: 10_000 }),
     onShed: () => {
       throw new TypeError('while it was counted');
     },

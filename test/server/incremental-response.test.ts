@@ -10,6 +10,7 @@ import {
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
 import { transfer } from '../support/payment-client.ts';
 import type { Reply } from '../support/recording-bank.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
@@ -305,10 +306,10 @@ test('a client that leaves is worked for no longer, and its calls are cancelled'
   fixture.bank.on(accountCall, () => 'hang');
   const reading = await read(query);
   await reading.next();
-  expect(fixture.server.inFlight).toBe(1);
+  expect(fixture.server.held.requests).toBe(1);
   await reading.leave();
-  await expect.poll(() => fixture.server.inFlight).toBe(0);
-  expect(fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  expect(fixture.server.held.unread).toBe(0);
 });
 
 test('a payment is told in the first result, whatever its payload defers', async () => {
@@ -480,7 +481,7 @@ test('each part that comes later is a value too', async () => {
 
 test('a part for which there is no room fails, whichever it is', async () => {
   const { ended, observer } = noting();
-  await using crowded = await startServerFixture({ maxUnreadBytes: 20_000, observer });
+  await using crowded = await startServerFixture({ ledger: ledgerLimits({ unread: 20_000 }), observer });
   const long = { ...account, label: 'x'.repeat(30_000) };
   crowded.bank.on(accountCall, { body: { accounts: [long] } });
   const ask = async (fields: string) => {
@@ -497,7 +498,7 @@ test('a part for which there is no room fails, whichever it is', async () => {
   expect(await ask('label ... @defer { balance { currency } }')).toEqual([
     { data: null, errors, hasNext: false },
   ]);
-  await expect.poll(() => crowded.server.unreadBytes).toBe(0);
+  await expect.poll(() => crowded.server.held.unread).toBe(0);
   await expect
     .poll(() => ended)
     .toMatchObject([
@@ -508,7 +509,11 @@ test('a part for which there is no room fails, whichever it is', async () => {
 
 test('where there is no room even to say what fails, the answer breaks off', async () => {
   const { ended, observer } = noting();
-  await using crowded = await startServerFixture({ maxUnreadBytes: 30_000, compression: 'off', observer });
+  await using crowded = await startServerFixture({
+    ledger: ledgerLimits({ unread: 30_000 }),
+    compression: 'off',
+    observer,
+  });
   const branches = Array.from({ length: 300 }, (_, n) => ({
     id: `b${n}`,
     name: 'x'.repeat(200),
@@ -519,8 +524,8 @@ test('where there is no room even to say what fails, the answer breaks off', asy
   const reading = await startReading(crowded.url, asked, { ...credentials, Accept: multipart });
   expect(await reading.next()).toMatchObject({ hasNext: true });
   await expect(payloadsOf(reading)).rejects.toThrow('terminated');
-  await expect.poll(() => crowded.server.inFlight).toBe(0);
-  expect(crowded.server.unreadBytes).toBe(0);
+  await expect.poll(() => crowded.server.held.requests).toBe(0);
+  expect(crowded.server.held.unread).toBe(0);
   expect(ended).toMatchObject([{ outcome: 'failed', codes: ['OVERLOADED'], status: 200 }]);
   expect(crowded.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
 });
@@ -541,8 +546,8 @@ test('a client that does not read holds one result, and is cut off in time', asy
   socket.write(
     `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${head.join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
   );
-  await expect.poll(() => unread.server.unreadBytes, { timeout: 10_000 }).toBeGreaterThan(0);
-  await expect.poll(() => unread.server.inFlight, { timeout: 10_000 }).toBe(0);
-  expect(unread.server.unreadBytes).toBe(0);
+  await expect.poll(() => unread.server.held.unread, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => unread.server.held.requests, { timeout: 10_000 }).toBe(0);
+  expect(unread.server.held.unread).toBe(0);
   socket.destroy();
 });

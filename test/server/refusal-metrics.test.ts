@@ -63,7 +63,9 @@ describe('a token that is not accepted is counted by why', () => {
       told.push(why),
     );
     const header = (name: string) => (name === 'authorization' && token !== null ? [`Bearer ${token}`] : []);
-    await expect(Promise.resolve(identify({ target: '/graphql', header }))).rejects.toThrow(RequestError);
+    await expect(Promise.resolve(identify({ target: '/graphql', peer: '', header }))).rejects.toThrow(
+      RequestError,
+    );
     return told;
   };
   const signed = (payload: object) => sign(key, claims({ ...payload }));

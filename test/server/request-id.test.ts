@@ -51,7 +51,7 @@ test('a call that two requests share bears the id of the one that began it', asy
   const first = ask(fixture, customer('c'), { 'X-Request-Id': 'first' });
   await expect.poll(() => fixture.bank.calls.length).toBe(1);
   const second = ask(fixture, customer('c'), { 'X-Request-Id': 'second' });
-  await expect.poll(() => fixture.server.inFlight).toBe(2);
+  await expect.poll(() => fixture.server.held.requests).toBe(2);
   await delay(50);
   resolve();
   expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);

@@ -18,10 +18,12 @@ const incoming = (complete = false) =>
   Object.assign(new PassThrough(), { complete }) as unknown as IncomingMessage & PassThrough;
 const tooLong = { message: 'The body is longer than 10 bytes.', extensions: { http: { status: 413 } } };
 
+const holder = { awaitMore() {} };
+
 describe('a body', () => {
   test('is read in its pieces, up to the limit', async () => {
     const request = incoming();
-    const reading = readBody(request, 10);
+    const reading = readBody(request, 10, holder);
     request.write('12345');
     request.end('67890');
     expect(String(await reading)).toBe('1234567890');
@@ -29,7 +31,7 @@ describe('a body', () => {
 
   test('that is longer is refused, and not read on', async () => {
     const request = incoming();
-    const reading = readBody(request, 10);
+    const reading = readBody(request, 10, holder);
     request.write('12345678901');
     await expect(reading).rejects.toMatchObject(tooLong);
     expect(request.isPaused()).toBe(true);
@@ -37,7 +39,7 @@ describe('a body', () => {
 
   test('whose client leaves is not answered', async () => {
     const request = incoming();
-    const reading = readBody(request, 10);
+    const reading = readBody(request, 10, holder);
     request.destroy();
     await expect(reading).rejects.toBeInstanceOf(ClientDisconnected);
     expect(() => bufferedBody(request, 10)).toThrow(ClientDisconnected);

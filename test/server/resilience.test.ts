@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Drift } from '../../src/bank/response.ts';
+import { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { createTestBankql, credentials, type TestBankql, type TestOptions } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import {
@@ -175,7 +176,7 @@ describe('a client that leaves', () => {
   /** bankql over a real socket, asked by a client that can leave. */
   async function served(options: Omit<TestOptions, 'bankUrl'> = {}) {
     const bankql = bankqlWith(options);
-    const server = createServer(bankql.listener);
+    const server = createServer({ ServerResponse: ConnectionAwareResponse }, bankql.listener);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const ask = (query: string, signal?: AbortSignal): Promise<unknown> =>

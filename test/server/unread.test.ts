@@ -3,7 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { JsonWriter } from '../../src/engine/json.ts';
+import type { LedgerLimits } from '../../src/server/ledger.ts';
 import { credentials } from '../support/bankql.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Answers that nobody reads: what they hold is bounded, in bytes and in time, and others are served all the same. Plain ones, which are long. */
@@ -15,7 +17,7 @@ const aliases = Array.from({ length: 20 }, (_, index) => `b${index}: branches { 
 const long = JSON.stringify({ query: `{ bank { ${aliases.join(' ')} } }` });
 const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount } } }' });
 
-const start = async (limits: { readonly maxUnreadBytes?: number; readonly writeDeadlineMs?: number }) => {
+const start = async (limits: { readonly ledger?: LedgerLimits; readonly writeDeadlineMs?: number }) => {
   const fixture = await startServerFixture({ ...limits, compression: 'off' });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
   return fixture;
@@ -56,10 +58,13 @@ const ask = async ({ url }: ServerFixture, body = short, caller = 'another') => 
 
 describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', (accept) => {
   test('are held up to a bound; beyond it requests are 503, and after the deadline all is let go of', async () => {
-    await using fixture = await start({ maxUnreadBytes: 30 * megabyte, writeDeadlineMs: 6000 });
+    await using fixture = await start({
+      ledger: ledgerLimits({ unread: 30 * megabyte }),
+      writeDeadlineMs: 6000,
+    });
     let most = 0;
     const look = () => {
-      most = Math.max(most, fixture.server.unreadBytes);
+      most = Math.max(most, fixture.server.held.unread);
       return most;
     };
     for (let client = 0; client < 12; client++) {
@@ -72,17 +77,21 @@ describe.each(['*/*', 'text/event-stream'])('answers for %s that nobody reads', 
     expect(most).toBeLessThanOrEqual(30 * megabyte);
     const felt = await ask(fixture);
     expect([200, 503]).toContain(felt.response.status);
-    await expect.poll(() => fixture.server.unreadBytes, { timeout: 15_000 }).toBe(0);
-    await expect.poll(() => fixture.server.inFlight).toBe(0);
+    await expect.poll(() => fixture.server.held.unread, { timeout: 45_000 }).toBe(0);
+    await expect.poll(() => fixture.server.held.requests).toBe(0);
     expect((await ask(fixture)).text).toBe('{"data":{"bank":{"branches":{"totalCount":500}}}}');
   });
 });
 
 test('a request is 503 while the bound is reached, and an answer that has no more room is 503 too', async () => {
-  await using fixture = await start({ maxUnreadBytes: 15 * megabyte });
+  await using fixture = await start({ ledger: ledgerLimits({ unread: 15 * megabyte }) });
   const socket = askAndLookAway(fixture);
-  await expect.poll(() => fixture.server.unreadBytes, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
-  const noRoom = await ask(fixture, long);
+  await expect.poll(() => fixture.server.held.unread, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
+  // What is stalled gives way to an answer of its size, not to a longer one.
+  const longer = JSON.stringify({
+    query: `{ bank { ${[...aliases, 'b: branches { nodes { name } }'].join(' ')} } }`,
+  });
+  const noRoom = await ask(fixture, longer);
   expect(noRoom.response.status).toBe(503);
   expect(noRoom.response.headers.get('retry-after')).toBe('1');
   expect(JSON.parse(noRoom.text).errors).toEqual([
@@ -95,12 +104,12 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
   // A short one is given all the same.
   expect((await ask(fixture)).response.status).toBe(200);
   socket.destroy();
-  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
   expect((await ask(fixture, long)).response.status).toBe(200);
 });
 
 test('of long answers at the same time only those are made for which there is room', async () => {
-  await using fixture = await start({ maxUnreadBytes: 15 * megabyte });
+  await using fixture = await start({ ledger: ledgerLimits({ unread: 15 * megabyte }) });
   const written = vi.spyOn(JsonWriter.prototype, 'writeChunk');
   try {
     const answers = Array.from({ length: 6 }, (_, n) => ask(fixture, long, `caller-${n}`));
@@ -112,13 +121,13 @@ test('of long answers at the same time only those are made for which there is ro
   } finally {
     written.mockRestore();
   }
-  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
 });
 
 test('a caller who lets many answers wait is refused alone', async () => {
   const shed: string[] = [];
   await using fixture = await startServerFixture({
-    maxUnreadBytes: 60 * megabyte,
+    ledger: ledgerLimits({ unread: 60 * megabyte }),
     compression: 'off',
     onShed: (why) => shed.push(why),
   });
@@ -127,13 +136,30 @@ test('a caller who lets many answers wait is refused alone', async () => {
     askAndLookAway(fixture, long, '*/*', 'greedy');
     await delay(30);
   }
-  await expect.poll(() => fixture.server.unreadBytes, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
+  await expect.poll(() => fixture.server.held.unread, { timeout: 15_000 }).toBeGreaterThan(9 * megabyte);
   expect((await ask(fixture, short, 'greedy')).response.status).toBe(503);
-  expect(shed).toContain('unread bytes of the caller');
-  expect(fixture.server.unreadBytes).toBeLessThan(12 * megabyte);
+  expect(shed).toContain('unread of the caller');
+  expect(fixture.server.held.unread).toBeLessThan(12 * megabyte);
   const other = await ask(fixture, long);
   for (const socket of sockets) socket.destroy();
   expect([other.response.status, other.text.length > 9 * megabyte]).toEqual([200, true]);
+});
+
+test('if unread answers take all room, the largest gives way to a caller that holds nothing', async () => {
+  await using fixture = await start({ ledger: ledgerLimits({ unread: 36 * megabyte }) });
+  for (let client = 0; client < 3; client++) {
+    const socket = askAndLookAway(fixture, long, '*/*', `greedy-${client}`);
+    // Short ones behind it, which are given whatever waits.
+    for (let n = 0; n < 20; n++) socket.write(headOf(short, '*/*', `greedy-${client}`) + short);
+  }
+  await expect.poll(() => fixture.server.held.unread, { timeout: 45_000 }).toBeGreaterThan(28 * megabyte);
+  // What waits to be read is worked for no more.
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  expect((await ask(fixture)).response.status).toBe(200);
+  const middling = JSON.stringify({ query: `{ bank { ${aliases.slice(0, 9).join(' ')} } }` });
+  const { response, text } = await ask(fixture, middling);
+  expect([response.status, text.length > 4 * megabyte]).toEqual([200, true]);
+  expect(fixture.server.held.unread).toBeLessThan(36 * megabyte);
 });
 
 test.each([
@@ -147,7 +173,7 @@ test.each([
 ])(
   'a mutation that %s and whose long answer has no room says so, and not that it may come again',
   async (_what, fields, paid) => {
-    await using fixture = await startServerFixture({ maxUnreadBytes: 20_000 });
+    await using fixture = await startServerFixture({ ledger: ledgerLimits({ unread: 20_000 }) });
     fixture.bank.otherwise({ body: { id: 'tx-1', name: 'x'.repeat(50_000) } });
     const { response, text } = await ask(fixture, JSON.stringify({ query: `mutation { ${fields} }` }));
     expect(response.status).toBe(503);
@@ -179,7 +205,7 @@ test('a client that takes an answer now and then does not keep the others waitin
   clearInterval(reading);
   socket.destroy();
   expect(end).toBe('cut off');
-  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
 });
 
 test('a client that reads slowly, and in time, is told all', async () => {
@@ -192,7 +218,7 @@ test('a client that reads slowly, and in time, is told all', async () => {
     bytes += chunk.length;
   });
   await expect.poll(() => bytes).toBeGreaterThan(10_000_000);
-  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
   expect(socket.destroyed).toBe(false);
 });
 
@@ -201,19 +227,18 @@ test('of pipelined requests whose client leaves nothing stays behind', async () 
   fixture.bank.otherwise(() => 'hang');
   const socket = askAndLookAway(fixture, short);
   for (let request = 0; request < 9; request++) socket.write(headOf(short) + short);
-  await expect.poll(() => fixture.server.inFlight).toBe(10);
+  await expect.poll(() => fixture.server.held.requests).toBe(10);
   socket.destroy();
   await once(socket, 'close');
-  await expect.poll(() => fixture.server.inFlight).toBe(0);
-  expect(fixture.server.unreadBytes).toBe(0);
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  expect(fixture.server.held.unread).toBe(0);
 });
 
 test('of pipelined answers that nobody reads each counts, and the deadline ends them together', async () => {
   await using fixture = await start({ writeDeadlineMs: 2000 });
   const socket = askAndLookAway(fixture);
   socket.write(headOf(short) + short);
-  await expect.poll(() => fixture.server.inFlight).toBe(2);
-  await expect.poll(() => fixture.server.unreadBytes).toBeGreaterThan(9 * megabyte);
-  await expect.poll(() => fixture.server.unreadBytes).toBe(0);
-  await expect.poll(() => fixture.server.inFlight).toBe(0);
+  await expect.poll(() => fixture.server.held.unread).toBeGreaterThan(9 * megabyte);
+  await expect.poll(() => fixture.server.held.unread).toBe(0);
+  await expect.poll(() => fixture.server.held.requests).toBe(0);
 });

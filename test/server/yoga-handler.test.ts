@@ -38,7 +38,6 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
     authenticate: () => caller,
     serializeResult: createResultSerializer(engine),
     sendAnswer: () => null,
-    reserveRoom: () => true,
     maxRequestBytes: 100,
     isReady: () => true,
   });

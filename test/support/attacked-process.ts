@@ -122,11 +122,16 @@ export class AttackedProcess implements AsyncDisposable {
     return { worstWait, worstWork, refused, grownMegabytes: most - before };
   }
 
-  /** The value of a metric without labels, where METRICS_PORT is given. */
+  /** The value of a metric, named with its labels, if METRICS_PORT is given. */
   async metric(name: string): Promise<number> {
     const [, url = ''] = /Metrics: (\S+)\./.exec(this.process.output()) ?? [];
     const text = await (await fetch(url)).text();
-    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

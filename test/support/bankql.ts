@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import { createIncremental } from '../../src/options/defer/defer.ts';
@@ -14,6 +14,7 @@ import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
+import type { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { createGraphQLServer, type GraphQLServerOptions } from '../../src/server/handlers.ts';
 import { limitBank, limitPayments } from '../../src/server/rate-limit/rate-limited-bank.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
@@ -50,7 +51,7 @@ export interface TestBankql extends AsyncDisposable {
   /** The server as a Fetch handler, for what is about HTTP. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** The server as a listener for node:http. */
-  readonly listener: RequestListener;
+  readonly listener: (request: IncomingMessage, response: ConnectionAwareResponse) => Promise<void>;
   /** Lines of the audit log so far. */
   readonly audit: AuditEntry[];
   /** Lines of the log so far, as JSON text. */
@@ -153,7 +154,7 @@ export function createTestBankql(testing: TestOptions): TestBankql {
   const options = testOptions(testing);
   const { bank, log, audit } = options;
   const graphql = createGraphQLServer(options);
-  const listener: RequestListener = (request, response) => graphql.listen(request, response, []);
+  const listener: TestBankql['listener'] = (request, response) => graphql.listen(request, response, []);
   const socket = overSocket(listener);
   const fetch = options.hasGraphQLHandler ? socket.fetch : async (request: Request) => graphql.fetch(request);
   const ask: Ask = async (document, variables, headers = credentials) => {

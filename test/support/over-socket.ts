@@ -1,28 +1,20 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { type ConnectionAwareResponse, type Listening, listen } from '../../src/server/connection.ts';
 
-/** A listener for node:http as a Fetch handler: each request goes over a socket, whatever host its URL names. */
-export function overSocket(listener: RequestListener) {
-  let opening: Promise<Server> | null = null;
-
-  async function open(): Promise<Server> {
-    const server = createServer(listener).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return server;
-  }
-
+/** A listener as a Fetch handler: each request goes over a socket, whatever host its URL names. */
+export function overSocket(
+  listener: (request: IncomingMessage, response: ConnectionAwareResponse) => unknown,
+) {
+  let opening: Promise<Listening> | null = null;
   return {
     async fetch(request: Request): Promise<Response> {
-      opening ??= open();
-      const { port } = (await opening).address() as AddressInfo;
+      opening ??= listen('127.0.0.1', 0, listener);
+      const { url } = await opening;
       const { pathname, search } = new URL(request.url);
-      return fetch(new Request(`http://127.0.0.1:${port}${pathname}${search}`, request));
+      return fetch(new Request(`${url}${pathname}${search}`, request));
     },
     async close(): Promise<void> {
-      const server = await opening;
-      server?.closeAllConnections();
-      server?.close();
+      await (await opening)?.close();
     },
   };
 }

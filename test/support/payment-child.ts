@@ -5,6 +5,7 @@ import { createPaymentService } from '../../src/payments/service.ts';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { serve } from '../../src/server/server.ts';
 import { bankDefaults } from './bankql.ts';
+import { ledgerLimits } from './ledger-limits.ts';
 import type { ChildSettings, KillPoint } from './payment-process.ts';
 
 /**
@@ -62,12 +63,11 @@ const server = await serve({
   limits: { timeoutMs: 20_000, restCalls: 1000 },
   answerLimits: { values: 100_000, bytes: 16 * 1024 * 1024 },
   documentCacheBytes: 64 * 1024 * 1024,
-  maxUnreadBytes: 1_000_000,
   documentLimits: { tokens: 2000, depth: 15, aliases: 30, rootFields: 20, directives: 20, fields: 500 },
   maxRequestBytes: 100_000,
   http: { corsOrigins: new Set(), onlyLocalNames: false },
   // Refuses nothing: what is tested is what becomes of payments.
-  load: { inFlight: 100_000, inFlightPerCaller: 100_000, eventLoopLagMs: 600_000 },
+  ledger: ledgerLimits({ requests: 100_000, requestsPerCaller: 100_000, eventLoopLagMs: 600_000 }),
   subscriptionKey: null,
   introspection: false,
   logger: pino({ level: 'silent' }),

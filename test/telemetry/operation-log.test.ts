@@ -5,6 +5,7 @@ import { logOptions } from '../../src/telemetry/log.ts';
 import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { credentials } from '../support/bankql.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
 
 /** One line of the log for each request for GraphQL. */
@@ -82,7 +83,7 @@ describe('an operation leaves one line', () => {
     const one = post(fixture.url, { query: message });
     await asked.promise;
     const other = post(fixture.url, { query: `${message} ` });
-    await expect.poll(() => fixture.server.inFlight).toBe(2);
+    await expect.poll(() => fixture.server.held.requests).toBe(2);
     answer.resolve({ body: { messages: [] } });
     await Promise.all([one, other]);
     const taken = (await operationLines(2)).map(({ calls, shared }) => ({ calls, shared }));
@@ -93,7 +94,7 @@ describe('an operation leaves one line', () => {
 
   test('what fails is told by its codes: a part, all, a text that is none, and what HTTP or the load refuses', async () => {
     await using fixture = await start({
-      load: { inFlight: 1, inFlightPerCaller: 1, eventLoopLagMs: 60_000 },
+      ledger: ledgerLimits({ requests: 1, requestsPerCaller: 1, eventLoopLagMs: 60_000 }),
     });
     await post(fixture.url, { query: 'query Part { bank { customer(customerId: "c") { email } bankId } }' });
     await post(fixture.url, { query: '{ bank { secretOfTheTest } }' });
@@ -109,7 +110,7 @@ describe('an operation leaves one line', () => {
     const headers = { 'Content-Type': 'application/json', ...credentials };
     const body = JSON.stringify({ query: message });
     const hangs = fetch(fixture.url, { method: 'POST', headers, body, signal: leave.signal }).catch(() => {});
-    await expect.poll(() => fixture.server.inFlight).toBe(1);
+    await expect.poll(() => fixture.server.held.requests).toBe(1);
     expect((await post(fixture.url, { query: '{ __typename }' })).status).toBe(503);
     leave.abort();
     await hangs;

@@ -27,7 +27,11 @@ export function createIncremental(): IncrementalOption {
       return isUsed;
     },
     // As much work as the answers of other operations may be.
-    limits: ({ values, bytes }: AnswerLimits) => ({ values: Math.ceil(values / incrementalCost), bytes }),
+    limits: ({ values, bytes }: AnswerLimits) => ({
+      values: Math.ceil(values / incrementalCost),
+      bytes,
+      cost: incrementalCost,
+    }),
     async execute({ operation, context, variables, observe, form, ...options }) {
       const { schema, document, kind, name, hideSuggestions } = operation;
       const deferrable = schemas.get(schema) ?? deferrableSchema(schema);
@@ -44,7 +48,7 @@ export function createIncremental(): IncrementalOption {
           // What a mutation's payload defers is read once all its fields have been written.
           enableEarlyExecution: kind === 'query',
         },
-        budget,
+        context,
         form,
       );
       if (!('initialResult' in result)) return result;

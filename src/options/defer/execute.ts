@@ -25,8 +25,9 @@ import {
   nameBytes,
 } from '../../executor/answer-budget.ts';
 import { locateError } from '../../executor/errors.ts';
+import type { ExecuteOptions } from '../../executor/execution.ts';
 import { ignoreRejections, isPromise } from '../../executor/promises.ts';
-import { WorkQueue } from '../../executor/scheduler.ts';
+import { type TurnTaker, WorkQueue } from '../../executor/scheduler.ts';
 import { isDeferred, type Selection } from '../../executor/selection.ts';
 import { withFields } from '../map-fields.ts';
 
@@ -54,7 +55,7 @@ const executeIn = {
  */
 export function executeIncrementally(
   args: ExecutionArgs,
-  budget: AnswerBudget,
+  { budget, turnTaker }: Pick<ExecuteOptions, 'turnTaker'> & { readonly budget: AnswerBudget },
   form: IncrementalForm = 'v0.2',
 ): IncrementalExecution | Promise<IncrementalExecution> {
   const stop = new AbortController();
@@ -68,7 +69,11 @@ export function executeIncrementally(
   const fail = (error: unknown) =>
     answer({ errors: [error instanceof GraphQLError ? error : new GraphQLError(String(error))], data: null });
   try {
-    const options = { budget, turns: new Turns(budget), onExceeded: (limit: unknown) => stop.abort(limit) };
+    const options = {
+      budget,
+      turns: new Turns(budget, turnTaker),
+      onExceeded: (limit: unknown) => stop.abort(limit),
+    };
     const schema = withFields(args.schema, (field) => countedField(field, options));
     const result = executeIn[form]({ ...args, schema, abortSignal: stop.signal });
     return result instanceof Promise ? result.then(answer, fail) : answer(result);
@@ -181,6 +186,7 @@ const entriesInTurn = 100;
  */
 export class Turns {
   readonly #budget: Pick<AnswerBudget, 'values'>;
+  readonly #taker: TurnTaker | undefined;
   #queue: WorkQueue | null = null;
   /** What waits for a turn, in order. */
   readonly #waiting: (() => void)[] = [];
@@ -190,8 +196,9 @@ export class Turns {
   /** The values that had been completed when the last turn began. */
   #before = 0;
 
-  constructor(budget: Pick<AnswerBudget, 'values'>) {
+  constructor(budget: Pick<AnswerBudget, 'values'>, taker?: TurnTaker) {
     this.#budget = budget;
+    this.#taker = taker;
   }
 
   /** Whether so much was completed since the last turn that others are served first. */
@@ -207,7 +214,7 @@ export class Turns {
   }
 
   #schedule(): void {
-    this.#queue ??= new WorkQueue(undefined, { resumes: true });
+    this.#queue ??= new WorkQueue(this.#taker, { resumes: true });
     this.#queue.push(() => this.#run());
   }
 

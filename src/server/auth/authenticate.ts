@@ -1,5 +1,6 @@
 import type { Caller } from '../../bank/credentials.ts';
 import { retryLaterError } from '../../engine/errors.ts';
+import type { ConnectionAwareResponse } from '../connection.ts';
 import type { RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { IncomingRequest } from '../request.ts';
 
@@ -24,4 +25,17 @@ export function withRateLimit(
       throw retryLaterError('RATE_LIMITED', 'Your REST calls are used up for now.', 429, seconds);
     return credentials;
   };
+}
+
+/** Finds out who calls, and counts what the request holds at that caller from then on. Errors: those of `authenticate`. */
+export async function identify(
+  incoming: IncomingRequest,
+  response: ConnectionAwareResponse,
+  authenticate: AuthenticateWithinLimit,
+): Promise<Caller> {
+  const found = authenticate(incoming);
+  if (found instanceof Promise) response.awaitMore(0);
+  const caller = found instanceof Promise ? await found : found;
+  response.identify(caller.identity ?? null);
+  return caller;
 }

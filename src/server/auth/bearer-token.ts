@@ -14,32 +14,11 @@ function isToken(text: string): boolean {
   return parts.length === 3 && parts[0] !== '' && parts[1] !== '' && parts.every(isCanonical);
 }
 
-/** Caches the tokens of requests, which are read both to count a request and to verify it. */
-const tokens = new WeakMap<IncomingRequest, string | null>();
-
 /** The request's token; null if it has none. A malformed token is '', which fails verification. */
-export function bearerToken(request: IncomingRequest): string | null {
-  let token = tokens.get(request);
-  if (token === undefined) {
-    token = readToken(request);
-    tokens.set(request, token);
-  }
-  return token;
-}
-
-function readToken(request: IncomingRequest): string | null {
+export function bearerToken(request: Pick<IncomingRequest, 'header'>): string | null {
   const values = request.header('authorization');
   if (values.length === 0) return null;
   const [value = ''] = values;
   const token = /^Bearer +(\S+)$/i.exec(value)?.[1] ?? '';
   return values.length === 1 && token.length <= maxToken && isToken(token) ? token : '';
-}
-
-/**
- * Identifies a caller by the signed part of the token, before it is verified. The signature is left out, because there
- * can be many for the same claims. Requests without a token, or with a malformed one, share one key.
- */
-export function callerKeyByToken(request: IncomingRequest): string {
-  const token = bearerToken(request) ?? '';
-  return token.slice(0, Math.max(0, token.lastIndexOf('.')));
 }

@@ -1,6 +1,7 @@
 import {
   type Credentials,
   credentialHeaders,
+  type Identity,
   secretsOf,
   validateCredential,
 } from '../../bank/credentials.ts';
@@ -30,29 +31,33 @@ const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
  * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
  */
 export const authenticateByHeaders =
-  (subscriptionKey: string | null): Authenticate =>
+  (subscriptionKey: string | null, areProven = false): Authenticate =>
   (request) => {
     const given = readCredentials(request);
     redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
-    return subscriptionKey === null ? given : { ...given, subscriptionKey };
+    const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
+    const identity = identityOf(given, request.peer, areProven);
+    return identity === null ? { ...own, isAnonymous: true } : { ...own, identity };
   };
 
 /**
- * Identifies the callers of `authenticateByHeaders` before they are authenticated: two requests have the same key
- * exactly if they have the same credentials. Requests whose credentials are refused share one key.
+ * Who is counted as one caller. If nobody vouches for the headers, anybody can write somebody else's name into them: it is
+ * then the name of its peer's caller, and uses up nothing of others. Null if the request shows nothing.
  */
-export const callerKeyByHeaders =
-  (subscriptionKey: string | null) =>
-  (request: IncomingRequest): string => {
-    try {
-      const given = readCredentials(request);
-      // A line break is a safe separator: no credential contains one, and none is empty.
-      const own = subscriptionKey ?? given.subscriptionKey ?? '';
-      return `${own}\n${given.authProviderName ?? ''}\n${given.authId ?? ''}`;
-    } catch {
-      return 'refused';
-    }
-  };
+function identityOf(
+  { subscriptionKey, authProviderName, authId }: Credentials,
+  peer: string,
+  areProven: boolean,
+): Identity | null {
+  // A line break is a safe separator: no credential contains one.
+  const caller = `${authProviderName ?? ''}\n${authId ?? ''}`;
+  if (areProven && authProviderName !== null && authId !== null) {
+    const name = `header ${caller}`;
+    return { name, group: name };
+  }
+  if (subscriptionKey === null && authProviderName === null && authId === null) return null;
+  return { name: `claim ${peer}\n${subscriptionKey ?? ''}\n${caller}`, group: peer };
+}
 
 function readCredentials(request: IncomingRequest): Credentials {
   const read = (name: keyof Credentials, others: readonly string[] = []) => {

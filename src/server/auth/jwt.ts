@@ -50,10 +50,14 @@ export function authenticateByToken(
       if (typeof value !== 'string') throw badUserInput(`the claim ${claim} is no text`);
       return validateCredential(header, value);
     };
+    const authProviderName = read(providerClaim, credentialHeaders.authProviderName);
+    const authId = read(authIdClaim, credentialHeaders.authId);
+    const name = `subject ${authProviderName}\n${authId}`;
     return {
       subscriptionKey,
-      authProviderName: read(providerClaim, credentialHeaders.authProviderName),
-      authId: read(authIdClaim, credentialHeaders.authId),
+      authProviderName,
+      authId,
+      identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
   }

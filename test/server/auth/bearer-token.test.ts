@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { bearerToken, callerKeyByToken } from '../../../src/server/auth/bearer-token.ts';
+import { bearerToken } from '../../../src/server/auth/bearer-token.ts';
 
 const requestWith = (...values: string[]) => ({
-  target: '/graphql',
   header: (name: string) => (name === 'authorization' ? values : []),
 });
 const token = 'aGVhZGVy.Y2xhaW1z.c2lnbmF0dXJl';
@@ -28,12 +27,4 @@ describe('the token', () => {
   ])('is one that no key fits with %s', (_what, values) => {
     expect(bearerToken(requestWith(...values))).toBe('');
   });
-});
-
-test('a caller has one key, whatever the signature; those without a token share one', () => {
-  const keys = [token, 'aGVhZGVy.Y2xhaW1z.b3RoZXI', 'aGVhZGVy.b3RoZXI.c2lnbmF0dXJl'].map((each) =>
-    callerKeyByToken(requestWith(`Bearer ${each}`)),
-  );
-  expect(keys).toEqual(['aGVhZGVy.Y2xhaW1z', 'aGVhZGVy.Y2xhaW1z', 'aGVhZGVy.b3RoZXI']);
-  expect(callerKeyByToken(requestWith())).toBe(callerKeyByToken(requestWith('Bearer none')));
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 
@@ -116,7 +117,10 @@ test("the operator's key stands for the caller's, whatever the caller sends", as
 
 describe('over a socket', () => {
   test('a credential that is sent twice is refused, also where the values are the same', async () => {
-    const server = createServer((request, response) => void bankql.listener(request, response));
+    const server = createServer(
+      { ServerResponse: ConnectionAwareResponse },
+      (request, response) => void bankql.listener(request, response),
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     try {

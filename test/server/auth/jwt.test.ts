@@ -6,6 +6,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { credentialHeaders } from '../../../src/bank/credentials.ts';
 import { parseViewerTemplate } from '../../../src/schema/viewer-template.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
+import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
 import {
   audience,
@@ -334,7 +335,10 @@ describe('credentials of the request’s own', () => {
 });
 
 test('over a socket a second Authorization header is refused', async () => {
-  const server = createServer((request, response) => void bankql.listener(request, response));
+  const server = createServer(
+    { ServerResponse: ConnectionAwareResponse },
+    (request, response) => void bankql.listener(request, response),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { AttackedProcess } from '../support/attacked-process.ts';
+import {
+  audience,
+  claims,
+  createKey,
+  type Issuer,
+  issuerName,
+  sign,
+  startIssuer,
+} from '../support/issuer.ts';
+
+/** Callers that stay within every limit, sent to a process with a small heap: others are served, and the process lives. */
+
+const many = JSON.stringify({
+  branches: Array.from({ length: 1000 }, (_, n) => ({
+    id: `branch-${n}`,
+    branch_id: `branch-${n}`,
+    bank_id: 'many',
+    name: `Branch number ${n}`,
+    acceptsDeposits: true,
+    address: { city: `City ${n}`, line_1: `${n} Main Street` },
+  })),
+});
+const few = JSON.stringify({ branches: [{ id: 'b', name: 'B', acceptsDeposits: true }] });
+const lists = [
+  ['/few/', few],
+  ['/many/', many],
+] as const;
+const bank = createServer(({ url = '' }, response) => {
+  response.setHeader('Content-Type', 'application/json');
+  response.end(lists.find(([part]) => url.includes(part))?.[1]);
+});
+const key = await createKey('ES256', 'key-1');
+let issuer: Issuer;
+beforeAll(async () => {
+  issuer = await startIssuer(key);
+  await once(bank.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(async () => {
+  bank.closeAllConnections();
+  bank.close();
+  await issuer[Symbol.asyncDispose]();
+});
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+const start = (environment: Readonly<Record<string, string>> = {}) =>
+  AttackedProcess.start({
+    BANK_BASE_URL: `http://127.0.0.1:${(bank.address() as AddressInfo).port}`,
+    BANK_ID: 'many',
+    STATE_URL: 'memory:',
+    NODE_OPTIONS: '--max-old-space-size=256',
+    BANK_SUBSCRIPTION_KEY: 'the-operators-key',
+    METRICS_PORT: '0',
+    ...environment,
+  });
+const withTokens = () => ({
+  IDENTITY: 'jwt',
+  IDENTITY_JWKS_URL: issuer.jwksUrl,
+  IDENTITY_ISSUER: issuerName,
+  IDENTITY_AUDIENCE: audience,
+  IDENTITY_ALGORITHMS: 'ES256',
+});
+const withHeaders = () => ({ IDENTITY: 'headers' });
+/** Tokens of one login, each of which is different. */
+const tokensOf = (sub: string, count: number) =>
+  Promise.all(Array.from({ length: count }, (_, n) => sign(key, claims({ sub, jti: `${sub}-${n}` }))));
+const byToken = (token: string) => ({ Authorization: `Bearer ${token}` });
+const byHeader = (authId: string) => ({ 'Auth-Provider-Name': 'provider', 'Auth-ID': authId });
+
+const small = JSON.stringify({ query: '{ bank(bankId: "few") { branches { totalCount } } }' });
+
+/** A client that sends a request, or a part of it, and reads nothing. */
+function send(process: AttackedProcess, headers: object, body: string, sent: number): void {
+  const socket = connect(Number(new URL(process.url).port), '127.0.0.1').pause();
+  socket.on('error', () => {});
+  const head = (length: number) =>
+    [
+      'POST /graphql HTTP/1.1',
+      'Host: localhost',
+      'Content-Type: application/json',
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      `Content-Length: ${length}`,
+      '\r\n',
+    ].join('\r\n');
+  socket.write(head(body.length) + body.slice(0, sent));
+  sockets.push(socket);
+}
+
+/** Waits until that many connections have been made, and all that came with them has been looked at. */
+async function settled(process: AttackedProcess): Promise<void> {
+  await Promise.all(sockets.map((socket) => (socket.connecting ? once(socket, 'connect') : null)));
+  for (let n = 0; n < 3; n++) await fetch(`${process.url}/health`);
+}
+
+test.each([
+  [
+    'ten tokens of one login',
+    withTokens,
+    async () => (await tokensOf('greedy', 10)).map(byToken),
+    async () => byToken(await sign(key, claims({ sub: 'good' }))),
+  ],
+  [
+    'ten invented names',
+    withHeaders,
+    async () => Array.from({ length: 10 }, (_, n) => byHeader(`greedy-${n}`)),
+    async () => byHeader('good'),
+  ],
+])(
+  '1,000 requests with %s, whose bodies stop after one byte, keep nobody from being served',
+  async (_what, environment, attackers, good) => {
+    await using bankql = await start(environment());
+    const [greedy, caller] = [await attackers(), await good()];
+    for (const headers of greedy) for (let n = 0; n < 100; n++) send(bankql, headers, small, 1);
+    await settled(bankql);
+    for (let n = 0; n < 10; n++) expect((await bankql.ask(small, caller)).status).toBe(200);
+    expect(await bankql.metric('bankql_graphql_in_flight')).toBe(0);
+  },
+);
+
+test('200 requests for large answers at the same time do not end the process, and others are served meanwhile', async () => {
+  await using bankql = await start(withTokens());
+  const tokens = await tokensOf('greedy', 2);
+  const good = byToken(await sign(key, claims({ sub: 'good' })));
+  const large = JSON.stringify({
+    query: '{bank{branches(first:11){nodes{bank{branches{nodes{id branchId name address{city line1}}}}}}}}',
+  });
+  const statuses: number[] = [];
+  const { refused } = await bankql.during(
+    () =>
+      Promise.all(
+        Array.from({ length: 200 }, async (_, n) => {
+          const { status } = await bankql.ask(large, byToken(tokens[n % 2] ?? ''));
+          statuses.push(status);
+        }),
+      ),
+    good,
+  );
+  expect(bankql.isAlive).toBe(true);
+  expect(refused).toBe(0);
+  // Those over a caller's share are refused; the others are answered, or told that it is too much.
+  expect(statuses).toHaveLength(200);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
+}, 300_000);
