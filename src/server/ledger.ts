@@ -9,7 +9,7 @@ interface Use {
   readonly unit: string;
   /** Where its total comes from, for the documentation. */
   readonly total: string;
-  /** What one caller may hold, as a part of the total; a caller that holds nothing may take more at once. */
+  /** What one caller may hold, as a part of the total; a caller that holds little may take more at once. */
   readonly share: number;
   /** The part of the total that only callers that hold little can take. */
   readonly reserve: number;
@@ -222,7 +222,8 @@ export class Ledger implements Held {
     const { account } = holder;
     const held = account[resource];
     const wanted = held + amount;
-    if (held > 0 && wanted > this.#shares[resource]) return this.#refuse(`${resource} of the caller`);
+    if (held > this.#shares[resource] * littleShare && wanted > this.#shares[resource])
+      return this.#refuse(`${resource} of the caller`);
     if (
       this[resource] + amount > this.#totals[resource] - this.#reserveOf(resource) &&
       !this.#findRoom(account, resource, amount)

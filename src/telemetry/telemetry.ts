@@ -236,19 +236,24 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     /** Shows what callers hold of the process, and how much there is of it. */
     watchHeld(held: Readonly<Record<Resource, number>>, totals: Readonly<Record<Resource, number>>) {
-      for (const [name, help, values] of [
-        ['bankql_held', 'What all callers together hold of the process, by resource.', held],
-        ['bankql_held_max', 'How much there is of it.', totals],
-      ] as const)
-        new Gauge({
-          name,
-          help,
-          labelNames: ['resource'],
-          registers,
-          collect() {
-            for (const resource of resources) this.set({ resource }, values[resource]);
-          },
-        });
+      const show = (values: Readonly<Record<Resource, number>>) =>
+        function collect(this: Gauge<'resource'>) {
+          for (const resource of resources) this.set({ resource }, values[resource]);
+        };
+      new Gauge({
+        name: 'bankql_held',
+        help: 'What all callers together hold of the process, by resource.',
+        labelNames: ['resource'],
+        registers,
+        collect: show(held),
+      });
+      new Gauge({
+        name: 'bankql_held_max',
+        help: 'How much there is of what callers hold.',
+        labelNames: ['resource'],
+        registers,
+        collect: show(totals),
+      });
     },
     /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */
     watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {

@@ -63,7 +63,7 @@ const run = async (
   if (!operation) throw new Error('there is no operation');
   const { isInterpreted = false, ...options } = more;
   const budget = new AnswerBudget({ values: 1000, bytes: 10_000, ...limits });
-  if (isInterpreted) return (await executeIncrementally({ schema, document }, budget)) as ExecutionResult;
+  if (isInterpreted) return (await executeIncrementally({ schema, document }, { budget })) as ExecutionResult;
   const prepared = prepareOperation({ schema, document, operation });
   return prepared.execute(
     undefined,

@@ -75,7 +75,10 @@ test.each([true, false])('nor does one in a stream, whose turn comes later; take
   // The stream waits for all fields of the mutation.
   if (next) next.resolve = () => inTurn(() => inTurn(() => inTurn(() => 1)));
   const document = parse('mutation { list @stream next }');
-  const result = await executeIncrementally({ schema: streaming, document }, new AnswerBudget(unlimited));
+  const result = await executeIncrementally(
+    { schema: streaming, document },
+    { budget: new AnswerBudget(unlimited) },
+  );
   if (!('subsequentResults' in result)) return expect.unreachable();
   expect(result.initialResult.data).toEqual({ list: [], next: 1 });
   if (isTaken) {

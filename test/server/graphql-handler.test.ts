@@ -59,7 +59,7 @@ test('of a client that has left before it is known who it is nothing is done', a
   await asked;
   socket.destroy();
   await once(socket, 'close');
-  await expect.poll(() => fixture.server.held.requests).toBe(0);
+  await expect.poll(() => fixture.server.held.arriving).toBe(0);
   identify();
   await delay(50);
   expect(fixture.bank.calls).toEqual([]);
