@@ -98,7 +98,6 @@ describe('pings', () => {
     const isOver = sendIncremental(response as never, result as never, {
       stream: { type, form: 'v0.2' },
       headers: [],
-      reserveRoom: () => true,
       pings: (given) => {
         ping = given;
         return () => {
