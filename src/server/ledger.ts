@@ -73,7 +73,7 @@ export const resources = Object.keys(uses) as Resource[];
 
 /** What a request or an answer that waits takes beside its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
-/** The memory that a value of an answer takes while it is built, in bytes (`node test/long/measure-values.ts`). */
+/** The memory that a value of an answer takes while it is built, in bytes. */
 export const valueBytes = 128;
 /** Callers that would hold no more than this part of a share hold little. */
 const littleShare = 1 / 8;
