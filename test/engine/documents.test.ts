@@ -1,18 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { DocumentCacheStats } from '../../src/engine/documents.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { createTestBankql } from '../support/bankql.ts';
+import { keptMegabytes } from '../support/memory.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
-
-setFlagsFromString('--expose-gc');
-const collect: () => void = runInNewContext('gc');
-
-/** How much of the heap is in use, in megabytes. */
-function usedMb(): number {
-  collect();
-  return process.memoryUsage().heapUsed / 1e6;
-}
 
 /** A short text, of which fragments make nearly as many fields as an operation may hold. */
 const manyFields = (name: string) => `query ${name}($a: Boolean!, $b: Boolean!) {
@@ -27,12 +18,17 @@ fragment A on Account {
 }
 fragment C on Customer { id customerId legalName email mobilePhoneNumber bankIds bankId __typename }`;
 
+const documentCacheBytes = 64 * 1024 * 1024;
+const documentStats = new DocumentCacheStats();
+
 test('documents whose fragments multiply, with all that @skip decides, take no more than a bounded memory', async () => {
   await using bank = await startRecordingBank();
   bank.otherwise(anyAnswer);
   await using bankql = createTestBankql({
     bankUrl: bank.url,
     limits: { timeoutMs: 20_000, restCalls: 1000 },
+    documentCacheBytes,
+    documentStats,
   });
   const askAll = async (from: number, to: number) => {
     for (let index = from; index < to; index++) {
@@ -44,12 +40,15 @@ test('documents whose fragments multiply, with all that @skip decides, take no m
       }
     }
   };
-  const before = usedMb();
+  const before = await keptMegabytes();
   await askAll(0, 120);
-  const full = usedMb();
+  const full = await keptMegabytes();
+  expect(documentStats.bytes).toBeGreaterThan(documentCacheBytes / 2);
   await askAll(120, 240);
-  const later = usedMb();
+  const later = await keptMegabytes();
+  expect(documentStats.kept).toBeLessThan(240);
+  expect(documentStats.bytes).toBeLessThanOrEqual(documentCacheBytes);
   // As many again are kept at most as long as there is room.
   expect(full - before).toBeLessThan(100);
   expect(later - full).toBeLessThan(10);
-}, 60_000);
+}, 180_000);

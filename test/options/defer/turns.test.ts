@@ -39,28 +39,31 @@ test('a turn is due after a thousand values, and the next one after a thousand m
   expect(turns.isDue).toBe(true);
 });
 
-test('what waits is resumed in its order, more of it in each turn while that completes little', async () => {
-  expect(await resumedInTurns(40, 1)).toEqual([2, 4, 8, 16, 10]);
-});
-
-test('a turn resumes about as many as complete a thousand values together', async () => {
-  // Eight complete 400, less than half of it; sixteen complete 800.
-  expect(await resumedInTurns(60, 50)).toEqual([2, 4, 8, 16, 16, 14]);
-});
-
-test('where one completes very much, they are resumed one by one', async () => {
-  expect(await resumedInTurns(5, 5000)).toEqual([2, 1, 1, 1]);
-});
+test.each([
+  { waiting: 40, values: 1 },
+  { waiting: 60, values: 50 },
+  { waiting: 5, values: 5000 },
+])(
+  'of $waiting that wait, a turn resumes the next in order: as many as complete about 1,000 values, if each completes $values',
+  async ({ waiting, values }) => {
+    const resumed = await resumedInTurns(waiting, values);
+    // At first it is not known how much each completes; from then on a turn completes 2,000 at most, or what one completes.
+    for (const [turn, count] of resumed.entries())
+      expect(count * values).toBeLessThanOrEqual(Math.max(2000, values * (turn === 0 ? 2 : 1)));
+    // Nobody waits for more turns than that takes, and those in which the number doubles.
+    expect(resumed.length).toBeLessThanOrEqual(Math.ceil((waiting * values) / 500) + Math.log2(waiting));
+  },
+);
 
 test('others are served between two turns', async () => {
   const { turns } = turnsOf();
   const seen: string[] = [];
   for (let nth = 0; nth < 6; nth++) void turns.next().then(() => seen.push('resumed'));
-  while (seen.length < 8) {
+  while (seen.filter((each) => each === 'resumed').length < 6) {
     await iteration();
     if (seen.at(-1) === 'resumed') seen.push('other');
   }
-  expect(seen).toEqual([...Array(2).fill('resumed'), 'other', ...Array(4).fill('resumed'), 'other']);
+  expect(seen.lastIndexOf('resumed')).toBeGreaterThan(seen.indexOf('other'));
 });
 
 test('what waits after all others were resumed is resumed too', async () => {
