@@ -88,7 +88,7 @@ export class BankSession {
 
   #createLoaders(): Loaders {
     const { observer } = this.#options;
-    return createLoaders(this.#read, {
+    return createLoaders(this.#readWithin.bind(this), {
       onAsk: observer && ((operation, key) => observer.asked(operation, key)),
     });
   }
@@ -142,9 +142,8 @@ export class BankSession {
     ids: CallInput<T>['ids'],
     body: Body<T>,
   ): Promise<{ answer: Answer<T> | null; trackId: string }> {
-    const { bank, credentials, observer } = this.#options;
-    const refusal = this.#spend(operation);
-    if (refusal !== null) throw refusal;
+    const { bank, credentials, observer, limits } = this.#options;
+    if (this.#calls++ >= limits.restCalls) throw this.#tooManyCalls(operation);
     const ended = observer?.began(operation, null);
     try {
       const { answer, trackId } = await bank.write(operation, { ids, body, credentials });
@@ -195,20 +194,17 @@ export class BankSession {
     if (usage !== undefined) usage[source]++;
   };
 
-  readonly #read: ReadOperation = (operation, input) => this.#readWithin(operation, input, this.#hasWritten);
-
   readonly #readAnew: ReadOperation = (operation, input) =>
     this.#readWithin(operation, { ...input, keepDigits: true }, true);
 
   #readWithin<T extends Operation & { readonly kind: 'read' }>(
     operation: T,
     input: Omit<CallInput<T>, 'credentials'>,
-    unshared: boolean,
+    unshared = this.#hasWritten,
   ): Promise<Answer<T>> {
     const { bank, credentials, observer } = this.#options;
     if (operation.audience === 'caller') this.#isPublic = false;
-    const refusal = this.#spend(operation);
-    if (refusal !== null) return Promise.reject(refusal);
+    if (this.#calls++ >= this.#options.limits.restCalls) return Promise.reject(this.#tooManyCalls(operation));
     const asked = { ...input, credentials };
     const own = { unshared, operationDeadline: this.#deadline, onSource: this.#countShared };
     const reading =
@@ -230,10 +226,8 @@ export class BankSession {
     });
   }
 
-  /** Counts a call; returns an error if the limit is exceeded. */
-  #spend({ id }: Operation): BankqlError | null {
+  #tooManyCalls({ id }: Operation): BankqlError {
     const { restCalls } = this.#options.limits;
-    if (this.#calls++ < restCalls) return null;
     return new BankqlError(
       'CALL_BUDGET_EXCEEDED',
       `This operation asks for more than ${restCalls} REST calls; ask for less at a time.`,

@@ -25,10 +25,10 @@ export interface Page {
 
 /** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
 export const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
-  first: count('first', first),
-  after: position('after', after),
-  last: count('last', last),
-  before: position('before', before),
+  first: first === null || first === undefined ? null : count('first', first),
+  after: after === null || after === undefined ? null : position('after', after),
+  last: last === null || last === undefined ? null : count('last', last),
+  before: before === null || before === undefined ? null : position('before', before),
 });
 
 /** Creates an entry's object from its record and its position in the list. */
@@ -208,15 +208,13 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
 
 const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');
 
-function position(name: string, cursor: string | null | undefined): number | null {
-  if (cursor === null || cursor === undefined) return null;
+function position(name: string, cursor: string): number {
   const index = /^at:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
   if (index === undefined) throw badUserInput(`${name} has to be a cursor as an edge answered it.`, name);
   return Number(index);
 }
 
-function count(name: string, value: number | null | undefined): number | null {
-  if (value === null || value === undefined) return null;
+function count(name: string, value: number): number {
   if (value < 0) throw badUserInput(`${name} has to be zero or more.`, name);
   return value;
 }

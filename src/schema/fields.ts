@@ -52,7 +52,7 @@ export const recordFields = <T extends Fields, Parent extends { readonly record?
 export function fieldsOf<Parent>(
   t: ObjectFields<Parent>,
   fields: Fields,
-  toRecord: (parent: Parent) => object,
+  toRecord: ((parent: Parent) => object) | null,
   except: readonly PropertyKey[] = [],
 ): FieldMap {
   const map: FieldMap = {};
@@ -69,8 +69,15 @@ export function fieldsOf<Parent>(
   return map;
 }
 
-/** The contract's shape guarantees the type of the value, which depends on the field. */
-function resolverOf<Parent>({ rest, type }: Field, toRecord: (parent: Parent) => object) {
+/**
+ * The contract's shape guarantees the type of the value, which depends on the field. `toRecord`: null if the parent is
+ * the record.
+ */
+function resolverOf<Parent>({ rest, type }: Field, toRecord: ((parent: Parent) => object) | null) {
+  if (toRecord === null) {
+    if (!type.isOnlyEntry) return (parent: Parent): never => parent[rest as keyof Parent] as never;
+    return (parent: Parent) => listOf(parent[rest as keyof Parent]) as never;
+  }
   if (!type.isOnlyEntry) return (parent: Parent): never => Reflect.get(toRecord(parent), rest) as never;
   return (parent: Parent) => listOf(Reflect.get(toRecord(parent), rest)) as never;
 }
@@ -93,7 +100,7 @@ export function objectType<T extends Fields>(
   objectTypes.set(part.name, ref as never);
   ref.implement({
     description: part.description,
-    fields: (t) => fieldsOf(t, part.fields, (record) => record),
+    fields: (t) => fieldsOf(t, part.fields, null),
   });
   return ref as never;
 }

@@ -214,7 +214,9 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
         const below = subselectionOf(selected, info);
         startPrefetch(() => prefetch(ids as never, argumentsOf(selected, info) as never, context, below));
       }
-      return reading.then((record) => withReadRecord(ids, record));
+      return reading.then((record) =>
+        idsOfRecord === undefined ? { ...ids, record } : withReadRecord(ids, record),
+      );
     },
     read,
     withRecord: (linked, context) =>

@@ -239,3 +239,12 @@ const outcome = (parse: () => unknown) => {
     return { error: error instanceof SyntaxError };
   }
 };
+
+test('text that looks like an amount is written as it is, and an amount with escaped characters is refused', () => {
+  const note = '{"amount":"1"},"amount":"2"';
+  expect(writeExactJson({ note, list: [note], amount: '1.10' })).toBe(
+    `{"note":${JSON.stringify(note)},"list":[${JSON.stringify(note)}],"amount":1.10}`,
+  );
+  expect(() => writeExactJson({ amount: '1"' })).toThrow(SyntaxError);
+  expect(() => writeExactJson({ amount: '' })).toThrow(SyntaxError);
+});
