@@ -31,12 +31,13 @@ const errors = page('docs/errors.md');
 
 /** What each layer may import besides itself: the rule in the test's name. */
 const layers: Record<string, readonly string[]> = {
+  'is-object.ts': [],
   'errors.ts': [],
-  client: ['errors.ts'],
-  contract: [],
-  bank: ['errors.ts', 'contract'],
+  client: ['errors.ts', 'is-object.ts'],
+  contract: ['is-object.ts'],
+  bank: ['errors.ts', 'is-object.ts', 'contract'],
   loaders: ['errors.ts', 'contract', 'bank'],
-  payments: ['errors.ts', 'contract', 'bank'],
+  payments: ['errors.ts', 'is-object.ts', 'contract', 'bank'],
   executor: [],
   schema: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor'],
   engine: ['errors.ts', 'contract', 'bank', 'loaders', 'payments', 'executor', 'schema'],

@@ -5,6 +5,7 @@ import { interpretRecord, type Path, type RecordObserver } from '../contract/int
 import type { Answer, Operation } from '../contract/operation.ts';
 import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
+import { isObject } from '../is-object.ts';
 import { type HttpResponse, startsWithMark, textOf } from './http-message.ts';
 import { maxRecords, whatTakesTooLong } from './response-limits.ts';
 
@@ -142,9 +143,6 @@ export function unwrap<T>(value: T): Exclude<T, Error> {
 
 /** A field's name without its place in a list, so that it can be counted. */
 const fieldPath = (path: Path) => path.filter((key) => typeof key !== 'number').join('.');
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
   new BankqlError('BANK_BAD_RESPONSE', `The bank's answer to ${details.operation} ${what}.`, details, {

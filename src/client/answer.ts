@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import { isObject } from '../is-object.ts';
 
 /**
  * bankql's codes (docs/errors.md), and two of the client's own. NETWORK_ERROR: no answer came, so that a mutation may have
@@ -80,8 +81,6 @@ const badResponse = (message: string, details: Partial<ClientError> = {}): Clien
 });
 
 type Json = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads an answer. Its data is taken as the document's types have it: the server validates, the client does not. */
 export async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {

@@ -23,11 +23,9 @@ export function generateValidators(operations: readonly Operation[]): string {
 }
 
 const head = `// Printed by \`npm run contract\` from the shapes beside it: change those.
+import { isObject } from '../is-object.ts';
 import { isDecimal } from './common-schemas.ts';
 import { isIdList } from './interpretations.ts';
-
-const isObject = (v: unknown): v is Readonly<Record<string, unknown>> =>
-  typeof v === 'object' && v !== null && !Array.isArray(v);
 `;
 
 const table = `/** Whether a record, or an entry of a list, keeps the shape of its operation's answers: by the operation's id. */

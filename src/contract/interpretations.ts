@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../is-object.ts';
 import { jsonNumber } from './exact-json.ts';
 
 /**
@@ -197,6 +198,3 @@ function keepObject(record: object, field: string, object: Readonly<Record<strin
   const fields = namedObjects.get(record) ?? new Map();
   namedObjects.set(record, fields.set(field, object));
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

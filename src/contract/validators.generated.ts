@@ -1,9 +1,7 @@
 // Printed by `npm run contract` from the shapes beside it: change those.
+import { isObject } from '../is-object.ts';
 import { isDecimal } from './common-schemas.ts';
 import { isIdList } from './interpretations.ts';
-
-const isObject = (v: unknown): v is Readonly<Record<string, unknown>> =>
-  typeof v === 'object' && v !== null && !Array.isArray(v);
 
 const putCustomerID = (v: unknown): boolean =>
   (isObject(v)

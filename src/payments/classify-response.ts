@@ -3,8 +3,9 @@ import type { HttpResponse } from '../bank/http-message.ts';
 import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
+import { isObject } from '../is-object.ts';
 import { type BankWords, meaningOf, type Outcome, readOutcome, type Vocabulary } from './outcome-words.ts';
-import { isObject, recordsOf, toStoredResponse } from './stored-response.ts';
+import { recordsOf, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.

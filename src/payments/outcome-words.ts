@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
-import { isObject } from './stored-response.ts';
+import { isObject } from '../is-object.ts';
 
 /**
  * What an answer says of a payment.

@@ -1,6 +1,7 @@
 import { validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
+import { isObject } from '../is-object.ts';
 
 /**
  * The maximum length of a text in a stored answer, in characters, and of the whole answer; longer texts are cut,
@@ -87,6 +88,3 @@ function whatFits(records: readonly unknown[], toText: (record: unknown) => stri
   }
   return texts;
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
