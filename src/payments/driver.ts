@@ -87,7 +87,7 @@ export interface StoreCounts {
   readonly newestAt: number | null;
   /** Changes with every change of the metadata; null if there is none. */
   readonly metadataVersion: string | null;
-  /** The clock of the store's server, in milliseconds since 1970; null if it is this machine's. */
+  /** The clock of the store's server, in milliseconds since 1970; null if it was not asked. */
   readonly serverTime: number | null;
 }
 

@@ -26,7 +26,7 @@ const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: ()
  * is ahead of what the time since its start allows.
  */
 export interface StoreClock {
-  /** The clock of the store's server now; null if it is this machine's. */
+  /** The clock of the store's server now; null if it was not asked. */
   observe(serverTime: number | null): void;
   /** A time of this process in the store's terms. */
   toStore(now: number): number;
@@ -62,7 +62,8 @@ export function createStoreClock(
 
   return {
     observe(serverTime) {
-      const measured = serverTime === null ? 0 : serverTime - wallClock();
+      if (serverTime === null) return;
+      const measured = serverTime - wallClock();
       // Smaller differences are the time that the answer took.
       if (Math.abs(measured - offset) > measurableMs) offset = measured;
     },

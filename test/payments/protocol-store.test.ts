@@ -88,6 +88,32 @@ describe('a server whose clock jumps 31 days ahead', () => {
   });
 });
 
+test('a process whose clock is 31 days ahead of its machine frees no key in SQLite', async () => {
+  const path = join(folder, 'ahead.db');
+  const options = { path, retentionMs, timeoutMs: 5_000 };
+  const now = Date.now();
+  const right = await createSqliteStore(options);
+  onTestFinished(() => right.close());
+  await right.begin(current(now), now);
+  await right.finish(id, trackId, done, now);
+  const events: StoreEvent[] = [];
+  const wrong = await createSqliteStore({
+    ...options,
+    clocks: { wallClock: () => Date.now() + 31 * day, monotonic: () => performance.now() },
+    onEvent: (event) => events.push(event),
+  });
+  onTestFinished(() => wrong.close());
+  const later = now + 31 * day;
+  expect(await wrong.begin(current(later, { trackId: 'again' }), later)).toMatchObject({
+    state: 'DONE',
+    trackId,
+  });
+  expect(events).toEqual([{ kind: 'clocks-differ', byMs: expect.any(Number) }]);
+  // What it begins has the machine's time.
+  await wrong.begin(current(later, { id: 'another' }), later);
+  expect((await right.find('another', now))?.createdAt).toBeLessThan(now + day);
+});
+
 describe('a damaged record', () => {
   async function damaged() {
     const path = join(folder, `${Math.random()}.db`);

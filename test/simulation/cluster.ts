@@ -24,6 +24,9 @@ export class Cluster {
   /** What a replica did that it must not, whatever the payments. */
   readonly misdeeds: string[] = [];
   readonly database: SimulatedDatabase;
+  /** The replicas that died by a crash. */
+  readonly crashed = new Set<string>();
+  #isRestarting = false;
   readonly places: readonly Place[];
   readonly #world: World;
   readonly #network: SimulatedNetwork;
@@ -84,6 +87,7 @@ export class Cluster {
 
   /** Starts all replicas anew, after a SIGTERM. */
   restart(): void {
+    this.#isRestarting = true;
     for (const { process, running } of this.places) {
       if (running === null) continue;
       const end = () => process.die();
@@ -107,6 +111,7 @@ export class Cluster {
     const ahead = world.choices.departs('clocks', 0.3, `the clock of ${process.name} is wrong`);
     process.clockAheadMs = ahead === null ? 0 : Math.round((ahead - 0.5) * 120_000);
     process.onDeath.push(() => {
+      if (!this.#isRestarting) this.crashed.add(process.name);
       place.running = null;
       this.#later(between(20, 5000, world.choices.random(`${process.name} comes back`)), () =>
         this.#launch(place),

@@ -1,3 +1,4 @@
+import type { PaymentRecord } from '../../src/payments/store.ts';
 import type { Told } from '../support/payment-client.ts';
 import type { BankEntry } from '../support/payment-history.ts';
 import { describeViolation, violationsOf } from '../support/payment-invariants.ts';
@@ -99,6 +100,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
         text: describeViolation(violation),
       })),
       ...paidTwice(cluster.received),
+      ...usedUp(records, cluster),
     ],
     traceHash: world.traceHash,
     departures: choices.departures,
@@ -125,6 +127,17 @@ function paidTwice(received: readonly BankEntry[]) {
           text: `payment ${account}: executed ${entries.length} times, although its client followed the documentation`,
         },
   );
+}
+
+/** Beginnings that were refused with words of this request alone, and never taken back although their process went on. */
+function usedUp(records: readonly PaymentRecord[], { audit, crashed }: Cluster) {
+  return records
+    .filter(({ state, trackId }) => state === 'UNKNOWN' && !audit.some((line) => line.trackId === trackId))
+    .filter(({ replica }) => !crashed.has(replica ?? ''))
+    .map(({ accountId, trackId }) => ({
+      invariant: 'a beginning that was refused is taken back',
+      text: `payment ${accountId}: ${trackId} was never about to be sent, and is UNKNOWN for good`,
+    }));
 }
 
 /** The payments that somebody intends. */

@@ -139,6 +139,13 @@ export const brokenVariants: readonly Variant[] = [
     }),
   },
   {
+    name: 'a change does not compare the version that it has read',
+    driverOf: driverWith((driver) => ({
+      compareAndSet: async (id, version, row) =>
+        driver.compareAndSet(id, (await driver.find(id))?.version ?? version, row),
+    })),
+  },
+  {
     name: 'late proof that nothing was sent frees a key that was told as unknown',
     driverOf: driverWith((driver) => ({
       compareAndSet: (id, version, row) =>

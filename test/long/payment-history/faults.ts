@@ -105,7 +105,12 @@ export function faultOf(random: Random, payment: Arrived, nth: number, deadlineM
     case 'garbage':
       return unknown(reply(200, '{"id": tx'));
     case 'a list':
-      return { name, ends: 'DONE', executed: true, act: reply(200, '[{"id":"tx"}]') };
+      return {
+        name,
+        ends: 'DONE',
+        executed: true,
+        act: reply(200, JSON.stringify([{ id: `tx-${payment.trackId}` }])),
+      };
     case 'a page':
       return unknown(write('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\n<br/>'));
   }

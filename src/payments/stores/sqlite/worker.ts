@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
@@ -101,11 +110,25 @@ function execute({ database, statements }: OpenFile, call: SqliteCall): unknown 
     case 'count':
       return database.prepare(countSql).get({ before: call.before });
     case 'readMetadata':
-      return statements.metadata.get();
+      return { ...statements.metadata.get(), serverTime: machineTime() };
     case 'writeMetadata': {
       const { version, next } = call;
       return Number(statements.writeMetadata.run({ ...next, expected: version }).changes) === 1;
     }
+  }
+}
+
+/**
+ * The clock of the machine, by which a file gets its times: that of a process may be another one. Null if no file can be made.
+ */
+function machineTime(): number | null {
+  try {
+    const folder = mkdtempSync(`${path}.clock-`);
+    const { mtimeMs } = statSync(folder);
+    rmdirSync(folder);
+    return Math.floor(mtimeMs);
+  } catch {
+    return null;
   }
 }
 
