@@ -15,6 +15,8 @@ export interface ServiceCommand extends CommandText {
   readonly kind: 'service';
   /** Loads the command's own modules. Errors: StartError. */
   start(context: CliContext): Promise<Service>;
+  /** Whether it takes further options, which it reads from the context. */
+  readonly takesOptions?: boolean;
   /** What it does instead of serving, by the option that asks for it. */
   readonly tasks?: Readonly<Record<string, TaskCommand>>;
 }

@@ -1,3 +1,4 @@
+import { sandboxOptionsAsHelp } from '../config/documentation.ts';
 import type { CliCommand } from './cli-command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
@@ -18,13 +19,15 @@ WORKERS, SIGUSR2 starts new workers in the place of those that serve.
   sandbox: {
     kind: 'service',
     summary: 'serves the sandbox bank alone',
-    help: `usage: bankql sandbox [--describe] [--env-file FILE]
+    help: `usage: bankql sandbox [--describe] [options]
 
-Serves the sandbox bank's REST interface at http://127.0.0.1:SANDBOX_PORT until it gets SIGTERM or SIGINT.
+Serves the sandbox bank's REST interface at http://127.0.0.1:4010 until it gets SIGTERM or SIGINT.
 --describe prints who is in it and what to try, and serves nothing.
 
-  SANDBOX_PORT=8080 bankql sandbox
+${sandboxOptionsAsHelp()}
+  bankql sandbox --port 8080 --faults slow-day
 `,
+    takesOptions: true,
     start: async (context) => (await import('./sandbox.ts')).serveSandbox(context),
     tasks: {
       '--describe': {

@@ -43,9 +43,12 @@ export function readInvocation(words: readonly string[]): Invocation {
   if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
   const command = commandOf(first ?? 'serve');
   if (command.help !== null && isHelp(rest[0])) return { kind: 'command-help', text: command.help };
-  const task = command.kind === 'service' && rest.length === 1 ? taskOf(command, rest[0]) : undefined;
-  if (task !== undefined) return { kind: 'run', command: task, args: [] };
-  if (command.kind === 'service' && rest.length > 0)
+  const takesOptions = command.kind === 'service' && command.takesOptions === true;
+  const at = command.kind === 'service' ? rest.findIndex((word) => taskOf(command, word) !== undefined) : -1;
+  const task = command.kind === 'service' ? taskOf(command, rest[at]) : undefined;
+  if (task !== undefined && (rest.length === 1 || takesOptions))
+    return { kind: 'run', command: task, args: rest.toSpliced(at, 1) };
+  if (command.kind === 'service' && rest.length > 0 && !takesOptions)
     throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
   return { kind: 'run', command, args: rest };
 }

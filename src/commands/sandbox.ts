@@ -1,5 +1,8 @@
 import { readConfig } from '../config/config.ts';
-import { ConfigError } from '../config/start-error.ts';
+import type { Environment } from '../config/environment.ts';
+import { ConfigError, StartError } from '../config/start-error.ts';
+import type { Variable } from '../config/variable.ts';
+import { variableNames, variables } from '../config/variables.ts';
 import { DatabaseError } from '../sandbox/database.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
@@ -30,8 +33,34 @@ function asConfigError(error: unknown, { faults, scenario, database }: Partial<S
   return error;
 }
 
-const optionsOf = ({ environment }: CliContext) =>
-  readConfig({ ...environment, BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' }).sandbox;
+/** The variables that the options of `bankql sandbox` stand for. */
+const variableOf = new Map(
+  variableNames.flatMap((name) => {
+    const { option }: Variable = variables[name];
+    return option === undefined ? [] : [[option, name] as const];
+  }),
+);
+
+/** The environment with what options say instead. Errors: StartError for an option that there is not. */
+function withOptions({ environment, args }: Pick<CliContext, 'environment' | 'args'>): Environment {
+  const given: Record<string, string> = {};
+  const words = args.flatMap((word) => /^(--[\w-]+)=(.*)$/s.exec(word)?.slice(1) ?? [word]);
+  for (let at = 0; at < words.length; at += 2) {
+    const [option = '', value] = words.slice(at, at + 2);
+    const name = variableOf.get(option);
+    if (name === undefined || value === undefined)
+      throw new StartError(
+        name === undefined
+          ? `bankql sandbox takes no "${option}": see bankql sandbox --help.`
+          : `${option} needs a value: see bankql sandbox --help.`,
+      );
+    given[name] = value;
+  }
+  return { ...environment, ...given, BANK_BASE_URL: undefined, WORKERS: undefined, SANDBOX: 'on' };
+}
+
+const optionsOf = (context: Pick<CliContext, 'environment' | 'args'>) =>
+  readConfig(withOptions(context)).sandbox;
 
 /** `bankql sandbox`: the sandbox bank alone. */
 export async function serveSandbox(context: CliContext): Promise<Service> {

@@ -72,11 +72,11 @@ export async function serveBankql(
   const onDropped = () => void droppedLines++;
   const output = openLogOutput(1, false, { maxLength, onDropped, isShared: isWorker });
   onExit(output.end);
-  const logger = pino(logOptions(await readLogLevel(config), secrets), output.stream);
+  const logger = pino(logOptions(await readLogLevel(config), secrets, config.logTime), output.stream);
   // Every payment leaves its lines, whatever the level, and before what they tell of: a line that waits in memory would
   // be lost with the process.
   const auditOutput = openLogOutput(1, true, { maxLength, onDropped });
-  const lasting = pino(logOptions('info', secrets), auditOutput.stream);
+  const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);
   const audit = lasting.child({ audit: 'payment' });
   const announcements = isWorker
     ? noAnnouncements
@@ -212,6 +212,7 @@ export async function serveBankql(
       metrics,
       tracing,
       callerHash: createCallerHashes(() => store.secret),
+      sample: config.logSample,
     }),
   });
   telemetry.watchHeld(server.held, config.ledger.totals);
@@ -228,7 +229,7 @@ export async function serveBankql(
   const metricsServer =
     config.metrics === null || isWorker
       ? null
-      : await serveMetrics(telemetry.registry, config.http.host, config.metrics.port);
+      : await serveMetrics(telemetry.registry, config.metrics.host, config.metrics.port);
   const stateLine = describeState(await store.recentStatus(), store.loss, Date.now());
   announcements.started({
     url: server.url,

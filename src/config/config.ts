@@ -10,7 +10,7 @@ import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
 import type { Compression } from '../server/response.ts';
 import type { OperationNameMode } from '../telemetry/operation-label.ts';
 import type { TracingOptions } from '../telemetry/tracing-options.ts';
-import { type Environment, misspelledVariables, readVariables } from './environment.ts';
+import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
 import { type MemoryBounds, memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, bankTlsOf, jwksProxyOf } from './network.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
@@ -51,7 +51,11 @@ export interface Config {
   readonly onlyLocalNames: boolean;
   readonly drainDelayMs: number;
   /** Null: no metrics are served. */
-  readonly metrics: { readonly port: number; readonly operationNames: OperationNameMode } | null;
+  readonly metrics: {
+    readonly host: string;
+    readonly port: number;
+    readonly operationNames: OperationNameMode;
+  } | null;
   /** Null: no traces. */
   readonly tracing: TracingOptions | null;
   readonly bankId: string | null;
@@ -79,6 +83,9 @@ export interface Config {
   /** Whether the schema is that of a subgraph of Apollo Federation. */
   readonly federation: boolean;
   readonly logLevel: string;
+  /** The share of lines of successful operations that are written. */
+  readonly logSample: number;
+  readonly logTime: 'epoch' | 'iso';
   /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
   readonly logLevelFile: string | null;
   /** Whether /ready answers 503 while payments cannot be recorded. */
@@ -126,6 +133,8 @@ export function readConfig(environment: Environment): Config {
     // What follows from a value that cannot be used is no problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
+    // Only if traces are sent: elsewhere on the machine these may be meant for other programs.
+    ...(values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : unsupportedVariables(environment)),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return configOf(values);
@@ -193,7 +202,11 @@ function configOf(values: Values): Config {
     metrics:
       values.METRICS_PORT === undefined
         ? null
-        : { port: values.METRICS_PORT, operationNames: values.METRICS_OPERATION_NAMES },
+        : {
+            host: values.METRICS_HOST ?? values.HOST,
+            port: values.METRICS_PORT,
+            operationNames: values.METRICS_OPERATION_NAMES,
+          },
     tracing: tracingOf(values),
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
@@ -211,6 +224,8 @@ function configOf(values: Values): Config {
     introspection: values.INTROSPECTION ?? bank === null,
     federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
+    logSample: values.LOG_SAMPLE,
+    logTime: values.LOG_TIME,
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
     readyNeedsState: values.READY_NEEDS_STATE,
     readyNeedsRoom: values.READY_NEEDS_ROOM,

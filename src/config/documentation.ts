@@ -1,15 +1,28 @@
 import { fileEnding, type Variable } from './variable.ts';
 import { sections } from './variables.ts';
 
-/** What is made of the table of variables: the documentation, the help of the command, an example of a file. */
+/** The documentation, the help of the command, and an example of a file, made of the table of variables. */
+
+interface Entry {
+  readonly name: string;
+  readonly variable: Variable;
+}
 
 const bySection = Object.entries(sections).map(([title, entries]) => ({
   title,
-  entries: Object.entries(entries).map(([name, variable]) => ({ name, variable })),
+  entries: Object.entries(entries).map(([name, variable]): Entry => ({ name, variable })),
 }));
+const isCommon = ({ variable }: Entry) => variable.rarely === undefined && variable.option === undefined;
+/** The variables that operators set, by task. */
+const common = bySection
+  .map(({ title, entries }) => ({ title, entries: entries.filter(isCommon) }))
+  .filter(({ entries }) => entries.length > 0);
+const all = bySection.flatMap(({ entries }) => entries);
+const rare = all.filter(({ variable }) => variable.rarely !== undefined);
+const options = all.filter(({ variable }) => variable.option !== undefined);
 
 /** A secret's own file is part of what is said of it. */
-const describe = (name: string, { description, isSecret = false }: Variable): string =>
+const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
   isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that holds it` : description;
 
 const introduction = `# Configuration
@@ -22,57 +35,100 @@ This page is made from \`src/config/variables.ts\` by \`npm run configuration\`,
 
 `;
 
-/** docs/configuration.md: a section for each task, with its table. */
+const table = (columns: string, rows: readonly string[]): string =>
+  [columns, columns.replaceAll(/[^|]+/g, ' --- '), ...rows, ''].join('\n');
+
+/** docs/configuration.md: a section for each task, then what is rarely changed, and the sandbox's options. */
 export const configurationPage = (): string =>
   introduction +
-  bySection
-    .map(({ title, entries }) =>
+  [
+    ...common.map(({ title, entries }) =>
       [
-        `## ${title}`,
-        '',
-        '| variable | default | what it is |',
-        '| --- | --- | --- |',
-        ...entries.map(
-          ({ name, variable }) => `| \`${name}\` | ${variable.shownFallback} | ${describe(name, variable)} |`,
+        `## ${title}\n`,
+        table(
+          '| variable | default | what it is |',
+          entries.map(
+            (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+          ),
         ),
-        '',
       ].join('\n'),
-    )
-    .join('\n');
+    ),
+    [
+      '## Rarely changed\n',
+      table(
+        '| variable | default | what it is | change it if |',
+        rare.map(
+          (entry) =>
+            `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} | ${entry.variable.rarely} |`,
+        ),
+      ),
+    ].join('\n'),
+    [
+      '## The sandbox bank\n',
+      'Options of `bankql sandbox`. The variables are their old names, which also set up the sandbox bank that bankql starts if',
+      'there is no other; they work until 1.0.\n',
+      table(
+        '| option | variable | default | what it is |',
+        options.map(
+          (entry) =>
+            `| \`${entry.variable.option}\` | \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+        ),
+      ),
+    ].join('\n'),
+  ].join('\n');
 
-/** Markdown as plain text: without links and quotes. */
-const plain = (markdown: string) => markdown.replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)/g, '').replaceAll('`', '');
+/** Markdown as plain text: a link is its text, and one in parentheses is left out. */
+const plain = (markdown: string) =>
+  markdown
+    .replaceAll(/ \(\[[^\]]*\]\([^)]*\)\)/g, '')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll('`', '');
 
-/** For a terminal: a line or two each. */
+/** For a terminal: the common variables with a line or two each, the others with the reason to change them. */
 export const variablesAsHelp = (): string =>
-  bySection
-    .map(({ title, entries }) =>
+  [
+    ...common.map(({ title, entries }) =>
       [
         `${title}:`,
         ...entries.map(
-          ({ name, variable }) =>
-            `  ${name} (${plain(variable.shownFallback)})\n      ${plain(describe(name, variable))}`,
+          (entry) =>
+            `  ${entry.name} (${plain(entry.variable.shownFallback)})\n      ${plain(describe(entry))}`,
         ),
         '',
       ].join('\n'),
+    ),
+    [
+      'Rarely changed; change one if:',
+      ...rare.map(
+        ({ name, variable }) =>
+          `  ${name} (${plain(variable.shownFallback)}): ${plain(variable.rarely ?? '')}`,
+      ),
+      '',
+    ].join('\n'),
+  ].join('\n');
+
+/** The options of `bankql sandbox`, for its help. */
+export const sandboxOptionsAsHelp = (): string =>
+  options
+    .map(
+      (entry) =>
+        `  ${entry.variable.option} VALUE (${plain(entry.variable.shownFallback)})\n      ${plain(describe(entry))}\n`,
     )
-    .join('\n');
+    .join('');
 
 /** A file for --env-file: every variable, commented out where it has its default. */
-export const variablesAsEnvExample = (): string =>
-  [
-    '# Every variable of bankql, with its default. Made from src/config/variables.ts: `npm run configuration`.',
+export const variablesAsEnvExample = (): string => {
+  const lines = (entry: Entry) => [
+    `# ${plain(describe(entry))}`,
+    `# default: ${plain(entry.variable.shownFallback)}`,
+    ...(entry.variable.rarely === undefined ? [] : [`# change it if ${plain(entry.variable.rarely)}`]),
+    `#${entry.name}=`,
     '',
-    ...bySection.map(({ title, entries }) =>
-      [
-        `# ${title}`,
-        '',
-        ...entries.flatMap(({ name, variable }) => [
-          `# ${plain(describe(name, variable))}`,
-          `# default: ${plain(variable.shownFallback)}`,
-          `#${name}=`,
-          '',
-        ]),
-      ].join('\n'),
-    ),
+  ];
+  return [
+    '# The variables of bankql, with their defaults. Made from src/config/variables.ts by npm run configuration.',
+    '',
+    ...common.map(({ title, entries }) => [`# ${title}`, '', ...entries.flatMap(lines)].join('\n')),
+    ['# Rarely changed', '', ...rare.flatMap(lines)].join('\n'),
   ].join('\n');
+};

@@ -41,6 +41,18 @@ export function readVariables(environment: Environment): {
 const isKnown = (name: string) =>
   Object.hasOwn(variables, name) || secretVariables.some((secret) => name === secret + fileEnding);
 
+/** What OpenTelemetry's SDKs read, and bankql does not. */
+const unsupported: Readonly<Record<string, string>> = {
+  OTEL_SDK_DISABLED: 'bankql does not read it: leave OTEL_EXPORTER_OTLP_ENDPOINT out to send no traces.',
+  OTEL_RESOURCE_ATTRIBUTES:
+    'bankql does not read it: it sends OTEL_SERVICE_NAME; add attributes in the collector.',
+};
+
+export const unsupportedVariables = (environment: Environment): ConfigProblem[] =>
+  Object.entries(unsupported).flatMap(([variable, remedy]) =>
+    environment[variable] ? [{ variable, value: environment[variable], remedy }] : [],
+  );
+
 /** Two letters that changed places are two edits. */
 const maxEdits = 2;
 /** A shorter name is near to too many that are not ours. */

@@ -21,7 +21,11 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const environment: Record<string, string | undefined> = {};
   const sources = new Map<string, string>();
   for (const file of envFiles) {
-    for (const [name, value] of Object.entries(parseEnv(readEnvFile(file)))) {
+    const text = readEnvFile(file);
+    const bad = lineWithoutValue(text);
+    if (bad !== null)
+      throw new StartError(`--env-file ${file}, line ${bad}: give NAME=value; a comment begins with #.`);
+    for (const [name, value] of Object.entries(parseEnv(text))) {
       environment[name] = value;
       sources.set(name, file);
     }
@@ -34,6 +38,18 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   const problems = secretVariables.flatMap((name) => takeSecret(name, environment, sources));
   if (problems.length > 0) throw new ConfigError(problems);
   return { environment, sources };
+}
+
+/** The first line that parseEnv would leave out without a word; null if there is none. Its text may be a secret. */
+function lineWithoutValue(text: string): number | null {
+  // A value in quotes may have several lines.
+  const lines = text
+    .replaceAll(/=\s*(["'`])[\s\S]*?\1/g, (value) => `=${value.replaceAll(/[^\n]/g, '')}`)
+    .split('\n');
+  const index = lines.findIndex(
+    (line) => line.trim() !== '' && !line.trim().startsWith('#') && !line.includes('='),
+  );
+  return index === -1 ? null : index + 1;
 }
 
 function readEnvFile(file: string): string {

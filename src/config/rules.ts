@@ -41,6 +41,33 @@ const rules: readonly Rule[] = [
         )
       : null,
 
+  ({ NODE_ENV }) =>
+    NODE_ENV === undefined || ['production', 'development', 'test'].includes(NODE_ENV)
+      ? null
+      : problem(
+          'NODE_ENV',
+          NODE_ENV,
+          'give production, development or test: only production keeps the sandbox bank from starting.',
+        ),
+
+  ({ PORT, METRICS_PORT, HOST, METRICS_HOST = HOST }) =>
+    PORT !== 0 && PORT === METRICS_PORT && HOST === METRICS_HOST
+      ? problem('METRICS_PORT', METRICS_PORT, 'give another port than PORT, or another METRICS_HOST.', [
+          'PORT',
+          'HOST',
+        ])
+      : null,
+
+  ({ METRICS_HOST, METRICS_PORT }) =>
+    METRICS_HOST !== undefined && METRICS_PORT === undefined
+      ? problem(
+          'METRICS_HOST',
+          METRICS_HOST,
+          'it needs METRICS_PORT: without a port no metrics are served.',
+          ['METRICS_PORT'],
+        )
+      : null,
+
   ({ BANK_BASE_URL, BANK_ALLOW_HTTP }) => {
     const url = BANK_BASE_URL === undefined ? null : URL.parse(BANK_BASE_URL);
     if (url?.protocol !== 'http:' || isLoopback(url.hostname) || BANK_ALLOW_HTTP) return null;

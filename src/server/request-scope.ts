@@ -88,7 +88,7 @@ export class OperationActivity implements OperationObservation {
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {
   /** The activity of a request that has arrived; null where nobody would be told of it. */
-  begin(requestId: string, headers: IncomingHttpHeaders): OperationActivity | null;
+  begin(requestId: string, headers: IncomingHttpHeaders, method?: string): OperationActivity | null;
   /** It is over: it was answered, or its client has left and nobody works for it any more. */
   end(activity: OperationActivity): void;
 }

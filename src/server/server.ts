@@ -119,7 +119,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       },
       isClosed: () => response.destroyed,
     };
-    const activity = isHealth ? null : (observer?.begin(requestId, request.headers) ?? null);
+    const activity = isHealth ? null : (observer?.begin(requestId, request.headers, request.method) ?? null);
     response.onGiveWay = (resource) => {
       if (response.headersSent) return void response.destroy();
       const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
@@ -159,7 +159,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     code: ErrorCode,
     bytes: number,
   ): void {
-    const activity = observer?.begin(requestId, request.headers) ?? null;
+    const activity = observer?.begin(requestId, request.headers, request.method) ?? null;
     if (activity === null) return;
     activity.refused(status, code, bytes);
     observer?.end(activity);

@@ -1,4 +1,4 @@
-import type { LoggerOptions } from 'pino';
+import { type LoggerOptions, stdTimeFunctions } from 'pino';
 import { redact } from '../bank/errors.ts';
 import { currentActivity, currentRequestId, currentSecrets } from '../server/request-scope.ts';
 
@@ -14,9 +14,14 @@ const nothing = {};
  * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
  * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.
  */
-export function logOptions(level: string, secrets: readonly string[] = []): LoggerOptions {
+export function logOptions(
+  level: string,
+  secrets: readonly string[] = [],
+  time: 'epoch' | 'iso' = 'epoch',
+): LoggerOptions {
   return {
     level,
+    ...(time === 'iso' && { timestamp: stdTimeFunctions.isoTime }),
     mixin(line) {
       if ('requestId' in line && 'traceId' in line) return nothing;
       const requestId = currentRequestId();

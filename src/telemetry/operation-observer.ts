@@ -8,6 +8,8 @@ import type { Tracing } from './tracing.ts';
 export interface OperationObserverOptions {
   readonly logger: Logger;
   readonly callerHash: CallerHash;
+  /** The share of successful, fast operations other than mutations that are logged; all if left out. */
+  readonly sample?: number;
   /** Null where nobody can read them. */
   readonly metrics: GraphQLMetrics | null;
   /** Null where nothing is traced. */
@@ -18,22 +20,31 @@ export interface OperationObserverOptions {
 export function createOperationObserver({
   logger,
   callerHash,
+  sample = 1,
   metrics,
   tracing,
 }: OperationObserverOptions): OperationObserver {
   const isLogged = () => logger.isLevelEnabled('info');
   return {
-    begin(requestId, headers) {
+    begin(requestId, headers, method) {
       if (!isLogged() && metrics === null && tracing === null) return null;
       const activity = new OperationActivity(requestId);
-      tracing?.begin(activity, headers);
+      tracing?.begin(activity, headers, method);
       return activity;
     },
     end(activity) {
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
       tracing?.end(activity);
-      if (isLogged()) logOperation(logger, activity, callerHash(activity.credentials));
+      if (isLogged() && (isNews(activity) || Math.random() < sample))
+        logOperation(logger, activity, callerHash(activity.credentials));
     },
   };
 }
+
+/** From so many milliseconds on an operation is slow. */
+const slowMs = 1000;
+
+/** What LOG_SAMPLE never leaves out: errors, slow operations, and mutations, payments among them. */
+const isNews = ({ outcome, codes, milliseconds, operation }: OperationActivity): boolean =>
+  outcome !== 'ok' || codes.length > 0 || milliseconds >= slowMs || operation?.kind !== 'query';

@@ -22,7 +22,7 @@ import type { TracingOptions } from './tracing-options.ts';
 
 /** Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. */
 export interface Tracing {
-  begin(activity: OperationActivity, headers: IncomingHttpHeaders): void;
+  begin(activity: OperationActivity, headers: IncomingHttpHeaders, method?: string): void;
   end(activity: OperationActivity): void;
   readonly traceCall: TraceCall;
   /** Sends what is left, and ends. Never rejects. */
@@ -42,10 +42,17 @@ export function startTracing(options: TracingOptions, bankUrl: string, logger: L
   const spans = new WeakMap<OperationActivity, Span>();
 
   return {
-    begin(activity, { traceparent, tracestate }) {
+    begin(activity, { traceparent, tracestate }, method = 'POST') {
       const parent = readTraceparent(traceparent, tracestate);
       const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-      const attributes = { 'http.route': '/graphql', 'bankql.request_id': activity.requestId };
+      const attributes = {
+        'http.request.method': method,
+        'http.route': '/graphql',
+        'url.path': '/graphql',
+        // TLS ends before bankql.
+        'url.scheme': 'http',
+        'bankql.request_id': activity.requestId,
+      };
       const span = tracer.startSpan('GraphQL Operation', { kind: SpanKind.SERVER, attributes }, context);
       spans.set(activity, span);
       activity.traceId = span.spanContext().traceId;

@@ -38,12 +38,12 @@ test.each([
 );
 
 /** What `bankql sandbox --describe` writes. */
-async function describe(environment: Record<string, string>) {
+async function describe(environment: Record<string, string>, args: readonly string[] = []) {
   let text = '';
   const code = await commands.sandbox.tasks['--describe'].run({
     environment,
     sources: new Map(),
-    args: [],
+    args,
     replica: '',
     isTerminal: false,
     progress: () => {},
@@ -56,6 +56,14 @@ async function describe(environment: Record<string, string>) {
   });
   return { code, text };
 }
+
+test('options say what its variables said, and stand before them', async () => {
+  const { text } = await describe({ SANDBOX_PORT: '4711' }, ['--port', '4712', '--scenario=empty']);
+  expect(text).toContain('http://127.0.0.1:4712/sandbox/reset');
+  await expect(describe({}, ['--rain', '1'])).rejects.toThrow('bankql sandbox takes no "--rain"');
+  await expect(describe({}, ['--port'])).rejects.toThrow('--port needs a value');
+  await expect(describe({}, ['--latency', 'x'])).rejects.toThrow('SANDBOX_LATENCY_MS=x cannot be used');
+});
 
 test('--describe prints who is there, by the variables that the sandbox starts with', async () => {
   const { code, text } = await describe({ SANDBOX_PORT: '4711', SANDBOX_SCENARIO: 'empty' });

@@ -170,6 +170,14 @@ test('of what all workers may take on, each gets its share; what is one callerâ€
     }
 });
 
+test('the metrics are served where clients are, or on an address of their own', () => {
+  expect(readConfig({ HOST: '127.0.0.2', METRICS_PORT: '9464' }).metrics).toMatchObject({
+    host: '127.0.0.2',
+  });
+  const own = { HOST: '127.0.0.2', PORT: '9464', METRICS_PORT: '9464', METRICS_HOST: '127.0.0.1' };
+  expect(readConfig(own).metrics).toMatchObject({ host: '127.0.0.1', port: 9464 });
+});
+
 test('the statuses with which a bank refuses payments are those that are named, or bankql knows', () => {
   expect(readConfig({}).paymentRejectedStatuses).toBeUndefined();
   expect(readConfig({ BANK_PAYMENT_REJECTED_STATUSES: '400, 409 422' }).paymentRejectedStatuses).toEqual(

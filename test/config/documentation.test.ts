@@ -2,8 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { configurationPage, variablesAsEnvExample, variablesAsHelp } from '../../src/config/documentation.ts';
-import { variableNames } from '../../src/config/variables.ts';
+import {
+  configurationPage,
+  sandboxOptionsAsHelp,
+  variablesAsEnvExample,
+  variablesAsHelp,
+} from '../../src/config/documentation.ts';
+import type { Variable } from '../../src/config/variable.ts';
+import { variableNames, variables } from '../../src/config/variables.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -15,12 +21,26 @@ test('.env.example is too', () => {
   expect(readFileSync(join(root, '.env.example'), 'utf8')).toBe(variablesAsEnvExample());
 });
 
-test('the page, the example and the help name every variable', () => {
-  for (const name of variableNames) {
-    expect(configurationPage()).toContain(`| \`${name}\` |`);
+test('the page names every variable; the help names those of operators, about thirty of them at length', () => {
+  const rows = variableNames.map((name): [string, Variable] => [name, variables[name]]);
+  for (const [name, { option, rarely }] of rows) {
+    expect(configurationPage()).toContain(`\`${name}\` |`);
+    if (option !== undefined) {
+      expect(sandboxOptionsAsHelp()).toContain(`  ${option} VALUE (`);
+      continue;
+    }
     expect(variablesAsEnvExample()).toContain(`\n#${name}=\n`);
     expect(variablesAsHelp()).toContain(`  ${name} (`);
+    if (rarely !== undefined) expect(rarely).toMatch(/^\S.{10,}[^.]$/);
   }
+  const common = rows.filter(([, { option, rarely }]) => option === undefined && rarely === undefined);
+  expect(common.length).toBeGreaterThan(25);
+  expect(common.length).toBeLessThanOrEqual(33);
+});
+
+test('no Markdown is in what is no Markdown', () => {
+  for (const text of [variablesAsHelp(), sandboxOptionsAsHelp(), variablesAsEnvExample()])
+    expect(text).not.toMatch(/\]\(|\w`/);
 });
 
 test('.env.example changes nothing as it stands', () => {

@@ -56,6 +56,15 @@ test.each([
   );
 });
 
+test('a line without = is refused, and not repeated; values of several lines and comments are fine', () => {
+  const bad = fileWith('bad.env', '# a remark\nPORT=1\ntop-secret\n');
+  const read = () => resolveEnvironment({}, [bad]);
+  expect(read).toThrow(`--env-file ${bad}, line 3: give NAME=value`);
+  expect(read).not.toThrow('top-secret');
+  const good = fileWith('good.env', '  # a remark\nBANK_ID="A\nB"\n\nexport PORT=1\n');
+  expect(resolveEnvironment({}, [good]).environment).toMatchObject({ BANK_ID: 'A\nB', PORT: '1' });
+});
+
 test('a file of variables that cannot be read is named', () => {
   const file = join(folder, 'none.env');
   expect(() => resolveEnvironment({}, [file])).toThrow(`--env-file ${file} cannot be read: ENOENT.`);

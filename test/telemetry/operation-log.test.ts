@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
+import { OperationActivity } from '../../src/server/request-scope.ts';
 import { createCallerHashes } from '../../src/telemetry/caller-hashes.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
 import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';
@@ -139,3 +140,34 @@ async function operationLines(count: number): Promise<Record<string, unknown>[]>
   await expect.poll(operations).toHaveLength(count);
   return operations();
 }
+
+test('with LOG_SAMPLE=0 only what failed, was slow or changes something is logged', () => {
+  const observed = createOperationObserver({
+    logger,
+    sample: 0,
+    metrics: null,
+    tracing: null,
+    callerHash: () => null,
+  });
+  const end = (change: (activity: OperationActivity) => void) => {
+    const activity = new OperationActivity('id');
+    activity.outcome = 'ok';
+    activity.operation = { kind: 'query', name: 'Q', documentHash: 'h' };
+    change(activity);
+    observed.end(activity);
+  };
+  end(() => {});
+  expect(operations()).toEqual([]);
+  end((activity) => Object.assign(activity, { outcome: 'partial', codes: ['BANK_ERROR'] }));
+  end((activity) => Object.assign(activity, { startedAt: performance.now() - 2000 }));
+  end((activity) =>
+    Object.assign(activity, { operation: { kind: 'mutation', name: 'Pay', documentHash: 'h' } }),
+  );
+  expect(operations()).toMatchObject([{ outcome: 'partial' }, { operation: 'Q' }, { operation: 'Pay' }]);
+});
+
+test('LOG_TIME=iso writes times in ISO 8601', () => {
+  const written: string[] = [];
+  pino(logOptions('info', [], 'iso'), { write: (line: string) => void written.push(line) }).info('a line');
+  expect(JSON.parse(written[0] ?? '').time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});

@@ -23,7 +23,10 @@ const maxLastMessageMs = 500;
 /** `bankql` with WORKERS: this process holds the port and the metrics, and the workers serve. Errors: StartError. */
 export async function serveFromWorkers({ write, isTerminal }: CliContext, config: Config): Promise<Service> {
   const maxLength = config.memoryBounds.unwrittenLines;
-  const logger = pino(logOptions('info'), openLogOutput(1, true, { maxLength, isShared: true }).stream);
+  const logger = pino(
+    logOptions('info', [], config.logTime),
+    openLogOutput(1, true, { maxLength, isShared: true }).stream,
+  );
   const announcements = createAnnouncements({ isTerminal, write, logger });
   const metrics = createWorkerMetrics({
     desired: config.workers,
@@ -91,7 +94,7 @@ export async function serveFromWorkers({ write, isTerminal }: CliContext, config
       ? null
       : await serveMetrics(
           { contentType: metrics.contentType, metrics: readMetrics },
-          config.http.host,
+          config.metrics.host,
           config.metrics.port,
         );
   const { url, stateLine } = await supervisor.start();

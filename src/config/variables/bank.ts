@@ -6,21 +6,24 @@ import type { Variable } from '../variable.ts';
 export const bankVariables = {
   BANK_BASE_URL: {
     ...optional(bankAddress, 'none: the sandbox bank'),
-    description: "the bank's address; every path of the specification is appended to it",
+    description: "the bank's address, in front of every path of the specification",
   },
   BANK_ALLOW_HTTP: {
+    rarely: 'the bank is reached over plain http, in a network that you trust',
     ...flag(false),
     description: 'accept plain http to a bank that is not on loopback',
   },
   BANK_ID: {
     ...optional(id('BANK_ID'), 'none; `SNDBCY2N` with the sandbox'),
-    description: 'the bank where a query names none',
+    description: 'the bank of queries that name none',
   },
   BANK_DEFAULT_VIEW: {
+    rarely: 'customers see their accounts through another view',
     ...optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
-    description: 'the view where a query names none',
+    description: 'the view of queries that name none',
   },
   BANK_ACCOUNT_SCOPE: {
+    rarely: 'the bank answers single accounts at another path',
     ...optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),
     description:
       'the last segment of the path by which a single account is read, such as `account` at banks that answer one account there',

@@ -16,17 +16,17 @@ export const callersVariables = {
   BANK_SUBSCRIPTION_KEY: {
     isSecret: true,
     ...optional(subscriptionKey),
-    description: "the operator's subscription key; it stands for every caller's",
+    description: "the operator's subscription key, used for every caller",
   },
   IDENTITY: {
     ...optional({
       schema: oneOf(['headers', 'jwt'], 'headers').schema,
     }),
     description:
-      'who says who calls: `jwt`: a verified bearer token ([how](hardening.md#identity)); `headers`: a trusted proxy, which sets the auth headers. One of them is needed with `BANK_SUBSCRIPTION_KEY` off loopback',
+      'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
   },
   IDENTITY_JWKS_URL: {
-    ...optional(keysAddress, 'none; needed with `jwt`, as the next two'),
+    ...optional(keysAddress, 'none; required with `jwt`, like the next two'),
     description: "where the issuer's public keys are: https, or loopback",
   },
   IDENTITY_ISSUER: {
@@ -38,25 +38,28 @@ export const callersVariables = {
     description: 'the `aud` that it must have',
   },
   IDENTITY_ALGORITHMS: {
+    rarely: 'the issuer signs with other algorithms, or you allow fewer',
     ...optional(signatureAlgorithms, '`RS256 ES256 PS256 EdDSA`'),
     description: 'the signatures that are accepted',
   },
   IDENTITY_PROVIDER_CLAIM: {
+    rarely: 'another claim names the provider',
     ...optional(anyText, '`iss`'),
     description: 'the claim that becomes `Auth-Provider-Name`',
   },
   IDENTITY_AUTH_ID_CLAIM: {
+    rarely: 'another claim names the customer',
     ...optional(anyText, '`sub`'),
     description: 'the claim that becomes `Auth-ID`',
   },
   VIEWER_CUSTOMER_ID: {
     ...optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
     description:
-      'the customer who is logged in, for `viewer`: an id in which `{auth-id}` and `{provider}` stand for the credentials, and with `IDENTITY=jwt` `{claim:name}` for a claim of the token',
+      'the id of the customer who is logged in, for `viewer`; `{auth-id}` and `{provider}` are replaced by the credentials, and with `IDENTITY=jwt` `{claim:name}` by a claim of the token',
   },
   VIEWER_ACCOUNT_ID: {
     ...optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
-    description: 'the account that the login starts from, in the same way',
+    description: 'the id of the account that `viewer` shows first, in the same form',
   },
   RATE_LIMIT: {
     ...optional(rateLimit),
@@ -76,7 +79,7 @@ export const callersVariables = {
   PERSISTED_DOCUMENTS: {
     ...optional(anyText),
     description:
-      'a manifest of documents that may be asked for by their ids ([how](hardening.md#persisted-documents))',
+      'a manifest of documents that clients may send by their ids ([how](hardening.md#persisted-documents))',
   },
-  PERSISTED_ONLY: { ...flag(false), description: 'serve nothing else' },
+  PERSISTED_ONLY: { ...flag(false), description: 'accept only documents of the manifest' },
 } as const satisfies Record<string, Variable>;

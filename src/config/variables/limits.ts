@@ -7,43 +7,66 @@ export const limitsVariables = {
   MAX_REST_CALLS: {
     ...wholeNumber(50, 1, 100_000),
     description:
-      'how many REST calls one query may make; one that needs more at least is refused; a payment is not counted',
+      'the maximum number of REST calls of one query, payments excluded; a query that needs more is refused',
   },
   LIMIT_TOKENS: {
+    rarely: 'your documents are longer',
     ...count(2000),
-    description: 'how many tokens the text of a query may have',
+    description: 'the maximum number of tokens in a query',
   },
-  LIMIT_DEPTH: { ...count(15), description: 'how deep a query may be' },
+  LIMIT_DEPTH: {
+    rarely: 'your documents are deeper',
+    ...count(15),
+    description: 'the maximum depth of a query',
+  },
   LIMIT_ALIASES: {
+    rarely: 'your documents have more aliases',
     ...count(30),
     description:
-      'how many aliases it may have, of 128 characters at most; fragments put in, as for the next ones',
+      'the maximum number of aliases, each of at most 128 characters; fragments count where they are spread, also for the next ones',
   },
-  LIMIT_ROOT_FIELDS: { ...count(20), description: 'how many fields at its root' },
-  LIMIT_DIRECTIVES: { ...count(20), description: 'how many directives' },
-  LIMIT_FIELDS: { ...count(500), description: 'how many fields' },
+  LIMIT_ROOT_FIELDS: {
+    rarely: 'your documents have more fields at the root',
+    ...count(20),
+    description: 'the maximum number of fields at the root',
+  },
+  LIMIT_DIRECTIVES: {
+    rarely: 'your documents have more directives',
+    ...count(20),
+    description: 'the maximum number of directives',
+  },
+  LIMIT_FIELDS: {
+    rarely: 'your documents have more fields',
+    ...count(500),
+    description: 'the maximum number of fields',
+  },
   LIMIT_ANSWER_VALUES: {
+    rarely: 'answers are larger, or the heap is small',
     ...count(100_000),
     description:
-      'how many values an answer may hold: fields and list entries, a tenth of it in results that come one by one; what is over ends the query',
+      'the maximum number of values in an answer (fields and list entries), a tenth of it in incremental results; a larger answer ends the query',
   },
   LIMIT_ANSWER_BYTES: {
+    rarely: 'answers are larger, or the heap is small',
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
     ...wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
-    description: 'how long the JSON of an answer may be; what is over ends the query',
+    description: 'the maximum length of the JSON of an answer; a longer one ends the query',
   },
   LIMIT_BODY_BYTES: {
+    rarely: 'documents or variables are longer',
     ...wholeNumber(100_000, 1, 100_000_000),
-    description: 'how long the body of a request may be; a longer one is 413, and its connection closes',
+    description: 'the maximum length of a request body; a longer one is answered with 413',
   },
   LIMIT_UNREAD_BYTES: {
+    rarely: 'many clients read slowly, or memory is scarce',
     ...wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
     shownFallback: '268435456, or an eighth of the heap where that is less',
     description:
-      'how many bytes of answers may wait for their clients to take them, in all; beyond it requests are 503',
+      'the maximum number of bytes of all answers that clients have not read yet; above it requests are answered with 503',
   },
   LIMIT_UNREAD_MS: {
+    rarely: 'clients on slow networks need longer',
     ...wholeNumber(30_000, 100, 3_600_000),
-    description: 'how long an answer may wait for its client to take it; then its connection is cut off',
+    description: 'how long an answer waits for its client to read it; then the connection is closed',
   },
 } as const satisfies Record<string, Variable>;

@@ -5,59 +5,72 @@ import type { Variable } from '../variable.ts';
 export const resilienceVariables = {
   BANK_TIMEOUT_MS: {
     ...milliseconds(5000),
-    description: 'the deadline of a read or a write, connect, body and second attempt included',
+    description: 'the deadline of a read or a write, including the connection, the body and a second attempt',
   },
   BANK_TRANSFER_TIMEOUT_MS: {
+    rarely: 'the bank needs longer for a payment',
     ...milliseconds(15_000),
     description: 'the deadline of a payment',
   },
   BANK_CONNECT_TIMEOUT_MS: {
+    rarely: 'the bank is far away',
     ...milliseconds(1000),
-    description: 'how much of it connecting may take',
+    description: 'the deadline for connecting',
   },
   BANK_CONNECTIONS: {
     ...wholeNumber(64, 1, 10_000),
-    description: 'connections to the bank at the same time, for reads and for writes each',
+    description: 'the maximum number of connections to the bank, for reads and for writes each',
   },
   BANK_OPERATION_SHARE: {
+    rarely: 'one operation makes most of the calls',
     ...share(0.5, { above: 0 }),
-    description: 'the share of them that one REST operation may hold while others wait; 1 for all',
+    description: 'the share of connections that one bank operation may use while others wait; 1 for all',
   },
   BANK_CONNECTION_PER_CALLER: {
+    rarely: 'the bank remembers who uses a connection',
     ...flag(false),
-    description:
-      "let a kept connection serve one caller's identity only ([why](../SECURITY.md#what-is-not-defended))",
+    description: 'use a pooled connection for one caller only ([why](../SECURITY.md#what-is-not-defended))',
   },
   BANK_CONNECTION_WAIT_MS: {
+    rarely: 'bursts should wait for a connection instead of failing',
     ...milliseconds(250),
-    description: 'how long a call waits for its turn among them',
+    description: 'how long a call waits for a connection',
   },
   BANK_MAX_BODY_BYTES: {
+    rarely: "the bank's lists are longer",
     ...wholeNumber(8 * 1024 * 1024, 1, 2 ** 30),
-    description: 'the longest answer that is read',
+    description: 'the maximum length of an answer of the bank',
   },
   BANK_RETRY_SHARE: {
+    rarely: 'the bank must get no second attempts',
     ...share(0.1),
-    description: 'the share of reads that may be tried again; 0 for none',
+    description: 'the share of reads that may be retried; 0 for none',
   },
   BANK_BREAKER_THRESHOLD: {
+    rarely: 'breakers open too early or too late',
     ...share(0.5),
-    description: 'the share of failed and slow calls that pauses an operation; 0 for never',
+    description:
+      'the share of failed and slow calls at which the breaker of a bank operation opens; 0 for never',
   },
   BANK_SLOW_CALL_MS: {
+    rarely: 'calls that slow are normal at the bank',
     ...optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
-    description: 'from when on a call is slow; a payment after as much of its own deadline',
+    description:
+      'the duration from which a call counts as slow; a payment after the same share of its own deadline',
   },
   BANK_BREAKER_OPEN_MS: {
+    rarely: 'the bank recovers faster or slower',
     ...milliseconds(10_000),
-    description: 'how long it is paused before one call may try',
+    description: 'how long a breaker stays open before one trial call',
   },
   OPERATION_TIMEOUT_MS: {
+    rarely: 'your queries read long chains of records',
     ...milliseconds(20_000),
-    description: 'how long the reads of one query may take together',
+    description: 'the deadline for all reads of one query',
   },
   PUBLIC_CACHE_TTL_MS: {
+    rarely: 'branches and products change more often',
     ...wholeNumber(60_000, 0, 24 * 60 * 60 * 1000),
-    description: 'how long branches and products are kept; 0 for no cache',
+    description: 'how long branches and products are cached; 0 for no cache',
   },
 } as const satisfies Record<string, Variable>;
