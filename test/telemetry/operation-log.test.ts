@@ -152,7 +152,7 @@ test('with LOG_SAMPLE=0 only what failed, was slow or changes something is logge
   const end = (change: (activity: OperationActivity) => void) => {
     const activity = new OperationActivity('id');
     activity.outcome = 'ok';
-    activity.operation = { kind: 'query', name: 'Q', documentHash: 'h' };
+    activity.operation = { kind: 'query', name: 'Q', documentHash: 'h', isPersisted: false };
     change(activity);
     observed.end(activity);
   };
@@ -161,7 +161,9 @@ test('with LOG_SAMPLE=0 only what failed, was slow or changes something is logge
   end((activity) => Object.assign(activity, { outcome: 'partial', codes: ['BANK_ERROR'] }));
   end((activity) => Object.assign(activity, { startedAt: performance.now() - 2000 }));
   end((activity) =>
-    Object.assign(activity, { operation: { kind: 'mutation', name: 'Pay', documentHash: 'h' } }),
+    Object.assign(activity, {
+      operation: { kind: 'mutation', name: 'Pay', documentHash: 'h', isPersisted: false },
+    }),
   );
   expect(operations()).toMatchObject([{ outcome: 'partial' }, { operation: 'Q' }, { operation: 'Pay' }]);
 });
