@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { access, constants, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { keepOwner } from './keep-owner.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
@@ -98,8 +99,14 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   let failed = false;
+  let cleanedAt = Number.NEGATIVE_INFINITY;
 
   async function writeNewest(mark: HighWaterMark): Promise<void> {
+    if (performance.now() - cleanedAt > cleanEveryMs) {
+      cleanedAt = performance.now();
+      // The others that share the file may be faster.
+      await removeOldDrafts(file).catch(() => {});
+    }
     try {
       if (!isLower(mark, file)) await replaceFile(file, draft, `${JSON.stringify(mark)}\n`);
       if (failed) onFailure(null);
@@ -133,6 +140,9 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
   };
 }
 
+/** How often drafts are looked for that killed processes left. */
+const cleanEveryMs = 60_000;
+
 /** Whether the file has a higher mark of the same store. */
 function isLower(mark: HighWaterMark, file: string): boolean {
   try {
@@ -159,5 +169,19 @@ async function replaceFile(file: string, draft: string, text: string): Promise<v
   } finally {
     await handle.close();
   }
+  keepOwner(draft, file);
   await rename(draft, file);
+}
+
+/** A draft lives for milliseconds: an older one is what a process left that was killed. */
+const draftMs = 10_000;
+
+async function removeOldDrafts(file: string): Promise<void> {
+  const name = basename(file);
+  for (const entry of await readdir(dirname(file))) {
+    if (!entry.startsWith(`${name}.`) || !/^[0-9a-f]{8}$/.test(entry.slice(name.length + 1))) continue;
+    const draft = join(dirname(file), entry);
+    const { mtimeMs } = await stat(draft);
+    if (Date.now() - mtimeMs > draftMs) await rm(draft, { force: true });
+  }
 }

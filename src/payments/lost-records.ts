@@ -87,6 +87,8 @@ const later = (a: number | null, b: number | null) => (a === null ? b : b === nu
 export interface LossGuardOptions {
   /** The store's name in messages. */
   readonly name: string;
+  /** Nothing is written, to the store or to the mark files. */
+  readonly readOnly?: boolean;
   /** Where the high-water mark is kept besides the store. */
   readonly markFiles: readonly string[];
   readonly retentionMs: number;
@@ -138,13 +140,13 @@ interface KnownMarks {
 }
 
 export function createLossGuard(options: LossGuardOptions): LossGuard {
-  const { name, markFiles, retentionMs, allowVolatile, now, onEvent } = options;
+  const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent } = options;
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
   let metadataVersion: string | null = options.initial?.version ?? null;
   let own: HighWaterMark | null = null;
   let loss: string | null = null;
   const recentBegins = new Map<string, Attempt & { readonly createdAt: number }>();
-  const writers = markFiles.map((file) =>
+  const writers = (readOnly ? [] : markFiles).map((file) =>
     createMarkWriter(file, (reason) =>
       onEvent(reason === null ? { kind: 'mark-written-again', file } : { kind: 'mark-failed', file, reason }),
     ),
@@ -255,7 +257,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       const { next, refusal } = await compare(store, known, snapshot);
       const text = JSON.stringify(next);
       let version = snapshot.metadataVersion;
-      if (text !== snapshot.text) {
+      if (text !== snapshot.text && !readOnly) {
         version = randomUUID();
         if (!(await store.writeMetadata(snapshot.metadataVersion, { version, text }))) continue;
       }

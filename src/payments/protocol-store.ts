@@ -83,7 +83,7 @@ export async function createProtocolStore({ open, ...options }: ProtocolStoreOpt
  * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
  */
 export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
-  const { name, retentionMs, onEvent } = options;
+  const { name, retentionMs, onEvent, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
   /** What this process has begun and not ended: it saves reading the record again. */
   const begun = new Map<string, Known>();
@@ -137,7 +137,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const row = next === null ? null : toRow(next);
     const { id } = known.held.record;
     if (begun.get(id)?.version === known.version) begun.delete(id);
-    if (!(await driver.compareAndSet(id, known.version, row))) return undefined;
+    if (!readOnly && !(await driver.compareAndSet(id, known.version, row))) return undefined;
     return row === null || next === null ? null : { held: next, version: row.version };
   }
 
@@ -289,15 +289,24 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   ): Promise<PaymentRecord[]> {
     const records: PaymentRecord[] = [];
     const expiry = clock.forRetention(now);
+    const at = clock.forLeases(now);
+    // If nothing may be written, PENDING records are read too: their lease may be over.
+    const { states } = query;
+    const seen =
+      readOnly && states?.includes('UNKNOWN') ? [...new Set([...states, 'PENDING' as const])] : states;
     for (let after: StoredText | undefined; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
-      const page = await driver.search({ ...query, limit: wanted, after });
+      const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
       for (const stored of page) {
         const known = readable(stored, onUnreadable);
         if (known === null) continue;
+        const held = readOnly
+          ? (advance(known.held, { kind: 'asked about', at }).next ?? known.held)
+          : known.held;
+        if (states !== undefined && !states.includes(held.record.state)) continue;
         const over = { kind: 'retention over', before: (expiry ?? 0) - retentionMs } as const;
-        if (expiry === null || advance(known.held, over).next !== null) records.push(known.held.record);
+        if (expiry === null || advance(held, over).next !== null) records.push(held.record);
       }
       if (page.length < wanted) break;
     }
@@ -309,7 +318,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     now: number,
     onUnreadable?: (error: UnreadableRecord) => void,
   ) {
-    await endLeases(now);
+    if (!readOnly) await endLeases(now);
     const found = await readAll(query, now, limit, onUnreadable);
     if (query.payer === undefined) return found;
     // There will be no more of them than there were at the start.
@@ -336,7 +345,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
     async status(now) {
       assertOpen();
-      await endLeases(now);
+      if (!readOnly) await endLeases(now);
       const expiry = clock.forRetention(now);
       const { expired: _, ...status } = await driver.count(
         expiry === null ? Number.MIN_SAFE_INTEGER : expiry - retentionMs,

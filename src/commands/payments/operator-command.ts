@@ -1,8 +1,9 @@
 import { type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { openStore } from '../../payments/stores/open-store.ts';
 import type { ShowProgress } from '../progress.ts';
-import { CommandError, type OperatorContext, type OperatorSubcommand } from './context.ts';
-import { find, list, show } from './list.ts';
+import { find, list, show } from './find.ts';
+import { findMissing } from './from-log.ts';
+import { CommandError, type OperatorContext, type OperatorSubcommand } from './operator.ts';
 import { settle } from './settle.ts';
 import { acceptLoss, backup, restore } from './store.ts';
 
@@ -22,7 +23,16 @@ export interface OperatorCommand {
 }
 
 const subcommands: ReadonlyMap<string, OperatorSubcommand> = new Map(
-  Object.entries({ list, find, show, settle, backup, restore, 'accept-loss': acceptLoss }),
+  Object.entries({
+    list,
+    find,
+    show,
+    'find-missing': findMissing,
+    settle,
+    backup,
+    restore,
+    'accept-loss': acceptLoss,
+  }),
 );
 
 const usage = `usage: bankql payments <command> [options]
@@ -30,6 +40,7 @@ const usage = `usage: bankql payments <command> [options]
   list          payments as a table, those of unknown outcome first of all
   find          payments by key, caller, account, Track-ID, request id, time
   show          one payment and its story
+  find-missing  payments that a log names and the store does not have
   settle        says what the bank did with payments of unknown outcome
   backup        copies the records while bankql serves
   restore       puts a backup in the place of the records
@@ -58,7 +69,8 @@ export async function runOperatorCommand(command: OperatorCommand): Promise<numb
     await task({
       state,
       now: at,
-      withStore: (work) => withStore(open, state, work),
+      withStore: (work) => withStore(open, { ...state, readOnly: false }, work),
+      lookAtStore: (work) => withStore(open, { ...state, readOnly: true }, work),
       write,
       note: writeError,
       progress,
@@ -92,7 +104,7 @@ function readTask({ read, help }: OperatorSubcommand, args: string[], now: numbe
 /** Errors: CommandError where there is no such store. */
 async function withStore<T>(
   open: typeof openStore,
-  { url, ...options }: OperatorContext['state'],
+  { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },
   work: (store: PaymentStore) => Promise<T>,
 ): Promise<T> {
   if (url === 'memory:') {

@@ -1,16 +1,35 @@
-import type { PaymentRecord } from '../../payments/store.ts';
+import type { PaymentEvent, PaymentRecord } from '../../payments/store.ts';
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+/** What a table shows of a payment. */
+type ShownPayment = Pick<
+  PaymentRecord,
+  | 'id'
+  | 'state'
+  | 'createdAt'
+  | 'operation'
+  | 'bankId'
+  | 'accountId'
+  | 'toBankId'
+  | 'toAccountId'
+  | 'amount'
+  | 'currency'
+  | 'trackId'
+  | 'code'
+  | 'status'
+  | 'caller'
+>;
+
 /**
  * Records as a table for a terminal, one a line; ids are cut where they stay apart from each other. Where all are of one
  * state, it needs no column.
  */
 export function paymentTable(
-  records: readonly PaymentRecord[],
+  records: readonly ShownPayment[],
   now: number,
   { withState = false }: { readonly withState?: boolean } = {},
 ): string {
@@ -101,3 +120,24 @@ export function formatAge(ms: number): string {
 }
 
 export const isoTime = (time: number) => new Date(time).toISOString();
+
+/** What became of a payment, a line for each change of its state, oldest first. */
+export function paymentHistory({ history }: PaymentRecord): string {
+  if (history.length === 0) return 'Its story was not recorded: an earlier version of bankql wrote it.\n';
+  return history
+    .map((event) => `${isoTime(event.at)}  ${event.state.padEnd(8)}  ${printable(tell(event))}\n`)
+    .join('');
+}
+
+function tell(event: PaymentEvent): string {
+  const { state, replica, requestId, status, code, bankText, settledBy } = event;
+  if (settledBy !== undefined) return `settled by ${settledBy}`;
+  if (state === 'PENDING')
+    return `recorded, to be sent${said('by', replica)}${said('for request', requestId)}`;
+  if (status === undefined && code === undefined && bankText === undefined)
+    return state === 'UNKNOWN' ? 'its lease ended, and how it ended was not recorded' : 'recorded';
+  const answer = status === undefined ? 'the bank did not answer' : `the bank answered ${status}`;
+  return `${answer}${said('told as', code)}${bankText === undefined ? '' : `: ${bankText}`}`;
+}
+
+const said = (word: string, what: string | undefined) => (what === undefined ? '' : `, ${word} ${what}`);

@@ -1,12 +1,18 @@
 import { parseArgs } from 'node:util';
 import { auditEntry } from '../../payments/record.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
-import { parsed, readIdPrefix, sentence } from './arguments.ts';
-import { confirm } from './confirm.ts';
-import { CommandError, type OperatorSubcommand, type OperatorTask } from './context.ts';
+import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
+import { writeUnwrittenOutcomes } from './from-log.ts';
+import {
+  CommandError,
+  confirm,
+  type OperatorSubcommand,
+  type OperatorTask,
+  parsed,
+  readIdPrefix,
+  sentence,
+} from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
-import { readSearch, readState, type Search, searchHelp, searchOptions } from './search.ts';
-import { writeUnwrittenOutcomes } from './settle-from-log.ts';
 
 const options = {
   ...searchOptions,

@@ -1,9 +1,15 @@
 import { parseArgs } from 'node:util';
 import { backupStore, type StoreContents } from '../../payments/stores/sqlite/backup.ts';
 import { type RestorePlan, restoreStore } from '../../payments/stores/sqlite/restore.ts';
-import { expectNone, parsed, sentence } from './arguments.ts';
-import { confirm } from './confirm.ts';
-import { CommandError, type OperatorContext, type OperatorSubcommand } from './context.ts';
+import {
+  CommandError,
+  confirm,
+  expectNone,
+  type OperatorContext,
+  type OperatorSubcommand,
+  parsed,
+  sentence,
+} from './operator.ts';
 import { isoTime, paymentTable } from './payment-table.ts';
 
 export const backup: OperatorSubcommand = {
@@ -96,9 +102,16 @@ is then paid again: restore a backup where there is one, and tell clients.
     const by = sentence('by', 'who decided it', values.by);
     const reason = sentence('reason', 'why it is right', values.reason);
     return async (context) => {
-      const { withStore, now, write } = context;
+      const { withStore, state, now, write } = context;
       await withStore(async (store) => {
-        if (store.loss === null) throw new CommandError('The store misses no records. Nothing was written.');
+        if (store.loss === null)
+          throw new CommandError(
+            `As far as is known here, no records are missing. Nothing was written.${
+              state.witness === undefined
+                ? ' If the bankql that refuses payments has STATE_WITNESS, this command needs it too: without it nobody can say here whether records were lost.'
+                : ''
+            }`,
+          );
         write(`${store.loss}\n`);
         await confirm(context, 'Let payments go on without them?', values.yes === true);
         await store.acceptLoss(`${by}: ${reason}`, now);

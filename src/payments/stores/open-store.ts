@@ -12,6 +12,8 @@ export interface OpenStoreOptions {
   /** For PostgreSQL; see PostgresStoreOptions. */
   readonly allowVolatile?: boolean;
   readonly waitReplicas?: number;
+  /** Whether the store is only looked at: nothing is written to it, or beside it. False by default. */
+  readonly readOnly?: boolean;
   /** Whether to create a missing store; true by default. */
   readonly create?: boolean;
   /** A file, away from the store, that holds its high-water mark as well; see lost-records.ts. Not for `memory:`. */
@@ -31,14 +33,22 @@ const timeoutMs = 500;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, create = true, witness, onEvent } = options;
+  const { retentionMs, readOnly = false, create = !readOnly, witness, onEvent } = options;
   const named = readStoreUrl(url);
   if (named.kind === 'memory') return createMemoryStore({ retentionMs, onEvent });
-  if (witness !== undefined) await checkWitness(witness);
+  if (witness !== undefined && !readOnly) await checkWitness(witness);
   // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {
     case 'sqlite':
-      return createSqliteStore({ path: named.path, create, retentionMs, timeoutMs, witness, onEvent });
+      return createSqliteStore({
+        path: named.path,
+        readOnly,
+        create,
+        retentionMs,
+        timeoutMs,
+        witness,
+        onEvent,
+      });
     case 'postgres': {
       const { createPostgresStore } = await import('./postgres/postgres-store.ts');
       return createPostgresStore({ ...options, address: named.address, timeoutMs });

@@ -276,8 +276,23 @@ describe('settle --from-log', () => {
     expect(await find(5)).toMatchObject({ state: 'DONE', answer: '{"id":"tx-1"}', updatedAt: now - 1000 });
     expect(await find(2)).toMatchObject({ state: 'UNKNOWN' });
     const second = await run(['settle', '--from-log', file, '--yes']);
-    expect(second.output).toContain('Wrote 0 of 1.');
-    expect(second.errors).toContain('had ended already');
+    expect(second.code).toBe(1);
+    expect(second.errors).toContain('is DONE there already, and stays so.');
+    expect(second.errors).toContain('Wrote 0 of 1. Unless this log was read before, it is of another store');
+  });
+
+  test('fails if the store has none of the payments, and says why for each', async () => {
+    const ids = Array.from({ length: 8 }, (_, n) => `${n}`.repeat(32) + 'f'.repeat(32));
+    const { code, output, errors } = await run([
+      'settle',
+      '--from-log',
+      log(...ids.map((id) => end({ id }))),
+      '--yes',
+    ]);
+    expect(code).toBe(1);
+    expect(output).not.toContain('Wrote');
+    for (const id of ids) expect(errors).toContain(`${id} is not in the store: nothing was written.`);
+    expect(errors).toContain('Wrote 0 of 8.');
   });
 
   test('makes a key free again where nothing was sent', async () => {
@@ -311,12 +326,87 @@ describe('settle --from-log', () => {
   });
 });
 
+describe('find-missing --from-log', () => {
+  const line = (n: number, change: object = {}) => {
+    const { caller, bankId, operation } = pending();
+    const fields = {
+      id: id(n),
+      trackId: 'attempt-1',
+      state: 'PENDING',
+      createdAt: now - hour,
+      updatedAt: now - hour,
+    };
+    const named = { operation, caller, bankId, accountId: 'a-1', amount: '12.50', currency: 'EUR' };
+    return JSON.stringify({ level: 30, audit: 'payment', ...fields, ...named, ...change, msg: 'payment' });
+  };
+  const log = (...lines: string[]) => {
+    const file = join(folder, 'audit.log');
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    return file;
+  };
+
+  test('names the payments that were sent, or may have been, and that the store does not have', async () => {
+    const file = log(
+      'bankql serves GraphQL',
+      line(2),
+      line(6),
+      line(6, { state: 'DONE', updatedAt: now - hour + 5 }),
+      line(7),
+      line(7, { state: 'NOT_SENT', updatedAt: now - hour + 5 }),
+      line(8, { trackId: 'another attempt', accountId: 'a-\u001b[2J' }),
+      line(9, { state: 'REJECTED', updatedAt: now - retentionMs - 1 }),
+      '{"audit":"payment","id":7}',
+    );
+    const { code, output, errors } = await run(['find-missing', '--from-log', file]);
+    expect(code).toBe(1);
+    const rows = output.split('\n').slice(1, -1);
+    expect(rows.map((row) => row.split(/\s+/).slice(0, 2))).toEqual([
+      [id(6).slice(0, 12), 'DONE'],
+      [id(8).slice(0, 12), 'PENDING'],
+    ]);
+    expect(output).not.toContain('\u001b');
+    expect(errors).toContain(`${file}:9: this audit line is damaged`);
+    expect(errors).toContain('2 of 3 payments');
+    const json = await run(['find-missing', '--from-log', file, '--json']);
+    expect(
+      json.output
+        .trim()
+        .split('\n')
+        .map((text) => JSON.parse(text).id),
+    ).toEqual([id(6), id(8)]);
+  });
+
+  test('finds another attempt under the key no substitute', async () => {
+    const { code, output } = await run(['find-missing', '--from-log', log(line(2, { trackId: 'lost' }))]);
+    expect(code).toBe(1);
+    expect(output).toContain('lost');
+  });
+
+  test('says that nothing is missing', async () => {
+    const found = await run(['find-missing', '--from-log', log(line(2), line(3))]);
+    expect(found).toMatchObject({ code: 0, errors: '' });
+    expect(found.output).toContain('The store has all 2 payments');
+  });
+
+  test.each<[string, readonly string[], RegExp]>([
+    ['no log', [], /--from-log FILE/],
+    ['a log without audit lines', ['--from-log', 'package.json'], /has no audit line/],
+    ['a file that is not there', ['--from-log', 'none.log'], /cannot be read/],
+  ])('refuses %s', async (_, args, reason) => {
+    const { code, errors } = await run(['find-missing', ...args]);
+    expect(code).toBe(1);
+    expect(errors).toMatch(reason);
+  });
+});
+
 describe('help', () => {
   test('is printed for all and for each command, with an example', async () => {
     const all = await run(['--help']);
     expect(all).toMatchObject({ code: 0, errors: '' });
     const commands = [...all.output.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name = '']) => name);
-    expect(commands).toEqual(['list', 'find', 'show', 'settle', 'backup', 'restore', 'accept-loss']);
+    expect(commands).toEqual([
+      ...['list', 'find', 'show', 'find-missing', 'settle', 'backup', 'restore', 'accept-loss'],
+    ]);
     for (const command of commands) {
       const { code, output } = await run([command, '--help']);
       expect(code).toBe(0);
@@ -354,7 +444,9 @@ test('accept-loss, backup and restore say what is theirs', async () => {
   const by = ['--by', 'Ada'];
   expect(await run(['accept-loss', ...by, '--reason', 'x', '--yes'])).toMatchObject({
     code: 1,
-    errors: 'The store misses no records. Nothing was written.\n',
+    errors: expect.stringMatching(
+      /^As far as is known here, no records are missing. Nothing was written. .*STATE_WITNESS/,
+    ),
   });
   for (const [args, reason] of [
     [['accept-loss', '--reason', 'x'], /--by says who decided it/],

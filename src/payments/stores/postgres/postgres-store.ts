@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
+  /** See OpenStoreOptions. */
+  readonly readOnly?: boolean;
   /** Whether the store is made if there is none; true by default. */
   readonly create?: boolean;
   /** A file that holds the store's high-water mark as well. */
@@ -65,6 +67,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
     retentionMs: options.retentionMs,
     markFiles: options.witness === undefined ? [] : [options.witness],
     allowVolatile: options.allowVolatile ?? false,
+    readOnly: options.readOnly ?? false,
     // What no standby has confirmed yet, a failover may lose without a loss: then it was not sent.
     countsAreConfirmed: (options.waitReplicas ?? 0) === 0,
     onEvent: options.onEvent ?? (() => {}),
@@ -73,7 +76,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
 
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
   const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
-  const { create = true, startTimeoutMs = 5_000, poolSize: size = 8 } = options;
+  const { create = options.readOnly !== true, startTimeoutMs = 5_000, poolSize: size = 8 } = options;
   const searches = createSlots(maxSearches);
 
   /** Errors: an Error if a failover may lose what was written. */

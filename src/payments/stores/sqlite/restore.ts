@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { createMarkWriter, type HighWaterMark, readMark } from '../../high-water-mark.ts';
+import { keepOwner } from '../../keep-owner.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import { parseRow } from '../../record-row.ts';
 import type { PaymentRecord } from '../../store.ts';
@@ -156,6 +157,7 @@ const realPath = (path: string): string => (existsSync(path) ? realpathSync(path
  * Shape: where the replaced file is now; null where there was neither a file nor a log.
  */
 function replaceFile(draft: string, path: string, now: number): string | null {
+  keepOwner(draft, path);
   const time = new Date(now).toISOString().replaceAll(':', '-');
   const replaced = `${path}.replaced-${time}`;
   // A file that could be read has no log any more.

@@ -60,6 +60,17 @@ export function upgradeSchema(database: DatabaseSync, create: boolean): void {
   database.exec(`${indexes.join('\n')} PRAGMA user_version = ${schemaVersion}`);
 }
 
+/** Errors: an Error if the file has not the tables of this version, and may not be changed. */
+export function checkSchema(database: DatabaseSync): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version !== schemaVersion)
+    throw new Error(
+      version > schemaVersion
+        ? `its version is ${version}, and this bankql knows up to ${schemaVersion}: run the newer bankql`
+        : `its version is ${version}, and not ${schemaVersion}: start this bankql with it once, which upgrades it`,
+    );
+}
+
 /** bankql 0.2.0 had a column for each field of a record. */
 function upgradeVersion2(database: DatabaseSync): void {
   const meta = database.prepare('SELECT storeId, secret, began, newestAt FROM meta').get() ?? {};

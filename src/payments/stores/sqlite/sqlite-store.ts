@@ -20,6 +20,8 @@ import { startResponseTimeout } from '../response-timeout.ts';
 export interface SqliteStoreOptions {
   /** The file. */
   readonly path: string;
+  /** See OpenStoreOptions. */
+  readonly readOnly?: boolean;
   /** Whether to create a missing file and its folder; true by default. */
   readonly create?: boolean;
   /** How long a DONE or REJECTED record is kept after its last change. */
@@ -71,6 +73,8 @@ export interface ThreadSettings {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly readOnly: boolean;
+  /** No bankql may have the file open: see openToRead. */
+  readonly isInspected: boolean;
 }
 
 /** The maximum number of unanswered calls; more of them mean that the thread hangs (a dead disk), and fail at once. */
@@ -94,24 +98,37 @@ export const markFiles = (path: string, witness: string | undefined): readonly s
  * Errors: an Error that names the path and the remedy if the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, timeoutMs, create = true, witness, onEvent = () => {}, clocks } = options;
+  const {
+    retentionMs,
+    timeoutMs,
+    readOnly = false,
+    create = true,
+    witness,
+    onEvent = () => {},
+    clocks,
+  } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   return createProtocolStore({
     name: path,
     retentionMs,
     markFiles: markFiles(path, witness),
+    readOnly,
     allowVolatile: false,
     countsAreConfirmed: true,
     onEvent,
     ...(clocks === undefined ? {} : { clocks }),
-    open: () => openSqlite(path, timeoutMs, create),
+    open: () => openSqlite(path, timeoutMs, { create, readOnly }),
   });
 }
 
-async function openSqlite(path: string, timeoutMs: number, create: boolean): Promise<StoreDriver> {
-  const settings = { path, busyTimeoutMs: Math.floor(timeoutMs * 0.8) };
-  const writer = createThread({ ...settings, readOnly: false }, timeoutMs);
+async function openSqlite(
+  path: string,
+  timeoutMs: number,
+  { create, readOnly }: { readonly create: boolean; readonly readOnly: boolean },
+): Promise<StoreDriver> {
+  const settings = { path, busyTimeoutMs: Math.floor(timeoutMs * 0.8), isInspected: readOnly };
+  const writer = createThread({ ...settings, readOnly }, timeoutMs);
   const reader = createThread({ ...settings, readOnly: true }, timeoutMs * readFactor);
   const driver: StoreDriver = {
     insertIfAbsent: (row) => writer.ask<InsertResult>({ method: 'insertIfAbsent', row }),

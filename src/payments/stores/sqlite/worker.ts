@@ -10,9 +10,10 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
-import { isBusy, upgradeSchema } from './schema.ts';
+import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
 import type { SqliteCall, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
 /**
@@ -22,7 +23,7 @@ import type { SqliteCall, SqliteRequest, SqliteResponse, ThreadSettings } from '
 
 if (parentPort === null) throw new Error('worker.ts runs in a worker thread only');
 const port = parentPort;
-const { path, busyTimeoutMs, readOnly }: ThreadSettings = workerData;
+const { path, busyTimeoutMs, readOnly, isInspected }: ThreadSettings = workerData;
 
 /** How many calls share a transaction at most. */
 const maxBatch = 64;
@@ -190,7 +191,11 @@ function closeFile(): void {
 
 function openToRead(): OpenFile {
   const inode = inodeOf(path);
-  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+  // Without a log nobody has the file open. Even to read, SQLite would make one, and its index, and leave them.
+  const url = pathToFileURL(path);
+  if (isInspected && !existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
+  const database = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs });
+  checkSchema(database);
   return { database, statements: prepareStatements(database), inode };
 }
 

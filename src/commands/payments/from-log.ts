@@ -1,0 +1,191 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
+import {
+  type AttemptOutcome,
+  parseUnwrittenOutcome,
+  writeOutcome,
+} from '../../payments/unwritten-outcome.ts';
+import {
+  CommandError,
+  confirm,
+  expectNone,
+  type OperatorSubcommand,
+  type OperatorTask,
+  parsed,
+} from './operator.ts';
+import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
+
+/**
+ * Writes the ends of payments that a bankql left in its log, because it stopped while the store was away. What the store
+ * knows already, or somebody has settled, stays as it is, so that the same log may be read twice.
+ */
+export const writeUnwrittenOutcomes =
+  (file: string, isConfirmed: boolean): OperatorTask =>
+  async (context) => {
+    const { withStore, now, write, note } = context;
+    const { ends, damaged } = await readEnds(file);
+    for (const line of damaged) note(`${line}\n`);
+    if (ends.length === 0) throw new CommandError(`${file} holds no unwritten end. Nothing was written.`);
+    for (const end of ends) write(`${describe(end)}\n`);
+    await confirm(
+      context,
+      `Write ${ends.length === 1 ? 'this end' : `these ${ends.length} ends`}?`,
+      isConfirmed,
+    );
+    const written = await withStore(async (store) => {
+      let count = 0;
+      for (const end of ends) {
+        if (await writeOutcome(store, end)) count++;
+        else note(`${end.id} ${await whyNot(store, end, now)}\n`);
+      }
+      return count;
+    });
+    const summary = `Wrote ${written} of ${ends.length}.`;
+    if (written === 0)
+      throw new CommandError(
+        `${summary} Unless this log was read before, it is of another store: STATE_URL has to be that of the bankql that wrote it.`,
+      );
+    write(`${summary}\n`);
+    if (damaged.length > 0) throw new CommandError(`${damaged.length} damaged lines were left out.`);
+  };
+
+/** Why an end was not written. */
+async function whyNot(store: PaymentStore, { id, trackId }: AttemptOutcome, now: number): Promise<string> {
+  const record = await store.find(id, now);
+  if (record === null) return 'is not in the store: nothing was written.';
+  if (record.trackId !== trackId)
+    return `is another attempt there (Track-ID ${record.trackId}): nothing was written.`;
+  return `is ${record.state} there already, and stays so.`;
+}
+
+async function readEnds(file: string) {
+  /** Of each payment once: a process writes its line at the signal and again at its end. */
+  const ends = new Map<string, AttemptOutcome>();
+  const damaged: string[] = [];
+  await readLines(file, (line, number) => {
+    try {
+      const end = parseUnwrittenOutcome(line);
+      if (end !== null) ends.set(`${end.id} ${end.trackId}`, end);
+    } catch (error) {
+      damaged.push(`${file}:${number}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  });
+  return { ends: [...ends.values()], damaged };
+}
+
+/** Errors: CommandError if the file cannot be read. */
+async function readLines(file: string, onLine: (line: string, number: number) => void): Promise<void> {
+  let number = 0;
+  try {
+    for await (const line of createInterface({ input: createReadStream(file, 'utf8') }))
+      onLine(line, ++number);
+  } catch (error) {
+    throw new CommandError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+const describe = ({ id, trackId, outcome, at }: AttemptOutcome) =>
+  printable(
+    `${id.slice(0, 12)}  ${isoTime(at)}  ${outcome === null ? 'not sent: its key becomes free' : outcome.state}  ${trackId}`,
+  );
+
+export const findMissing: OperatorSubcommand = {
+  help: `usage: bankql payments find-missing --from-log FILE [--json]
+
+Names the payments that the audit lines of a log say were sent, or may have been, and that the store does not have: what a
+restored backup or a failover lost. Finished ones that are older than IDEMPOTENCY_TTL_DAYS are not missing. Writes nothing.
+Exit code 1: some are missing.
+
+  --from-log FILE      a log of bankql, a line of JSON each; lines of other kinds are left out
+  --json               their last lines, as JSON
+
+  bankql payments find-missing --from-log /var/log/bankql.log
+`,
+  read(args) {
+    const { values, positionals } = parsed(() =>
+      parseArgs({
+        args,
+        options: { 'from-log': { type: 'string' }, json: { type: 'boolean' } },
+        allowPositionals: true,
+      }),
+    );
+    expectNone('find-missing', positionals);
+    const file = values['from-log'];
+    if (file === undefined) throw new CommandError('find-missing needs a log: --from-log FILE.');
+    return async ({ lookAtStore, state, now, write, note }) => {
+      const attempts = await readAttempts(file, note);
+      if (attempts.length === 0) throw new CommandError(`${file} has no audit line of a payment.`);
+      const kept = attempts.filter(
+        ({ state: last, updatedAt }) =>
+          (last !== 'DONE' && last !== 'REJECTED') || updatedAt > now - state.retentionMs,
+      );
+      const missing = await lookAtStore(async (store) => {
+        const found: AuditedAttempt[] = [];
+        for (const attempt of kept) {
+          const record = await store.find(attempt.id, now);
+          if (record?.trackId !== attempt.trackId) found.push(attempt);
+        }
+        return found;
+      });
+      if (missing.length === 0) {
+        write(`The store has all ${kept.length} payments of ${file} that it has to keep.\n`);
+        return;
+      }
+      if (values.json === true) for (const attempt of missing) write(jsonLine(attempt));
+      else write(paymentTable(missing, now, { withState: true }));
+      throw new CommandError(
+        `${missing.length} of ${kept.length} payments of ${file} are not in the store. Whoever sends one of them again may pay again.`,
+      );
+    };
+  },
+};
+
+const text = z.string().nullable().default(null);
+const auditLine = z.object({
+  audit: z.literal('payment'),
+  id: z.string().min(1),
+  trackId: z.string().min(1),
+  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN', 'NOT_SENT', 'RELEASED']),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  operation: z.string().default(''),
+  caller: z.string().default(''),
+  bankId: z.string().default(''),
+  accountId: z.string().default(''),
+  toBankId: text,
+  toAccountId: text,
+  amount: text,
+  currency: text,
+  code: text,
+  status: z.number().nullable().default(null),
+});
+
+type AuditedAttempt = Omit<z.infer<typeof auditLine>, 'state'> & Pick<PaymentRecord, 'state'>;
+
+/** The last line of each attempt that was sent, or may have been, oldest first. */
+async function readAttempts(file: string, note: (text: string) => void): Promise<AuditedAttempt[]> {
+  const attempts = new Map<string, z.infer<typeof auditLine>>();
+  await readLines(file, (line, number) => {
+    if (!line.includes('"audit"')) return;
+    try {
+      const json: unknown = JSON.parse(line);
+      if (typeof json !== 'object' || json === null || Reflect.get(json, 'audit') !== 'payment') return;
+      const entry = auditLine.parse(json);
+      const key = `${entry.id} ${entry.trackId}`;
+      const last = attempts.get(key);
+      if (last === undefined || last.updatedAt <= entry.updatedAt) attempts.set(key, entry);
+    } catch {
+      note(`${file}:${number}: this audit line is damaged, and left out.\n`);
+    }
+  });
+  return [...attempts.values()]
+    .flatMap(({ state, ...entry }) =>
+      state === 'NOT_SENT' || state === 'RELEASED' ? [] : [{ ...entry, state }],
+    )
+    .sort((a, b) => a.createdAt - b.createdAt);
+}

@@ -1,0 +1,96 @@
+import type { PaymentStore } from '../../payments/store.ts';
+import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
+import type { ShowProgress } from '../progress.ts';
+
+/** What an operator's command works with. */
+export interface OperatorContext {
+  /** The store of the bankql that runs, or ran. */
+  readonly state: Omit<OpenStoreOptions, 'create'> & { readonly url: string };
+  readonly now: number;
+  /** Opens the store for the work, and closes it. Errors: CommandError if it cannot be opened. */
+  withStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
+  /** The same, without writing anything to the store, or beside it: the service may run as another user. */
+  lookAtStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
+  readonly write: (text: string) => void;
+  /** What is no result: on standard error, so that a pipe gets the results alone. */
+  readonly note: (text: string) => void;
+  readonly progress: ShowProgress;
+  /** Asks whoever sits at the terminal; null where nobody does. */
+  readonly ask: ((question: string) => Promise<string>) | null;
+}
+
+/** Its arguments are read before the store is opened. Resolves when all is printed. */
+export type OperatorTask = (context: OperatorContext) => Promise<void>;
+
+export interface OperatorSubcommand {
+  /** What `--help` prints. */
+  readonly help: string;
+  /** Errors: CommandError for arguments that cannot be used. */
+  read(args: string[], now: number): OperatorTask;
+}
+
+/** What the operator did not get, and why. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+/**
+ * Asks before anything is written; `--yes` has answered already.
+ * Errors: CommandError where the answer is not yes, or nobody can be asked.
+ */
+export async function confirm(
+  { ask }: Pick<OperatorContext, 'ask'>,
+  question: string,
+  isConfirmed: boolean,
+): Promise<void> {
+  if (isConfirmed) return;
+  if (ask === null)
+    throw new CommandError(
+      `${question} Nobody is at a terminal to be asked: say --yes. Nothing was written.`,
+    );
+  const answer = await ask(`${question} [yes/no] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('Nothing was written.');
+}
+
+/** Errors: CommandError for what parseArgs does not know. */
+export function parsed<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What somebody says in their own words. Errors: CommandError where it is missing, or not one line. */
+export function sentence(option: string, meaning: string, value: string | undefined): string {
+  const trimmed = value?.trim() ?? '';
+  if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new CommandError(`--${option} says ${meaning}, in one line.`);
+  return trimmed;
+}
+
+/** How a payment's id begins, of six digits or more; null where it is none. */
+export const readIdPrefix = (text: string): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
+
+/** Errors: CommandError where words follow that the command does not take. */
+export function expectNone(command: string, words: readonly string[]): void {
+  if (words.length > 0) throw new CommandError(`${command} does not take "${words.join(' ')}".`);
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * A time in milliseconds since 1970: how long ago (`90s`, `15m`, `2h`, `3d`), or ISO 8601, which is UTC where it names no
+ * zone, as times in the log are.
+ * Errors: CommandError.
+ */
+export function readTime(option: string, text: string, now: number): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return now - Number(count) * (units[unit] ?? 0);
+  const iso = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
+  const time = iso === null ? Number.NaN : Date.parse(`${iso[1]}T${iso[2] ?? '00:00'}${iso[3] ?? 'Z'}`);
+  if (Number.isNaN(time))
+    throw new CommandError(
+      `--${option} is a time such as 2h, 3d, 2026-01-15 or 2026-01-15T10:32Z, not ${text}.`,
+    );
+  return time;
+}

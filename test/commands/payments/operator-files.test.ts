@@ -1,0 +1,152 @@
+import {
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
+import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
+import { lease, pending, retentionMs, start, unknown } from '../../payments/stores/store-conformance.ts';
+
+/** What an operator's commands leave in the files of a store that the service of another user writes. */
+
+const folder = mkdtempSync(join(tmpdir(), 'bankql-operator-files-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let stores = 0;
+async function makeStore() {
+  const home = join(folder, `${++stores}`);
+  mkdirSync(home);
+  const path = join(home, 'state.db');
+  const store = await createSqliteStore({ path, retentionMs, timeoutMs: 2000 });
+  await store.begin(pending(), start);
+  await store.finish(pending().id, pending().trackId, unknown, start);
+  await store.begin(pending({ id: 'b'.repeat(64), trackId: 'attempt-2', leaseUntil: start + lease }), start);
+  await store.close();
+  return { home, path };
+}
+
+async function run(path: string, args: readonly string[], more: { witness?: string } = {}) {
+  const output: string[] = [];
+  const code = await runOperatorCommand({
+    args,
+    state: { url: `sqlite:${path}`, retentionMs, ...more },
+    write: (text) => output.push(text),
+    writeError: (text) => output.push(text),
+    now: () => start + 2 * lease,
+  });
+  return { code, output: output.join('') };
+}
+
+/** Each file with its owner, mode and content. */
+const filesOf = (home: string) =>
+  readdirSync(home)
+    .sort()
+    .map((name) => {
+      const { uid, gid, mode, mtimeMs } = statSync(join(home, name));
+      return { name, uid, gid, mode, mtimeMs, content: readFileSync(join(home, name)).toString('base64') };
+    });
+
+describe('looking at payments', () => {
+  test.each([
+    ['list'],
+    ['list', '--state', 'unknown,pending,done'],
+    ['find', '--account', 'alice-current'],
+    ['show', pending().id],
+  ])('writes nothing: %s', async (...args) => {
+    const { home, path } = await makeStore();
+    const before = filesOf(home);
+    expect(await run(path, args)).toMatchObject({ code: 0 });
+    expect(filesOf(home)).toEqual(before);
+  });
+
+  test('writes nothing either while bankql serves, and shows a payment whose lease is over as UNKNOWN', async () => {
+    const { home, path } = await makeStore();
+    const serving = await createSqliteStore({ path, retentionMs, timeoutMs: 2000 });
+    await serving.begin(pending({ id: 'c'.repeat(64), trackId: 'attempt-3' }), start);
+    const withoutIndex = () =>
+      filesOf(home).filter(({ name }) => !name.endsWith('-shm') && !name.includes('.mark'));
+    const before = withoutIndex();
+    const { output } = await run(path, ['list', '--json']);
+    expect(
+      JSON.parse(output)
+        .map(({ id, state }: { id: string; state: string }) => [id[0], state])
+        .sort(),
+    ).toEqual([
+      ['a', 'UNKNOWN'],
+      ['b', 'UNKNOWN'],
+      ['c', 'UNKNOWN'],
+    ]);
+    expect(withoutIndex()).toEqual(before);
+    await serving.close();
+  });
+});
+
+/** Only root can give files away. */
+describe.skipIf(statSync(folder).uid !== 0)('commands of root', () => {
+  const service = 65_534;
+  const giveAway = (home: string) => {
+    for (const name of ['', ...readdirSync(home)]) chownSync(join(home, name), service, service);
+  };
+  const owners = (home: string) => new Set(filesOf(home).map(({ uid, gid }) => `${uid}:${gid}`));
+
+  test('that write keep the owner and the mode of what they replace', async () => {
+    const { home, path } = await makeStore();
+    const witness = join(home, 'witness');
+    writeFileSync(witness, readFileSync(`${path}.mark`), { mode: 0o640 });
+    giveAway(home);
+    const settled = await run(
+      path,
+      ['settle', pending().id, '--as', 'done', '--by', 'Ada', '--reason', 'x'],
+      { witness },
+    );
+    expect(settled).toMatchObject({ code: 0 });
+    expect(owners(home)).toEqual(new Set([`${service}:${service}`]));
+    expect(statSync(witness).mode & 0o777).toBe(0o640);
+    expect(statSync(`${path}.mark`).mode & 0o777).toBe(0o600);
+  });
+
+  test('restore for the service', async () => {
+    const { home, path } = await makeStore();
+    const backup = join(folder, `${stores}.backup`);
+    expect(await run(path, ['backup', backup])).toMatchObject({ code: 0 });
+    giveAway(home);
+    expect(await run(path, ['restore', backup, '--by', 'Ada', '--yes'])).toMatchObject({ code: 0 });
+    expect(owners(home)).toEqual(new Set([`${service}:${service}`]));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('drafts of a mark', () => {
+  test('that a killed process left are removed, those of others and other files stay', async () => {
+    const home = join(folder, 'drafts');
+    mkdirSync(home);
+    const names = [
+      'state.db.mark.0123abcd',
+      'state.db.mark.89abcdef',
+      'state.db.mark.backup',
+      'other.mark.0123abcd',
+    ];
+    for (const name of names) {
+      writeFileSync(join(home, name), '');
+      if (name !== 'state.db.mark.89abcdef') utimesSync(join(home, name), 1, 1);
+    }
+    const writer = createMarkWriter(join(home, 'state.db.mark'), (reason) => expect(reason).toBeNull());
+    await writer.write({ storeId: 'store', began: 1, newestAt: start });
+    expect(readdirSync(home).sort()).toEqual([
+      'other.mark.0123abcd',
+      'state.db.mark',
+      'state.db.mark.89abcdef',
+      'state.db.mark.backup',
+    ]);
+  });
+});
