@@ -60,4 +60,4 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   expect([answers, foreign]).toEqual([4000, 0]);
   // It was shared, or the test would show nothing.
   expect(bank.calls.length).toBeLessThan(4000);
-}, 60_000);
+}, 240_000);

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getIntrospectionQuery } from 'graphql';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Account,
@@ -7,9 +10,10 @@ import {
   overheadBytes,
   type Resource,
   type ShedReason,
+  uses,
 } from '../../src/server/ledger.ts';
 import { type RunningServer, serve } from '../../src/server/server.ts';
-import { credentials, testOptions } from '../support/bankql.ts';
+import { createTestBankql, credentials, type Result, testOptions } from '../support/bankql.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
@@ -161,6 +165,31 @@ test('while the event loop is late only the reserve is given, and soon after it 
   expect([given.admit('a').why, given.admit('b').why]).toEqual(['event loop lag', null]);
   expect(given.admit('c').why).toBe('event loop lag');
   await expect.poll(() => given.admit('a').why).toBeNull();
+});
+
+test('docs/hardening.md shows the table of uses', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/hardening.md'), 'utf8');
+  const rows = Object.entries(uses).map(([resource, { unit, total, share, reserve, givesWay }]) => {
+    const part = resource === 'requests' ? '`MAX_IN_FLIGHT_PER_CALLER`' : `1/${1 / share}`;
+    return `| \`${resource}\` | ${unit} | ${total} | ${part} | 1/${1 / reserve} | ${givesWay} |`;
+  });
+  expect(page).toContain(rows.join('\n'));
+});
+
+test('a request without credentials may cost a tenth, which is enough for introspection', async () => {
+  await using bank = await startRecordingBank();
+  bank.otherwise({
+    body: {
+      branches: Array.from({ length: 4000 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true, name: 'B' })),
+    },
+  });
+  await using bankql = createTestBankql({ bankUrl: bank.url, subscriptionKey: 'the-operators-key' });
+  const large = '{ bank { branches { nodes { name branchId } } } }';
+  const codesOf = ({ errors = [] }: Result<unknown>) => errors.map(({ extensions }) => extensions.code);
+  expect(codesOf(await bankql.ask(large, undefined, {}))).toEqual(['LIMIT_EXCEEDED']);
+  expect(codesOf(await bankql.ask(large))).toEqual([]);
+  const { data, errors } = await bankql.ask(getIntrospectionQuery(), undefined, {});
+  expect([errors, typeof data]).toEqual([undefined, 'object']);
 });
 
 describe('over a socket', () => {
