@@ -1,9 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
-import type { CallLimits } from './exchange.ts';
+import { type CallLimits, contextOptions } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
 import type { ListNode } from './linked-list.ts';
 import type { Fetch, Reader, ReadResult } from './remember.ts';
@@ -173,7 +173,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
   #others: Set<Read> | null = null;
   /** The read that it joined, and its own async context: it may have to call again. */
   #joined: Read | null = null;
-  #inContext: (<T>(run: () => T) => T) | null = null;
+  #context: AsyncResource | null = null;
 
   constructor(
     shared: SharedReads,
@@ -204,7 +204,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
     this.#others ??= new Set();
     this.#others.add(other);
     other.#joined = this;
-    other.#inContext = AsyncLocalStorage.snapshot();
+    other.#context = new AsyncResource('BankCall', contextOptions);
   }
 
   onAnswer(result: ReadResult): void {
@@ -228,7 +228,7 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
     }
     for (const other of this.#release() ?? []) {
       other.#stopWaiting();
-      other.#inContext?.(() => other.#failShared(error));
+      other.#context?.runInAsyncScope(() => other.#failShared(error));
     }
   }
 
