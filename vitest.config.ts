@@ -11,7 +11,7 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 /** Tests that put a module of their own in the place of one of ours, or weigh what their process keeps in memory. */
 const alone = [
   'test/engine/{documents,many-documents,work}.test.ts',
-  'test/bank/cache/bounded-memory.test.ts',
+  'test/bank/bounded-memory.test.ts',
   'test/server/rate-limit/bounded-counter-store.test.ts',
 ];
 
