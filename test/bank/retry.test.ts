@@ -19,7 +19,7 @@ import {
 import { inTimeMs } from '../support/in-time.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
 
-const retrying = { retryShare: 0.1, timeoutMs: 1000, connectTimeoutMs: 500, maxBodyBytes: 64 * 1024 };
+const retrying = { retryShare: 0.1, timeoutMs: 30_000, connectTimeoutMs: 10_000, maxBodyBytes: 64 * 1024 };
 /** Longer than a second attempt waits. */
 const longestWaitMs = 120;
 const reads = [
