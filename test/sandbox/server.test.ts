@@ -44,7 +44,7 @@ test('a path that cannot be decoded is a bad request, whose text does not repeat
 
 test('a failure of its own is a 500 with a text', async () => {
   await using broken = await freshBank();
-  vi.spyOn(JSON, 'rawJSON').mockImplementationOnce(() => {
+  vi.spyOn(Date.prototype, 'toISOString').mockImplementationOnce(() => {
     throw new Error('out of ink');
   });
   const answer = await broken.call('getAccountsScope', { ACCOUNT_ID: 'alice-current', scope: 'views' });
