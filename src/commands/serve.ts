@@ -130,7 +130,14 @@ export async function serveBankql(
   }).catch((cause: Error) => {
     throw new StartError(cause.message, { cause });
   });
-  const store = observeStore(opened, telemetry);
+  let isStopping = false;
+  const store = observeStore(opened, {
+    ...telemetry,
+    onStoreAway(reason) {
+      // A store that this process closes is not away.
+      if (!isStopping) telemetry.onStoreAway(reason);
+    },
+  });
   const unlimited = createPaymentService({
     bank,
     store,
@@ -253,6 +260,7 @@ export async function serveBankql(
     }),
     flush: payments.logUnwrittenEnds,
     async stop(options) {
+      isStopping = true;
       announcements.stopping();
       // Whoever sent the signal may not wait for the rest.
       payments.logUnwrittenEnds();

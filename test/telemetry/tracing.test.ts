@@ -71,6 +71,9 @@ test('an operation is a span below the caller’s, and each REST call one below 
     service: 'the-bankql',
     hasFailed: true,
     attributes: {
+      'http.request.method': 'POST',
+      'url.path': '/graphql',
+      'url.scheme': 'http',
       'graphql.operation.type': 'query',
       'graphql.operation.name': 'Greeting',
       'http.response.status_code': 200,
