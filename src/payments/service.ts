@@ -224,7 +224,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
         answer: null,
         code,
         status: null,
-        message: because,
+        message: unknown.message,
         bankText: null,
       });
       throw unknown;
@@ -272,7 +272,14 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     if (state === 'UNKNOWN') {
       const because = unknownBecause.answer(status, isAccepted);
       const unknown = outcomeUnknown({ ...record, status }, idempotencyKey, because);
-      await finish(record, { state, answer, code: unknown.code, status, message: because, bankText: said });
+      await finish(record, {
+        state,
+        answer,
+        code: unknown.code,
+        status,
+        message: unknown.message,
+        bankText: said,
+      });
       throw unknown;
     }
     const refusal =

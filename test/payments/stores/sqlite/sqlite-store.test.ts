@@ -179,7 +179,7 @@ describe('a file that changes under the running store', () => {
     renameSync(dirname(path), `${dirname(path)}-away`);
     mkdirSync(dirname(path));
     for (let attempt = 0; attempt < 3; attempt++) {
-      const lost = store.begin(pending({ trackId: 'attempt-2' }), start);
+      const lost = store.begin(pending({ id: 'another' }), start);
       await expect(lost).rejects.toThrow(StoreUnavailable);
       await expect(lost).rejects.toThrow(path);
     }
@@ -199,11 +199,11 @@ describe('a file that changes under the running store', () => {
     renameSync(copy, path);
     await expect(store.find(pending().id, start)).rejects.toThrow('another file has taken its place');
     expect(await store.find(pending().id, start)).toBeNull();
-    await expect(store.begin(pending(), start)).rejects.toThrow('it is another store');
+    await expect(store.begin(pending({ id: 'another' }), start)).rejects.toThrow('it is another store');
     await store.acceptLoss('Ada: it was moved by mistake', start);
-    expect(await store.begin(pending(), start)).toBeNull();
+    expect(await store.begin(pending({ id: 'another' }), start)).toBeNull();
     await store.close();
-    expect(await (await open(path)).find(pending().id, start)).toEqual(stored());
+    expect(await (await open(path)).find('another', start)).toEqual(stored({ id: 'another' }));
   });
 
   test('is refused where it is empty or broken', async () => {
