@@ -32,6 +32,8 @@ const ownVersion = (times: number) => (text: string) => {
     left-- > 0 ? `"version": "${version}"` : found,
   );
 };
+// First: it fails if there is nothing to release.
+edit('CHANGELOG.md', (text) => cutChangelog(text, version, new Date().toISOString().slice(0, 10)));
 edit('package.json', ownVersion(1));
 edit('client/package.json', ownVersion(1));
 edit('package-lock.json', ownVersion(2));
@@ -44,7 +46,6 @@ edit('ops/helm/Chart.yaml', (text) =>
     .replace(/^appVersion: .*$/m, `appVersion: "${version}"`),
 );
 edit('docs/operations.md', (text) => text.replaceAll(`bankql-${previous}.tgz`, `bankql-${version}.tgz`));
-edit('CHANGELOG.md', (text) => cutChangelog(text, version, new Date().toISOString().slice(0, 10)));
 const note = `# The schema of the last release, ${version}: \`npm run schema\` prints the present one. \`npm run release:cut\` replaces it.\n\n`;
 edit('test/contract/released.graphql', () => note + readFileSync(join(root, 'schema.graphql'), 'utf8'));
 git('commit', '--quiet', '--all', '--message', `Release ${version}`);
