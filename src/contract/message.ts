@@ -9,6 +9,7 @@ export const message = resource('Message', 'A message to a customer. REST: getMe
   date: text('date', 'When it was written.', {
     isReadOnly: true,
     notes: { answer: ', as the bank wrote it' },
+    also: { name: 'sentAt', dateOf: 'getMessagesOwner' },
   }),
 });
 export type Message = Answer<typeof message>;

@@ -87,6 +87,10 @@ interface FieldOptions<Shape extends z.ZodType = z.ZodType> {
   readonly answer?: Shape;
   /** What descriptions add behind the name in REST. */
   readonly notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
+  /** Another field of the GraphQL type, with the text in a more precise form; of dates, also the operation that reads it. */
+  readonly also?:
+    | { readonly name: string; readonly list: 'String' | 'ID' }
+    | { readonly name: string; readonly dateOf: string };
   /** The name in inputs of earlier versions: deprecated, and kept until 1.0. */
   readonly formerly?: { readonly name: string; readonly note?: string };
 }

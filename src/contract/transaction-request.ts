@@ -21,9 +21,16 @@ export const transactionRequest = resource(
     transactionIds: text('transaction_ids', 'The transactions that it led to, by their ids.', {
       answer: idList,
       notes: asWritten,
+      also: { name: 'transactionIdList', list: 'ID' },
     }),
-    startDate: text('start_date', 'When it was asked for.', { notes: asWritten }),
-    endDate: text('end_date', 'When it came to its end.', { notes: asWritten }),
+    startDate: text('start_date', 'When it was asked for.', {
+      notes: asWritten,
+      also: { name: 'startedAt', dateOf: 'getTransactionsRequest' },
+    }),
+    endDate: text('end_date', 'When it came to its end.', {
+      notes: asWritten,
+      also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
+    }),
     challenge: text('challenge', 'What the customer has to confirm it with, where the bank waits for that.', {
       answer: reference,
     }),

@@ -17,12 +17,18 @@ const details = resource(
     approvedByUserId: text('approved_by_user_id', 'Who approved it.'),
     cancelledByIpAddress: text('cancelled_by_ip_address', 'The IP address from which it was cancelled.'),
     cancelledByUserId: text('cancelled_by_user_id', 'Who cancelled it.'),
-    completed: text('completed', 'When it was completed.', { notes: asWritten }),
+    completed: text('completed', 'When it was completed.', {
+      notes: asWritten,
+      also: { name: 'completedAt', dateOf: 'getTransaction' },
+    }),
     description: text('description', 'What it is for.'),
     newBalance: part('new_balance', 'What was on the account afterwards.', amount),
     pausedByIpAddress: text('paused_by_ip_address', 'The IP address from which it was paused.'),
     pausedByUserId: text('paused_by_user_id', 'Who paused it.'),
-    posted: text('posted', 'When it was posted.', { notes: asWritten }),
+    posted: text('posted', 'When it was posted.', {
+      notes: asWritten,
+      also: { name: 'postedAt', dateOf: 'getTransaction' },
+    }),
     postedByIpAddress: text('posted_by_ip_address', 'The IP address from which it was posted.'),
     postedByUserId: text('posted_by_user_id', 'Who posted it.'),
     status: text(
@@ -58,7 +64,10 @@ export const transactionMetadata = resource(
       },
     }),
     narrative: text('narrative', 'A longer text about it.'),
-    tags: text('tags', 'Words to find it by.', { answer: textOrArray }),
+    tags: text('tags', 'Words to find it by.', {
+      answer: textOrArray,
+      also: { name: 'tagList', list: 'String' },
+    }),
     where: text('where', 'Where it took place.', { answer: reference }),
   },
   {

@@ -208,6 +208,10 @@ AccountObject.implement({
           'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
         args: {
           filter: t.arg({ type: OtherAccountFilter, description: 'By IBAN and id.' }),
+          search: t.arg.string({
+            description:
+              "Those whose holder's name or IBAN contains this text, whatever its case and spaces. bankql looks for it in the bank's list.",
+          }),
         },
         ...connectionFromIds(
           (account: AccountNode, args: OtherAccountFilterInput, context) =>

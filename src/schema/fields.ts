@@ -24,6 +24,7 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import { notGlobalId } from './global-id.ts';
 import { recordOf } from './node.ts';
+import { currencyCodeOf, minorUnitsOf, parseDateTime } from './precise-types.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
 
@@ -65,8 +66,47 @@ export function fieldsOf<Parent>(
     map[name] = isList
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, resolve })
       : t.field({ type, nullable: true, description, resolve });
+    const { also } = field.options;
+    if (also !== undefined) map[also.name] = preciseField(t, field, also, toRecord);
   }
   return map;
+}
+
+/** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
+function preciseField<Parent>(
+  t: ObjectFields<Parent>,
+  { what, rest }: Field,
+  also: NonNullable<Field['options']['also']>,
+  toRecord: ((parent: Parent) => object) | null,
+) {
+  const recordIn = (parent: Parent): object => (toRecord === null ? Object(parent) : toRecord(parent));
+  const textIn = (record: object): string | null => {
+    const text: unknown = unwrap(Reflect.get(record, rest));
+    return typeof text === 'string' ? text : null;
+  };
+  if ('list' in also)
+    return t.field({
+      type: [also.list],
+      nullable: { list: true, items: false },
+      description: `${what} One entry for each, without the separators. REST \`${rest}\`.`,
+      resolve: (parent) =>
+        textIn(recordIn(parent))
+          ?.split(also.list === 'ID' ? /[\s,]+/ : /\s*,\s*/)
+          .filter((entry) => entry !== ''),
+    });
+  return t.field({
+    type: 'DateTime',
+    nullable: true,
+    description: `${what} Null if the bank gave no time, or one that cannot be read; without an offset it is UTC. REST \`${rest}\`.`,
+    resolve: (parent, _args, { session }) => {
+      const record = recordIn(parent);
+      const text = textIn(record);
+      if (text === null || text === '') return null;
+      const date = parseDateTime(text);
+      if (date === null) session.noteDrift({ operation: also.dateOf, field: rest }, record);
+      return date;
+    },
+  });
 }
 
 /**
@@ -254,3 +294,17 @@ export const mapOptional = <Input, Result>(
 ): Result | undefined => (input === null || input === undefined ? undefined : toBody(input));
 
 export const MoneyObject = objectType(money);
+builder.objectFields(MoneyObject, (t) => ({
+  currencyCode: t.field({
+    type: 'CurrencyCode',
+    nullable: true,
+    description: 'The currency, if the bank wrote a code of three letters. REST `currency`.',
+    resolve: ({ currency }) => currencyCodeOf(unwrap(currency)),
+  }),
+  minorUnits: t.int({
+    nullable: true,
+    description:
+      'The amount as a count of the smallest unit of the currency: 1250 for 12.50 EUR, 1250 for 1250 JPY. Null if the currency is unknown, if the amount has more decimals than it, or if it is too large for an Int (about 21 million EUR): `amount` has it then. REST `amount`.',
+    resolve: ({ amount, currency }) => minorUnitsOf({ amount: unwrap(amount), currency: unwrap(currency) }),
+  }),
+}));

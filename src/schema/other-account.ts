@@ -59,6 +59,7 @@ export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
 
 export interface OtherAccountFilterInput {
   readonly filter?: typeof OtherAccountFilter.$inferInput | null | undefined;
+  readonly search?: string | null | undefined;
 }
 
 const filterId = (id: string | null | undefined) =>
@@ -88,14 +89,26 @@ export function loadOtherAccounts(
 ): Promise<OtherAccount[]> {
   const query = queryOf(args);
   const listed = load(account, query, session);
-  const id = filterId(args.filter?.id);
-  if (query !== null || id === null || id === undefined) return listed;
+  const id = query === null ? filterId(args.filter?.id) : null;
+  const search = args.search?.trim().toLowerCase();
+  if ((id === null || id === undefined) && !search) return listed;
   return listed.then((list) =>
-    lists.once(list, JSON.stringify(['counterparties', id]), () => {
+    lists.once(list, JSON.stringify(['counterparties', id, search]), () => {
       rememberPositions(list);
-      return filterInSteps(list, (entry) => entry.id === id);
+      return filterInSteps(
+        list,
+        (entry) => (id == null || entry.id === id) && (!search || isFoundBy(entry, search)),
+      );
     }),
   );
+}
+
+/** Whether the holder's name or the IBAN contains a text in lower case. */
+function isFoundBy(entry: OtherAccount, search: string): boolean {
+  const { holder, IBAN }: { holder?: unknown; IBAN?: unknown } = entry;
+  const name: unknown = typeof holder === 'object' && holder !== null ? Reflect.get(holder, 'name') : null;
+  if (typeof name === 'string' && name.toLowerCase().includes(search)) return true;
+  return typeof IBAN === 'string' && compactIban(IBAN).includes(compactIban(search));
 }
 
 /** An entry of that list. */

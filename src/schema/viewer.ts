@@ -26,7 +26,7 @@ export interface Viewer extends BankIds {
  * Determines the viewer from the request's credentials and the configured templates.
  * Errors: MISSING_CREDENTIALS and BAD_USER_INPUT if neither the customer nor the account is known.
  */
-export function viewerOf({ defaults, credentials }: ReadContext): Viewer {
+export function viewerOf({ defaults, credentials }: ReadContext, bankId?: string | null): Viewer {
   const idOf = (name: keyof ViewerTemplates): string | Error => {
     const template: ViewerTemplate | null = defaults.viewer?.[name] ?? null;
     if (template === null) return notConfigured(viewerVariables[name]);
@@ -39,7 +39,7 @@ export function viewerOf({ defaults, credentials }: ReadContext): Viewer {
   const [customerId, accountId] = [idOf('customerId'), idOf('accountId')];
   if (customerId instanceof Error && accountId instanceof Error)
     throw defaults.viewer?.customerId ? customerId : accountId;
-  return { bankId: bankIdOr(defaults, null), viewId: viewIdOr(defaults, null), customerId, accountId };
+  return { bankId: bankIdOr(defaults, bankId), viewId: viewIdOr(defaults, null), customerId, accountId };
 }
 
 const notConfigured = (variable: string) =>
@@ -120,9 +120,12 @@ builder.queryField('viewer', (t) =>
     nullable: true,
     description:
       'Who is logged in, as the request shows it; an error where nothing says who it is. Costs no REST call.',
+    args: { bankId: t.arg.id({ description: 'The bank; the configured one where left out.' }) },
     extensions: fieldExtensions({
-      estimate: (_root: object, _args: object, context: EstimateContext) => ({ parent: viewerOf(context) }),
+      estimate: (_root: object, { bankId }: { bankId?: string | null }, context: EstimateContext) => ({
+        parent: viewerOf(context, bankId),
+      }),
     }),
-    resolve: (_root: object, _args: object, context: ReadContext) => viewerOf(context),
+    resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
   }),
 );

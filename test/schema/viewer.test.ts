@@ -61,6 +61,19 @@ describe('viewer', () => {
     expect(fixture.bank.lines()).toEqual([]);
   });
 
+  test('is known at another bank too, with what is the caller’s there', async () => {
+    await using fixture = await start('{auth-id}', '{auth-id}-current');
+    const { data, errors } = await fixture.ask<object, object>(
+      '{ viewer(bankId: "OTHER") { customer { bankId } messages { totalCount } accounts { totalCount } } }',
+    );
+    expect(errors).toBeUndefined();
+    expect(data).toMatchObject({ viewer: { customer: { bankId: 'OTHER' } } });
+    expect(fixture.bank.lines().sort()).toEqual([
+      'GET /v1/api/banks/OTHER/accounts/the-caller-current/owner/permissions',
+      'GET /v1/api/banks/OTHER/customer/messages',
+    ]);
+  });
+
   test('leads to the record, the accounts and the messages, each for one call', async () => {
     await using fixture = await start('{auth-id}', '{auth-id}-current');
     const result = await fixture.ask(WholeViewer, { first: 1 });

@@ -1,0 +1,90 @@
+import { GraphQLError, Kind } from 'graphql';
+import type { Money } from '../contract/shared-parts.ts';
+import { builder } from './builder.ts';
+import { plainDecimal } from './decimal.ts';
+
+/** Types that say more than the texts of the bank, which stay beside them. */
+
+/** A date and time with its offset from UTC, as RFC 3339 writes it; many banks leave out the offset or the time. */
+const dateTime =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?\s?(Z|z|[+-]\d\d:?\d\d)?)?$/;
+
+/** The time that a text of the bank means: UTC unless it names an offset. Null if it is not a time. */
+export function parseDateTime(text: string): Date | null {
+  const parts = dateTime.exec(text.trim());
+  if (parts === null) return null;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', offset = 'Z'] = parts;
+  const zone = /^[+-]\d{4}$/.test(offset) ? `${offset.slice(0, 3)}:${offset.slice(3)}` : offset.toUpperCase();
+  const fraction = /[.,](\d{1,3})/.exec(text.slice(10))?.[1] ?? '0';
+  const date = new Date(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${zone}`,
+  );
+  // Date would read the 31st of February as a day of March.
+  const isDay = new Date(`${year}-${month}-${day}T00:00:00Z`).getUTCDate() === Number(day);
+  return Number.isNaN(date.getTime()) || !isDay ? null : date;
+}
+
+function readDateTime(value: unknown): Date {
+  const date = typeof value === 'string' ? parseDateTime(value) : null;
+  if (date !== null) return date;
+  throw new GraphQLError('A DateTime is a text such as "2026-11-22T10:30:00Z".', {
+    extensions: { code: 'BAD_USER_INPUT' },
+  });
+}
+
+builder.scalarType('DateTime', {
+  description: 'A point in time, in UTC, such as "2026-11-22T10:30:00.000Z" (RFC 3339).',
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
+  serialize: (date) => date.toISOString(),
+  parseValue: readDateTime,
+  parseLiteral: (node) => readDateTime(node.kind === Kind.STRING ? node.value : null),
+});
+
+const isCurrencyCode = (text: unknown): text is string => typeof text === 'string' && /^[A-Z]{3}$/.test(text);
+
+builder.scalarType('CurrencyCode', {
+  description: 'The code of a currency by ISO 4217, such as "EUR".',
+  specifiedByURL: 'https://www.iso.org/iso-4217-currency-codes.html',
+  serialize: String,
+  parseValue: (value) => {
+    if (isCurrencyCode(value)) return value;
+    throw new GraphQLError('A CurrencyCode has three capital letters, such as "EUR".', {
+      extensions: { code: 'BAD_USER_INPUT' },
+    });
+  },
+});
+
+/** The code of a currency as the bank wrote it; null if it is not one. */
+export function currencyCodeOf(currency: unknown): string | null {
+  const code = typeof currency === 'string' ? currency.trim().toUpperCase() : null;
+  return isCurrencyCode(code) ? code : null;
+}
+
+const maxInt = 2n ** 31n - 1n;
+const decimalsOf = new Map<string, number>();
+
+/** How many decimals a currency has; null if it is unknown. */
+function currencyDecimals(code: string): number | null {
+  if (decimalsOf.size === 0)
+    for (const known of Intl.supportedValuesOf('currency')) decimalsOf.set(known, -1);
+  let decimals = decimalsOf.get(code);
+  if (decimals === undefined) return null;
+  if (decimals < 0) {
+    const format = new Intl.NumberFormat('en', { style: 'currency', currency: code });
+    decimals = format.resolvedOptions().maximumFractionDigits ?? 2;
+    decimalsOf.set(code, decimals);
+  }
+  return decimals;
+}
+
+/** An amount as a count of the currency's smallest unit; null if it is not one, or more than an Int holds. */
+export function minorUnitsOf({ amount, currency }: Money): number | null {
+  const code = currencyCodeOf(currency);
+  const decimals = code === null ? null : currencyDecimals(code);
+  if (decimals === null || typeof amount !== 'string') return null;
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(plainDecimal(amount)) ?? [];
+  if (whole === '' || /[1-9]/.test(fraction.slice(decimals))) return null;
+  const units = BigInt(`${whole}${fraction.slice(0, decimals).padEnd(decimals, '0')}`);
+  if (units > maxInt) return null;
+  return units === 0n ? 0 : Number(`${sign}${units}`);
+}

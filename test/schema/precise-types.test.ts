@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { minorUnitsOf, parseDateTime } from '../../src/schema/precise-types.ts';
+import { exact, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const root = '/v1/api/banks/BANK';
+const account = `${root}/accounts/A/owner`;
+
+describe('a time of the bank', () => {
+  test.each([
+    ['2026-11-22T10:30:00Z', '2026-11-22T10:30:00.000Z'],
+    ['2026-11-22T10:30:00.1234567+02:00', '2026-11-22T08:30:00.123Z'],
+    ['2026-11-22 10:30', '2026-11-22T10:30:00.000Z'],
+    ['2026-11-22T10:30:00+0200', '2026-11-22T08:30:00.000Z'],
+    ['2026-11-22', '2026-11-22T00:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+  ])('%s is %s', (text, expected) => {
+    expect(parseDateTime(text)?.toISOString()).toBe(expected);
+  });
+
+  test.each(['', 'yesterday', '22/11/2026', '2026-02-31', '2026-13-01', '2026-11-22T25:00:00Z', '20261122'])(
+    '"%s" is none',
+    (text) => {
+      expect(parseDateTime(text)).toBeNull();
+    },
+  );
+});
+
+describe('an amount in minor units', () => {
+  test.each([
+    ['12.50', 'EUR', 1250],
+    ['12.5', 'EUR', 1250],
+    ['-0.010', 'EUR', -1],
+    ['1.5e3', 'EUR', 150_000],
+    ['1250', 'JPY', 1250],
+    ['1.234', 'KWD', 1234],
+    ['0', 'EUR', 0],
+    ['-0.00', 'EUR', 0],
+    ['21474836.47', 'EUR', 2_147_483_647],
+    ['21474836.48', 'EUR', null],
+    ['1.005', 'EUR', null],
+    ['1.5', 'JPY', null],
+    ['1', 'Euro', null],
+    ['1', 'ZZZ', null],
+  ])('%s %s is %s', (amount, currency, units) => {
+    expect(minorUnitsOf({ amount, currency })).toBe(units);
+  });
+});
+
+test('precise fields stand beside the texts of the bank, which stay as they are', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.on(`GET ${account}/transactions/T/transaction`, {
+    body: {
+      details: {
+        posted: '2026-11-22T10:30:00+02:00',
+        completed: 'soon',
+        value: { amount: exact('-3.10'), currency: 'eur' },
+      },
+      metadata: { tags: 'home, monthly,' },
+    },
+  });
+  fixture.bank.on(`GET ${account}/transaction-requests`, {
+    body: {
+      'transaction-requests': [{ transaction_ids: 'T1 T2,T3', start_date: '2026-01-02', end_date: '' }],
+    },
+  });
+  fixture.bank.on(`GET ${root}/customer/messages`, {
+    body: { messages: [{ date: '2026-01-02T03:04:05Z' }] },
+  });
+  const { data, errors } = await fixture.ask(`{
+    bank {
+      account(accountId: "A") {
+        transaction(transactionId: "T") {
+          details { posted postedAt completed completedAt value { amount currency currencyCode minorUnits } }
+          metadata { tags tagList }
+        }
+        transactionRequests { nodes { transactionIds transactionIdList startedAt endedAt } }
+      }
+      messages { nodes { date sentAt } }
+    }
+  }`);
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    bank: {
+      account: {
+        transaction: {
+          details: {
+            posted: '2026-11-22T10:30:00+02:00',
+            postedAt: '2026-11-22T08:30:00.000Z',
+            completed: 'soon',
+            completedAt: null,
+            value: { amount: '-3.10', currency: 'eur', currencyCode: 'EUR', minorUnits: -310 },
+          },
+          metadata: { tags: 'home, monthly,', tagList: ['home', 'monthly'] },
+        },
+        transactionRequests: {
+          nodes: [
+            {
+              transactionIds: 'T1 T2,T3',
+              transactionIdList: ['T1', 'T2', 'T3'],
+              startedAt: '2026-01-02T00:00:00.000Z',
+              endedAt: null,
+            },
+          ],
+        },
+      },
+      messages: { nodes: [{ date: '2026-01-02T03:04:05Z', sentAt: '2026-01-02T03:04:05.000Z' }] },
+    },
+  });
+  expect(fixture.bank.calls).toHaveLength(3);
+});
+
+test('payees are found by a part of the name or of the IBAN', async () => {
+  await using fixture = await startBankqlFixture();
+  fixture.bank.on(`GET ${account}/other_accounts`, {
+    body: {
+      otherAccounts: [
+        { id: 'a', bank: 'B', holder: { is_alias: false, name: 'Ádám Kiss' }, IBAN: 'CY17 0020 0128' },
+        { id: 'b', bank: 'B', holder: { is_alias: false, name: 'Kissinger' } },
+        { id: 'c', bank: 'B', IBAN: 'CY1700200199' },
+        { id: 'd', bank: 'B', holder: 'broken', IBAN: 7 },
+      ],
+    },
+  });
+  const found = async (search: string) => {
+    const { data, errors } = await fixture.ask(
+      `{ bank { account(accountId: "A") { otherAccounts(search: "${search}") { totalCount nodes { otherAccountId } } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    return [...JSON.stringify(data).matchAll(/"otherAccountId":"(\w)"/g)].map(([, id]) => id);
+  };
+  expect(await found('kiss')).toEqual(['a', 'b']);
+  expect(await found('cy17 002001 9')).toEqual(['c']);
+  expect(await found('CY17 0020')).toEqual(['a', 'c']);
+  expect(await found('nobody')).toEqual([]);
+  expect(await found(' ')).toEqual(['a', 'b', 'c', 'd']);
+});
