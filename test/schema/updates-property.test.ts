@@ -198,7 +198,7 @@ test.each(cases)('$field keeps what is not named', async (it) => {
       const kept = (it.body ?? ((same) => same))({ ...record });
       expect(put && sentJson(put)).toEqual(withoutNulls({ ...kept, ...Object.fromEntries(renamed) }));
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
@@ -214,6 +214,6 @@ test('what a balance has besides is kept too', async () => {
       const [, put] = fixture.bank.calls;
       expect(put && sentJson(put)).toEqual(withoutNulls({ balance: { ...balance, amount: exact('1.50') } }));
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
