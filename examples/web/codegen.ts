@@ -12,7 +12,7 @@ const config: CodegenConfig = {
         enumsAsTypes: true,
         useTypeImports: true,
         strictScalars: true,
-        scalars: { Decimal: 'string' },
+        scalars: { CurrencyCode: 'string', DateTime: 'string', Decimal: 'string' },
       },
     },
   },
