@@ -133,6 +133,13 @@ export const brokenVariants: readonly Variant[] = [
     partsOf: storeWith((store) => {
       const own = async (id: string, now: number) => (await store.find(id, now))?.trackId ?? '';
       return {
+        // A beginning that fails takes back whatever is stored.
+        begin: (record, now) =>
+          store.begin(record, now).catch(async (error: unknown) => {
+            const trackId = await own(record.id, now).catch(() => '');
+            await store.release(record.id, trackId, now).catch(() => {});
+            throw error;
+          }),
         finish: async (id, _, outcome, now) => store.finish(id, await own(id, now), outcome, now),
         release: async (id, _, now) => store.release(id, await own(id, now), now),
       };
