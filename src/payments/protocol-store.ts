@@ -111,9 +111,11 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     return {
       ...store,
       async readMetadata() {
-        const snapshot = await store.readMetadata();
-        clock.observe(snapshot.serverTime);
-        return snapshot;
+        // The first one tells how the clocks differ: one that took long is asked again.
+        for (let round = 1; ; round++) {
+          const snapshot = await clock.measure(() => store.readMetadata());
+          if (snapshot.serverTime === null || clock.isMeasured || round === maxRounds) return snapshot;
+        }
       },
     };
   }
@@ -200,9 +202,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const row: Row = toRow(next);
     let mayBeStored = false;
     try {
-      const { existing, ...counts } = await driver.insertIfAbsent(row);
+      const { existing, ...counts } = await clock.measure(() => driver.insertIfAbsent(row));
       mayBeStored = existing === null;
-      clock.observe(counts.serverTime);
       // Another process has noticed a loss, or the store is another one than before.
       if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);

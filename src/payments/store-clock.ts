@@ -5,7 +5,7 @@ const maxDifferenceMs = 5 * 60_000;
 /** By how much the clock may run ahead of the time since the process began, as a clock that cannot be set has it. */
 const maxAheadMs = 60 * 60_000;
 
-/** Smaller changes of the difference between two clocks do not count. */
+/** Smaller changes of the difference between two clocks do not count, nor do answers that took longer. */
 const measurableMs = 1_000;
 
 export interface ClockSources {
@@ -26,8 +26,13 @@ const processClocks: ClockSources = { wallClock: () => Date.now(), monotonic: ()
  * is ahead of what the time since its start allows.
  */
 export interface StoreClock {
-  /** The clock of the store's server now; null if it was not asked. */
-  observe(serverTime: number | null): void;
+  /**
+   * Asks something of the store whose answer holds the server's time. An answer that took long, or that this process read late
+   * because it was stopped, says nothing of the clock: the difference would be wrong by as much, and leases would end too early.
+   */
+  measure<T extends { readonly serverTime: number | null }>(ask: () => Promise<T>): Promise<T>;
+  /** Whether an answer was quick enough so far. */
+  readonly isMeasured: boolean;
   /** A time of this process in the store's terms. */
   toStore(now: number): number;
   /** The time by which leases have ended, in the store's terms. */
@@ -43,6 +48,7 @@ export function createStoreClock(
   const startedAt = wallClock() - monotonic();
   /** How far the server's clock is ahead of this process's. */
   let offset = 0;
+  let isMeasured = false;
   let differed = false;
 
   function differ(now: number): boolean {
@@ -61,11 +67,20 @@ export function createStoreClock(
   const earlier = (now: number) => Math.min(now, now + offset);
 
   return {
-    observe(serverTime) {
-      if (serverTime === null) return;
-      const measured = serverTime - wallClock();
+    get isMeasured() {
+      return isMeasured;
+    },
+    async measure(ask) {
+      const [wallBefore, before] = [wallClock(), monotonic()];
+      const answer = await ask();
+      const wall = wallClock();
+      const tookMs = Math.max(monotonic() - before, Math.abs(wall - wallBefore));
+      const { serverTime } = answer;
+      if (serverTime === null || tookMs > measurableMs) return answer;
+      isMeasured = true;
       // Smaller differences are the time that the answer took.
-      if (Math.abs(measured - offset) > measurableMs) offset = measured;
+      if (Math.abs(serverTime - wall - offset) > measurableMs) offset = serverTime - wall;
+      return answer;
     },
     toStore: (now) => now + offset,
     forLeases: (now) => (Math.abs(offset) > maxDifferenceMs ? earlier(now) : now + offset),
