@@ -11,6 +11,7 @@ import {
 import type { CheckedStore } from '../../lost-records.ts';
 import { createProtocolStore, type DriverHooks } from '../../protocol-store.ts';
 import type { PaymentStore } from '../../store.ts';
+import type { ClockSources } from '../../store-clock.ts';
 import type { OnStoreEvent } from '../../store-event.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
@@ -42,6 +43,8 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number;
   /** Whose clock counts: the server's, or, in tests, `now` of each call. */
   readonly clock?: 'server' | 'caller';
+  /** For tests. */
+  readonly clocks?: ClockSources;
 }
 
 /** How many of the connections searches may have. */
@@ -71,6 +74,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
     // What no standby has confirmed yet, a failover may lose without a loss: then it was not sent.
     countsAreConfirmed: (options.waitReplicas ?? 0) === 0,
     onEvent: options.onEvent ?? (() => {}),
+    ...(options.clocks === undefined ? {} : { clocks: options.clocks }),
     open: (hooks) => openPostgres(options, hooks),
   });
 
