@@ -145,7 +145,9 @@ test('pino: a destination that is `sync` has written a line when the call is ove
   rmSync(folder, { recursive: true });
   const serve = readFileSync(join(import.meta.dirname, '../src/commands/serve.ts'), 'utf8');
   expect(serve).toContain('const auditOutput = openLogOutput(1, true, ');
-  expect(serve).toContain("const lasting = pino(logOptions('info', secrets), auditOutput.stream);");
+  expect(serve).toContain(
+    "const lasting = pino(logOptions('info', secrets, config.logTime), auditOutput.stream);",
+  );
   expect(serve).toContain("const audit = lasting.child({ audit: 'payment' });");
   const output = readFileSync(join(import.meta.dirname, '../src/commands/log-output.ts'), 'utf8');
   expect(output).toContain('pino.destination({ dest, sync, ');

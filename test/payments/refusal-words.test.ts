@@ -152,7 +152,7 @@ const places: Readonly<Record<string, string>> = {
   'docs/payment-protocol.md: no answer claims that nothing was sent where it was': 'the name of an invariant',
   'docs/payment-protocol.md: not while the bank still has time to answer, and nothing is sent after it was called so':
     'an invariant',
-  'docs/payment-protocol.md: release, proof that nothing was sent, or a 401 UNKNOWN --> DONE': 'a picture',
+  'docs/payment-protocol.md: nothing was sent, or the bank answered 401': 'a picture',
   'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
   'docs/hardening.md: nothing was sent, and the key is free (':
     'of the one payment of an operation, whose codes prove it (engine/context.ts)',
