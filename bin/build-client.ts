@@ -8,6 +8,6 @@ const dist = join(root, 'client/dist');
 
 execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
 rmSync(dist, { recursive: true, force: true });
-for (const part of ['client', 'errors.js', 'errors.d.ts', 'is-object.js', 'is-object.d.ts'])
+for (const part of ['client', 'errors.js', 'errors.d.ts'])
   cpSync(join(root, 'dist', part), join(dist, part), { recursive: true });
 cpSync(join(root, 'schema.graphql'), join(dist, 'schema.graphql'));

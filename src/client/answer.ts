@@ -1,5 +1,4 @@
 import type { ErrorCode } from '../errors.ts';
-import { isObject } from '../is-object.ts';
 
 /**
  * bankql's codes (docs/errors.md), and two of the client's own. NETWORK_ERROR: no answer came, so that a mutation may have
@@ -109,6 +108,10 @@ export async function readAnswer<Data>(response: Response): Promise<Answer<Data>
     }),
   );
 }
+
+/** The client imports nothing but types: apps get its files alone. */
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function toClientError(error: unknown): ClientError {
   const { message, path, extensions } = isObject(error) ? error : ({} as Json);

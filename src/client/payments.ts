@@ -63,7 +63,7 @@ export interface Payments {
 /** Errors: TypeError if there is no source of keys. */
 export function createPayments(options: PaymentsOptions): Payments {
   const { client, patienceMs = 30_000 } = options;
-  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
+  const { crypto } = globalThis as { crypto?: { readonly randomUUID?: () => string } };
   const randomUUID = options.randomUUID ?? crypto?.randomUUID?.bind(crypto);
   if (randomUUID === undefined) {
     throw new TypeError(

@@ -74,7 +74,8 @@ const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
     response.writeContinue();
     response.end(response.req.method === 'GET' ? branches : '{"id":"TX"}');
   },
-  talkative: (response) => response.writeHead(400).end(`${'x'.repeat(9_990)}${key} is not known`),
+  talkative: (response) =>
+    response.writeHead(400).end(JSON.stringify({ message: `${'x'.repeat(9_990)}${key} is not known` })),
 };
 const arrived: string[] = [];
 const bank = createServer((request: IncomingMessage, response) => {

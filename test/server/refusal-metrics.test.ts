@@ -184,10 +184,17 @@ test('a process shows all of it in its metrics, and nothing that callers wrote',
     'why=no token': 1,
     'why=malformed': 1,
     'why=claims': 1,
+    'why=algorithm': 0,
+    'why=expired': 0,
+    'why=key': 0,
+    'why=no keys': 0,
+    'why=signature': 0,
   });
   expect(counted(text, 'bankql_rate_limit_refusals_total')).toEqual({
     'refused=call,budget=caller': 1,
+    'refused=call,budget=key': 0,
     'refused=request,budget=caller': 1,
+    'refused=request,budget=key': 0,
   });
   expect(counted(text, 'bankql_http_refusals_total')).toEqual({ 'status=413': 1 });
   expect(text).not.toContain('evil');
