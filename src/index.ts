@@ -1,6 +1,6 @@
 import { serveBankql } from './commands/serve.ts';
 import { readConfig } from './config/config.ts';
-import { resolveEnvironment } from './config/read-environment.ts';
+import { resolveEnvironment } from './config/environment.ts';
 import { ConfigError } from './config/start-error.ts';
 
 export { ConfigError, StartError } from './config/start-error.ts';

@@ -1,12 +1,15 @@
 import cluster from 'node:cluster';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import type { CliContext } from './commands/cli-context.ts';
-import { failCurrentRequest, formatFatalError, rejectionOf } from './commands/fatal-error.ts';
-import { readInvocation, takeEnvFiles } from './commands/invocation.ts';
-import { createProgress } from './commands/progress.ts';
-import type { Service } from './commands/service.ts';
-import { describeStartFailure } from './commands/start-failure.ts';
+import type { CliContext, Service } from './commands/command.ts';
+import { readInvocation, takeEnvFiles } from './commands/commands.ts';
+import {
+  createProgress,
+  describeStartFailure,
+  failCurrentRequest,
+  formatFatalError,
+  rejectionOf,
+} from './commands/terminal.ts';
 import { tellPrimary } from './commands/workers/messages.ts';
 import { version } from './version.ts';
 
@@ -134,11 +137,11 @@ async function run(): Promise<void> {
   const invocation = readInvocation(words);
   if (invocation.kind === 'version')
     return terminal.write(`bankql ${version}, Node ${process.versions.node}\n`);
-  if (invocation.kind === 'help') return terminal.write((await import('./commands/help.ts')).help());
+  if (invocation.kind === 'help') return terminal.write((await import('./commands/commands.ts')).help());
   if (invocation.kind === 'command-help') return terminal.write(invocation.text);
   const { command, args } = invocation;
   failureCode = command.failureCode ?? failureCode;
-  const { resolveEnvironment } = await import('./config/read-environment.ts');
+  const { resolveEnvironment } = await import('./config/environment.ts');
   const context: CliContext = { ...terminal, ...resolveEnvironment(process.env, envFiles), args };
   if (command.kind === 'service') await serve(() => command.start(context));
   else process.exitCode = await command.run(context);

@@ -44,7 +44,7 @@ const allowed: readonly (readonly [file: string, text: string, why: string])[] =
   ['test/payments/stores/open-store.test.ts', 'redis://ops:s3cr%@cache', made],
   ['.env.example', 'http://user:password@proxy.example:3128', made],
   ['docs/configuration.md', 'http://user:password@proxy.example:3128', made],
-  ['src/config/variables/network.ts', 'http://user:password@proxy.example:3128', made],
+  ['src/config/variables.ts', 'http://user:password@proxy.example:3128', made],
   ['ops/helm/values.yaml', 'postgres://user:password@host', made],
   ['test/config/rules.test.ts', 'redis://:pw@host', made],
   ['test/config/rules.test.ts', 'postgres://me:pw@a', made],

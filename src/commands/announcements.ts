@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import type { StoreStatus } from '../payments/store.ts';
 import { authProvider, subscriptionKey } from '../sandbox/identity.ts';
+import { formatAge } from './payments/payment-table.ts';
 
 /** What the start found. */
 export interface Started {
@@ -94,4 +96,15 @@ function banner(started: Started): string {
           `    -d '{"query":"${query}"}'`,
         ];
   return [...facts(started), '', ...command, ''].join('\n');
+}
+
+/** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
+export function describeState(status: StoreStatus | null, loss: string | null, now: number): string {
+  if (loss !== null)
+    return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payments.md, "A store that lost records".`;
+  if (status === null) return 'Payment records: the store does not answer at the moment.';
+  const { records, pending, unknown, newestAt } = status;
+  if (records === 0 || newestAt === null) return 'Payment records: none.';
+  const open = pending + unknown === 0 ? '' : `; ${pending} PENDING, ${unknown} UNKNOWN`;
+  return `Payment records: ${records}, the newest ${formatAge(now - newestAt)} old${open}.`;
 }

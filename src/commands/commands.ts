@@ -1,5 +1,9 @@
-import { sandboxOptionsAsHelp } from '../config/documentation.ts';
-import type { CliCommand } from './cli-command.ts';
+import cluster from 'node:cluster';
+import { distance } from 'fastest-levenshtein';
+import { readConfig } from '../config/config.ts';
+import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/documentation.ts';
+import { StartError } from '../config/start-error.ts';
+import type { CliCommand, ServiceCommand } from './command.ts';
 
 /** The commands by their names, in the order in which `bankql help` lists them. Each loads what it needs itself. */
 export const commands = {
@@ -14,7 +18,12 @@ WORKERS, SIGUSR2 starts new workers in the place of those that serve.
 
   BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
 `,
-    start: async (context) => (await import('./start-serving.ts')).startServing(context),
+    async start(context) {
+      if (cluster.isWorker) return (await import('./workers/worker.ts')).serveAsWorker(context);
+      const config = readConfig(context.environment);
+      if (config.workers > 1) return (await import('./workers/primary.ts')).serveFromWorkers(context, config);
+      return (await import('./serve.ts')).serveBankql(context);
+    },
   },
   sandbox: {
     kind: 'service',
@@ -114,3 +123,87 @@ show    prints every variable with the value that is in force and where it comes
     run: async (context) => (await import('./config.ts')).manageConfig(context),
   },
 } as const satisfies Record<string, CliCommand>;
+
+const width = Math.max(...Object.keys(commands).map((name) => name.length));
+const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}\n`);
+
+/** `bankql help`, `bankql --help`. */
+export const help = (): string => `bankql: a GraphQL façade over a bank's REST interface.
+
+usage: bankql [command] [--env-file FILE]
+
+${list.join('')}
+  help COMMAND, or COMMAND --help, tells more; --version prints the version.
+  --env-file FILE reads variables from a file; those of the environment come first.
+
+  npx bankql                                     serves the sandbox bank
+  bankql doctor --env-file production.env        compares the bank's answers with the contract
+
+Environment variables, with their defaults:
+
+${variablesAsHelp()}`;
+
+/** What the words behind `bankql` ask for. */
+export type Invocation =
+  | { readonly kind: 'version' }
+  /** The help of all commands. */
+  | { readonly kind: 'help' }
+  | { readonly kind: 'command-help'; readonly text: string }
+  | { readonly kind: 'run'; readonly command: CliCommand; readonly args: readonly string[] };
+
+/** The files of `--env-file`, in their order, and the other words. Errors: StartError where one names no file. */
+export function takeEnvFiles(words: readonly string[]): {
+  readonly envFiles: readonly string[];
+  readonly words: readonly string[];
+} {
+  const envFiles: string[] = [];
+  const others: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const [, assigned] = /^--env-file=(.*)$/s.exec(word) ?? [];
+    if (word !== '--env-file' && assigned === undefined) {
+      others.push(word);
+      continue;
+    }
+    const file = assigned ?? words[++at] ?? '';
+    if (file === '')
+      throw new StartError('--env-file needs the name of a file, such as --env-file production.env.');
+    envFiles.push(file);
+  }
+  return { envFiles, words: others };
+}
+
+const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
+
+/** Errors: StartError where there is no such command; it names one that is similar. */
+export function readInvocation(words: readonly string[]): Invocation {
+  const [first, ...rest] = words;
+  if (first === '--version' || first === '-v' || first === 'version') return { kind: 'version' };
+  if (isHelp(first) || (first === 'help' && rest[0] === undefined)) return { kind: 'help' };
+  if (first === 'help') return readInvocation([rest[0] ?? '', '--help']);
+  const command = commandOf(first ?? 'serve');
+  if (command.help !== null && isHelp(rest[0])) return { kind: 'command-help', text: command.help };
+  const takesOptions = command.kind === 'service' && command.takesOptions === true;
+  const at = command.kind === 'service' ? rest.findIndex((word) => taskOf(command, word) !== undefined) : -1;
+  const task = command.kind === 'service' ? taskOf(command, rest[at]) : undefined;
+  if (task !== undefined && (rest.length === 1 || takesOptions))
+    return { kind: 'run', command: task, args: rest.toSpliced(at, 1) };
+  if (command.kind === 'service' && rest.length > 0 && !takesOptions)
+    throw new StartError(`bankql ${first} takes no "${rest.join(' ')}": see bankql ${first} --help.`);
+  return { kind: 'run', command, args: rest };
+}
+
+const taskOf = ({ tasks = {} }: ServiceCommand, option = '') =>
+  Object.hasOwn(tasks, option) ? tasks[option] : undefined;
+
+/** How many edits a word may be away from the command that is suggested for it. */
+const maxEdits = 2;
+
+function commandOf(name: string): CliCommand {
+  const known: Readonly<Record<string, CliCommand>> = commands;
+  const command = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (command !== undefined) return command;
+  const similar = Object.keys(known).find((each) => distance(name, each) <= maxEdits);
+  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`;
+  throw new StartError(`bankql knows no command "${name}".${hint} bankql help lists them.`);
+}

@@ -1,8 +1,8 @@
 import { type Config, readConfig } from '../config/config.ts';
-import { inForce } from '../config/effective-settings.ts';
+import { inForce } from '../config/environment.ts';
 import { StartError } from '../config/start-error.ts';
 import { readBankTls } from './bank-tls.ts';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from './command.ts';
 
 /** `bankql config check`, `bankql config show`. Gives the exit code. Errors: StartError with every value that cannot be used. */
 export async function manageConfig({

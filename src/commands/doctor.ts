@@ -4,7 +4,7 @@ import { runDoctor } from '../doctor/doctor.ts';
 import { DoctorOptionError, doctorUsage, readDoctorOptions } from '../doctor/options.ts';
 import { example } from '../sandbox/example.ts';
 import { readBankTls } from './bank-tls.ts';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from './command.ts';
 import { openSandbox } from './sandbox.ts';
 
 /** `bankql doctor`: holds a bank's answers against the contract. Gives the exit code. */

@@ -21,7 +21,7 @@ import { createDocumentCheck } from '../engine/validation.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
 import { schema } from '../schema/schema.ts';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from './command.ts';
 
 interface ExplainOptions {
   readonly files: readonly string[];

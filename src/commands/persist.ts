@@ -18,7 +18,7 @@ import { StartError } from '../config/start-error.ts';
 import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
 import { readManifest } from '../options/persisted-documents.ts';
 import { schema } from '../schema/schema.ts';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from './command.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
 export async function persist({ environment, args, write }: CliContext): Promise<number> {

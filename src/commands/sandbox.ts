@@ -1,16 +1,14 @@
 import { readConfig } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
 import { ConfigError, StartError } from '../config/start-error.ts';
-import type { Variable } from '../config/variable.ts';
-import { variableNames, variables } from '../config/variables.ts';
+import { type Variable, variableNames, variables } from '../config/variables.ts';
 import { DatabaseError } from '../sandbox/database.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
 import { FaultError } from '../sandbox/faults/fault.ts';
 import * as identity from '../sandbox/identity.ts';
 import { ScenarioError } from '../sandbox/scenario.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
-import type { CliContext } from './cli-context.ts';
-import type { Service } from './service.ts';
+import type { CliContext, Service } from './command.ts';
 
 /** Starts the sandbox bank. Errors: ConfigError where its faults, scenario or database cannot be used. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {

@@ -1,6 +1,6 @@
 import { StartError } from '../config/start-error.ts';
 import { printedSchema } from '../schema/print.ts';
-import type { CliContext } from './cli-context.ts';
+import type { CliContext } from './command.ts';
 
 /** `bankql schema [--federation]`: prints the schema. Gives the exit code. */
 export async function printSchema({ args, write }: CliContext): Promise<number> {

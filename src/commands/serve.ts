@@ -22,23 +22,20 @@ import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
 import { type ServerCloseOptions, serve } from '../server/server.ts';
-import { createCallerHashes } from '../telemetry/caller-hashes.ts';
-import { createGraphQLMetrics } from '../telemetry/graphql-metrics.ts';
 import { logOptions } from '../telemetry/log.ts';
 import { serveMetrics } from '../telemetry/metrics-server.ts';
-import { createOperationObserver } from '../telemetry/operation-observer.ts';
-import { watchPools } from '../telemetry/pool-metrics.ts';
-import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
-import { alice, bearer, createAnnouncements, noAnnouncements } from './announcements.ts';
+import {
+  createCallerHashes,
+  createGraphQLMetrics,
+  createOperationObserver,
+} from '../telemetry/operation-observer.ts';
+import { createTelemetry, type Telemetry, watchPools } from '../telemetry/telemetry.ts';
+import { alice, bearer, createAnnouncements, describeState, noAnnouncements } from './announcements.ts';
 import { daysLeft, readBankTls, warnOfExpiry, watchBankTls } from './bank-tls.ts';
-import type { CliContext } from './cli-context.ts';
-import { readLogLevel } from './log-level.ts';
+import { type CliContext, type Service, takeAll } from './command.ts';
 import { openLogOutput } from './log-output.ts';
-import { createReload } from './reload.ts';
+import { createReload, readLogLevel } from './reload.ts';
 import { openSandbox } from './sandbox.ts';
-import type { Service } from './service.ts';
-import { takeAll } from './stop.ts';
-import { describeState } from './store-summary.ts';
 
 /** How much longer than its deadline a payment's record is believed to be under way. */
 const leaseMarginMs = 10_000;

@@ -8,11 +8,10 @@ import type { JwtOptions } from '../server/auth/jwt-options.ts';
 import { type LedgerLimits, valueBytes } from '../server/ledger.ts';
 import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
 import type { Compression } from '../server/response.ts';
-import type { OperationNameMode } from '../telemetry/operation-label.ts';
-import type { TracingOptions } from '../telemetry/tracing-options.ts';
+import type { OperationNameMode, TracingOptions } from '../telemetry/options.ts';
 import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
 import { type MemoryBounds, memoryBounds } from './memory-bounds.ts';
-import { bankProxyOf, bankTlsOf, jwksProxyOf } from './network.ts';
+import { bankProxyOf, bankTlsOf, jwksProxyOf } from './proxy.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
@@ -86,7 +85,7 @@ export interface Config {
   /** The share of lines of successful operations that are written. */
   readonly logSample: number;
   readonly logTime: 'epoch' | 'iso';
-  /** A file with a level that stands in for `logLevel`; null for none. See log-level.ts. */
+  /** A file with a level that overrides `logLevel`; null for none. See reload.ts. */
   readonly logLevelFile: string | null;
   /** Whether /ready answers 503 while payments cannot be recorded. */
   readonly readyNeedsState: boolean;

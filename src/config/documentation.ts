@@ -1,5 +1,4 @@
-import { fileEnding, type Variable } from './variable.ts';
-import { sections } from './variables.ts';
+import { fileEnding, sections, type Variable } from './variables.ts';
 
 /** The documentation, the help of the command, and an example of a file, made of the table of variables. */
 

@@ -2,8 +2,7 @@ import { normalized } from '../payments/outcome-words.ts';
 import { claimsOf, viewerVariables } from '../schema/viewer-template.ts';
 import { isLoopback } from '../server/request.ts';
 import type { ConfigProblem } from './start-error.ts';
-import type { Variable } from './variable.ts';
-import { type Values, type VariableName, variables } from './variables.ts';
+import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 /** A problem of variables with each other. */
 export interface Contradiction extends ConfigProblem {

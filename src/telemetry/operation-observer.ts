@@ -1,8 +1,13 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Credentials } from '../bank/credentials.ts';
+import type { ObservedOperation } from '../engine/context.ts';
+import type { DocumentCacheStats } from '../engine/documents.ts';
+import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
+import { hashCaller } from '../payments/record.ts';
 import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
-import type { CallerHash } from './caller-hashes.ts';
-import type { GraphQLMetrics } from './graphql-metrics.ts';
-import { logOperation } from './operation-log.ts';
+import type { OperationNameMode } from './options.ts';
 import type { Tracing } from './tracing.ts';
 
 export interface OperationObserverOptions {
@@ -48,3 +53,183 @@ const slowMs = 1000;
 /** What LOG_SAMPLE never leaves out: errors, slow operations, and mutations, payments among them. */
 const isNews = ({ outcome, codes, milliseconds, operation }: OperationActivity): boolean =>
   outcome !== 'ok' || codes.length > 0 || milliseconds >= slowMs || operation?.kind !== 'query';
+
+/** A client may choose a name of any length. */
+const maxNameLength = 100;
+
+/**
+ * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
+ * answer: the operation's name, or the document's hash where it has none; how it ended, and what it took.
+ */
+export function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
+  const { requestId, traceId, operation, outcome, codes, status, restCalls, cached, joined, stale, bytes } =
+    activity;
+  logger.info(
+    {
+      requestId,
+      // Left out where it is undefined.
+      traceId: traceId ?? undefined,
+      ...(operation === null ? {} : nameOf(operation)),
+      outcome,
+      ...(codes.length === 0 ? {} : { codes: [...new Set(codes)] }),
+      ...(status === null ? {} : { status }),
+      calls: restCalls,
+      cached: cached + stale,
+      shared: joined,
+      ms: Math.round(activity.milliseconds * 10) / 10,
+      bytes,
+      ...(caller === null ? {} : { caller }),
+    },
+    'operation',
+  );
+}
+
+const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['operation']>) =>
+  name === null ? { document: documentHash, kind } : { operation: name.slice(0, maxNameLength), kind };
+
+/** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
+const maxCallers = 10_000;
+
+/** What stands for a caller in the log; null for who names no Auth-Provider-Name and Auth-ID. */
+export type CallerHash = (credentials: Credentials | null) => string | null;
+
+/**
+ * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the
+ * other. A store in memory makes its secret anew at each start, and so do the hashes differ from one process to the next.
+ */
+export function createCallerHashes(secret: () => string): CallerHash {
+  const hashes = new LRUCache<string, string>({ max: maxCallers });
+  let usedSecret = secret();
+  return (credentials) => {
+    const { authProviderName = null, authId = null } = credentials ?? {};
+    if (authProviderName === null || authId === null) return null;
+    if (usedSecret !== secret()) {
+      usedSecret = secret();
+      hashes.clear();
+    }
+    // No credential holds a line's end.
+    const name = `${authProviderName}\n${authId}`;
+    let hash = hashes.get(name);
+    if (hash === undefined) {
+      hash = hashCaller(usedSecret, authProviderName, authId);
+      hashes.set(name, hash);
+    }
+    return hash;
+  };
+}
+
+/** What is counted of requests for GraphQL. */
+export interface GraphQLMetrics {
+  observe(activity: OperationActivity): void;
+}
+
+export interface GraphQLMetricsOptions {
+  readonly registry: Registry;
+  readonly operationNames: OperationNameMode;
+  readonly documents: DocumentCacheStats;
+  /** How many requests are under way. */
+  readonly inFlight: () => number;
+}
+
+export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMetrics {
+  const { documents, inFlight } = options;
+  const registers = [options.registry];
+  const labelOf = createOperationLabel(options.operationNames);
+  const requests = new Counter({
+    name: 'bankql_graphql_requests_total',
+    help: 'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
+    labelNames: ['operation', 'kind', 'outcome', 'fault'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'bankql_graphql_duration_seconds',
+    help: 'From the head of a request for GraphQL to its answer.',
+    labelNames: ['operation'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'bankql_graphql_errors_total',
+    help: 'Errors in answers by their code; one answer may hold several.',
+    labelNames: ['code'],
+    registers,
+  });
+  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
+  new Gauge({
+    name: 'bankql_graphql_in_flight',
+    help: 'Requests that are under way.',
+    registers,
+    collect() {
+      this.set(inFlight());
+    },
+  });
+  new Counter({
+    name: 'bankql_document_cache_total',
+    help: 'Documents that were asked for: kept ones (hit), and those that had to be parsed and checked (miss).',
+    labelNames: ['result'],
+    registers,
+    collect() {
+      this.reset();
+      this.inc({ result: 'hit' }, documents.hits);
+      this.inc({ result: 'miss' }, documents.misses);
+    },
+  });
+  new Gauge({
+    name: 'bankql_document_cache_documents',
+    help: 'Documents that are kept until others take their room.',
+    registers,
+    collect() {
+      this.set(documents.kept);
+    },
+  });
+  new Gauge({
+    name: 'bankql_document_cache_bytes',
+    help: 'What those take in memory, about.',
+    registers,
+    collect() {
+      this.set(documents.bytes);
+    },
+  });
+
+  return {
+    observe({ operation, outcome, codes, milliseconds }) {
+      const label = labelOf(operation);
+      const kind = operation?.kind ?? 'unknown';
+      requests.inc({ operation: label, kind, outcome, fault: faultOf(codes) });
+      duration.observe({ operation: label }, milliseconds / 1000);
+      for (const code of codes) errors.inc({ code });
+    },
+  };
+}
+
+/** The first of these that one of the errors has: a request that both a client and the bank spoiled is the bank's. */
+const faults = ['bankql', 'bank', 'load', 'client'] as const satisfies readonly Fault[];
+
+const faultOf = (codes: readonly string[]): Fault | 'none' => {
+  if (codes.length === 0) return 'none';
+  const found = new Set(codes.map((code) => (isErrorCode(code) ? errorCodes[code].fault : 'bankql')));
+  return faults.find((fault) => found.has(fault)) ?? 'none';
+};
+
+/** How many names there are at most. Each is a time series of its own, kept as long as the process. */
+const maxNames = 200;
+/** A client may choose a name of any length. */
+const maxLength = 100;
+
+const other = 'other';
+
+/** The name by which metrics know an operation: one of a bounded number. */
+export function createOperationLabel(
+  mode: OperationNameMode,
+): (operation: Pick<ObservedOperation, 'name' | 'isPersisted'> | null) => string {
+  const names = new Set<string>();
+  return (operation) => {
+    const name = operation?.name ?? null;
+    if (operation === null || name === null || mode === 'none') return other;
+    if (names.has(name)) return operation.isPersisted || mode === 'all' ? name : other;
+    if (mode === 'persisted' && !operation.isPersisted) return other;
+    if (names.size >= maxNames || name.length > maxLength) return other;
+    names.add(name);
+    return name;
+  };
+}

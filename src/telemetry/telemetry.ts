@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BreakerReason } from '../bank/breaker.ts';
+import type { PoolUsage } from '../bank/exchange.ts';
 import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
+import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store-event.ts';
@@ -14,9 +17,6 @@ import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
-import { logFailedPayment } from './payment-log.ts';
-import { logRestCall } from './rest-call-log.ts';
-import { logStoreEvent } from './store-event-log.ts';
 
 /**
  * Counters with a known set of labels start at 0: Prometheus' `increase` does not see the event with which a series begins.
@@ -356,3 +356,105 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
 }
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
+
+/** Messages of these may repeat what the request holds. */
+const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
+
+/**
+ * One line of the log for each payment that was asked for and not accepted: why, in the bank's words where they are the
+ * bank's. The record is found by `payment`, its id: `payments find --id`.
+ */
+export function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
+  const isTold = error instanceof BankqlError;
+  const code = isTold ? error.code : 'INTERNAL';
+  const { status, trackId } = isTold ? error.extensions : {};
+  const line = {
+    operation,
+    code,
+    ...(why === undefined ? {} : { why }),
+    ...(status === undefined ? {} : { status }),
+    ...(trackId === undefined ? {} : { trackId }),
+    ...(id === null ? {} : { payment: id }),
+    ...(isTold && !saysInput.has(code) ? { reason: error.message } : {}),
+  };
+  if (code === 'OUTCOME_UNKNOWN') logger.warn(line, 'a payment is of unknown outcome');
+  else logger.info(line, 'a payment is refused');
+}
+
+/**
+ * One line of the log for each attempt of a REST call: at debug, and at warn where the bank failed. What a line holds is
+ * what CallReport holds, and an id of the attempt, which is its Track-ID where it has one; the request that it belongs to
+ * is added to every line (log.ts).
+ */
+export function logRestCall(logger: Logger, call: CallReport): void {
+  const { status, failure, reason } = call;
+  const isTrouble = failure !== null || (status ?? 0) >= 500;
+  // Those of an open breaker come at the rate of requests; that it opened is one line.
+  const isNews = isTrouble && reason !== 'cancelled' && reason !== 'paused';
+  const level = isNews ? 'warn' : 'debug';
+  if (logger.isLevelEnabled(level))
+    logger[level]({ ...call, callId: call.callId ?? call.trackId ?? randomUUID() }, 'bank call');
+}
+
+/** What the log says of a store's own news. */
+const storeEvents = {
+  loss: { level: 'error', message: 'the payment store has lost records: payments are refused, reads go on' },
+  'loss-accepted': { level: 'warn', message: 'an operator accepted that the payment store lost records' },
+  purge: { level: 'warn', message: 'more than a tenth of all payment records are over their time' },
+  'clocks-differ': {
+    level: 'error',
+    message:
+      "bankql's clock differs from that of the payment store, or jumped ahead: no record expires until they agree",
+  },
+  'clocks-agree': { level: 'info', message: 'the clocks of the payment store agree again' },
+  'mark-failed': { level: 'error', message: "the payment store's high-water mark cannot be written" },
+  'record-unreadable': {
+    level: 'error',
+    message: 'the stored record of a payment is damaged: answers that need it fail, other payments go on',
+  },
+  'mark-written-again': { level: 'info', message: "the payment store's high-water mark is written again" },
+} as const satisfies Record<
+  StoreEvent['kind'],
+  { readonly level: 'info' | 'warn' | 'error'; readonly message: string }
+>;
+
+export function logStoreEvent(logger: Logger, event: StoreEvent): void {
+  const { level, message } = storeEvents[event.kind];
+  logger[level](event, message);
+}
+
+/** The places among BANK_CONNECTIONS, read when metrics are. */
+export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
+  const registers = [registry];
+  const labelNames = ['operation', 'pool'] as const;
+  new Gauge({
+    name: 'bankql_bank_places_taken',
+    help: 'Connections to the bank that calls of an operation hold.',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { operation, pool, taken } of read()) this.set({ operation, pool }, taken);
+    },
+  });
+  new Gauge({
+    name: 'bankql_bank_places_waited_for',
+    help: 'Calls of an operation that wait for a connection at the moment.',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { operation, pool, waiting } of read()) this.set({ operation, pool }, waiting);
+    },
+  });
+  new Counter({
+    name: 'bankql_bank_place_waits_total',
+    help: 'Calls of an operation that had to wait for a connection.',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const { operation, pool, waits } of read()) this.inc({ operation, pool }, waits);
+    },
+  });
+}

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
@@ -8,17 +17,15 @@ import {
   BatchSpanProcessor,
   ParentBasedSampler,
   type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { TraceCall } from '../bank/report.ts';
-import type { OperationActivity } from '../server/request-scope.ts';
-import { currentActivity } from '../server/request-scope.ts';
+import { currentActivity, type OperationActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
-import { createSpanExporter } from './span-exporter.ts';
-import { readTraceparent, writeTraceparent } from './traceparent.ts';
-import type { TracingOptions } from './tracing-options.ts';
+import type { TracingOptions } from './options.ts';
 
 /** Traces: a span for each request for GraphQL, and below it one for each attempt of a REST call. */
 export interface Tracing {
@@ -123,3 +130,51 @@ function samplerOf({ sampler, share }: TracingOptions): Sampler {
       : new TraceIdRatioBasedSampler(share);
   return isByParent ? new ParentBasedSampler({ root }) : root;
 }
+
+/** How long a batch may take, in milliseconds: at the stop, nobody waits longer for a collector that is away. */
+const timeoutMs = 5000;
+
+/** Sends spans as OTLP over HTTP, in JSON. A collector that is away is one line of the log, and one more when it is back. */
+export function createSpanExporter(
+  { endpoint, headers }: Pick<TracingOptions, 'endpoint' | 'headers'>,
+  logger: Logger,
+): SpanExporter {
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: timeoutMs });
+  let isAway = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const hasFailed = result.error !== undefined;
+        if (hasFailed && !isAway) logger.warn({ err: result.error }, 'traces cannot be sent: spans are lost');
+        if (!hasFailed && isAway) logger.info('traces are sent again');
+        isAway = hasFailed;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush(),
+  };
+}
+
+const traceparent = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const nothing = /^0+$/;
+const sampledFlag = 1;
+
+/** The span that a request says it belongs to (W3C Trace Context); null where it says none, or nothing that is one. */
+export function readTraceparent(given: unknown, traceState: unknown): SpanContext | null {
+  const [, version, traceId = '', spanId = '', flags = '', more] =
+    (typeof given === 'string' ? traceparent.exec(given) : null) ?? [];
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null;
+  if (nothing.test(traceId) || nothing.test(spanId)) return null;
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & sampledFlag,
+    isRemote: true,
+    ...(typeof traceState === 'string' ? { traceState: createTraceState(traceState) } : {}),
+  };
+}
+
+export const writeTraceparent = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
-import { GatheredLines } from '../../src/commands/gathered-lines.ts';
+import { GatheredLines } from '../../src/commands/log-output.ts';
 
 function gather(maxBytes: number) {
   const written: string[] = [];

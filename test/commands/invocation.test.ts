@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/commands/commands.ts';
-import { readInvocation, takeEnvFiles } from '../../src/commands/invocation.ts';
+import { commands, readInvocation, takeEnvFiles } from '../../src/commands/commands.ts';
 
 describe('the words of the command line', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress } from '../../src/commands/progress.ts';
+import { createProgress } from '../../src/commands/terminal.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

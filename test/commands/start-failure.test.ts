@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeStartFailure } from '../../src/commands/start-failure.ts';
+import { describeStartFailure } from '../../src/commands/terminal.ts';
 import { StartError } from '../../src/config/start-error.ts';
 
 const failure = (message: string, code: string, syscall: string) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeAll } from '../../src/commands/stop.ts';
+import { takeAll } from '../../src/commands/command.ts';
 
 test('takes every step in order, also those behind one that failed', async () => {
   const taken: number[] = [];

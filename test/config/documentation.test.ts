@@ -8,8 +8,7 @@ import {
   variablesAsEnvExample,
   variablesAsHelp,
 } from '../../src/config/documentation.ts';
-import type { Variable } from '../../src/config/variable.ts';
-import { variableNames, variables } from '../../src/config/variables.ts';
+import { type Variable, variableNames, variables } from '../../src/config/variables.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { inForce } from '../../src/config/effective-settings.ts';
+import { inForce } from '../../src/config/environment.ts';
 import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
 import { valueBytes } from '../../src/server/ledger.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { bypassesProxy } from '../../src/config/no-proxy.ts';
+import { bypassesProxy } from '../../src/config/proxy.ts';
 
 /** The way to the bank, as the environment says it. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { resolveEnvironment } from '../../src/config/read-environment.ts';
+import { resolveEnvironment } from '../../src/config/environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bankql-environment-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createProgress } from '../../src/commands/progress.ts';
+import { createProgress } from '../../src/commands/terminal.ts';
 
 /** Where no terminal shows it, a line of what is being done comes this often, in milliseconds. */
 const lineMs = 15_000;

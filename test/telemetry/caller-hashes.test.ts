@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { hashCaller } from '../../src/payments/record.ts';
-import { createCallerHashes } from '../../src/telemetry/caller-hashes.ts';
+import { createCallerHashes } from '../../src/telemetry/operation-observer.ts';
 
 const caller = (authId: string | null, authProviderName: string | null = 'sandbox') =>
   ({ subscriptionKey: 'key', authProviderName, authId }) as Credentials;

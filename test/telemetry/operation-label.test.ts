@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createOperationLabel, operationNameModes } from '../../src/telemetry/operation-label.ts';
+import { createOperationLabel } from '../../src/telemetry/operation-observer.ts';
+import { operationNameModes } from '../../src/telemetry/options.ts';
 
 const named = (name: string | null, isPersisted = false) => ({ name, isPersisted });
 

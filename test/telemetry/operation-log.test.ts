@@ -1,9 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OperationActivity } from '../../src/server/request-scope.ts';
-import { createCallerHashes } from '../../src/telemetry/caller-hashes.ts';
 import { logOptions } from '../../src/telemetry/log.ts';
-import { createOperationObserver } from '../../src/telemetry/operation-observer.ts';
+import { createCallerHashes, createOperationObserver } from '../../src/telemetry/operation-observer.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { credentials } from '../support/bankql.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';

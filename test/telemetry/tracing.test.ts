@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConfigError, startBankql } from '../../src/index.ts';
-import { readTraceparent } from '../../src/telemetry/traceparent.ts';
+import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { credentials } from '../support/bankql.ts';
 import { post } from '../support/process.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';

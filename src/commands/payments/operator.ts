@@ -1,6 +1,6 @@
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
-import type { ShowProgress } from '../progress.ts';
+import type { ShowProgress } from '../terminal.ts';
 
 /** What an operator's command works with. */
 export interface OperatorContext {

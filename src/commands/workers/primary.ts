@@ -7,10 +7,8 @@ import { logOptions } from '../../telemetry/log.ts';
 import { serveMetrics } from '../../telemetry/metrics-server.ts';
 import { createWorkerMetrics } from '../../telemetry/worker-metrics.ts';
 import { createAnnouncements } from '../announcements.ts';
-import type { CliContext } from '../cli-context.ts';
+import { type CliContext, type Service, takeAll } from '../command.ts';
 import { openLogOutput } from '../log-output.ts';
-import type { Service } from '../service.ts';
-import { takeAll } from '../stop.ts';
 import { isWorkerMessage } from './messages.ts';
 import { Supervisor, type WorkerEvents, type WorkerProcess } from './supervisor.ts';
 

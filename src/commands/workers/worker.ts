@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
-import type { CliContext } from '../cli-context.ts';
+import type { CliContext, Service } from '../command.ts';
 import { type BankqlService, serveBankql } from '../serve.ts';
-import type { Service } from '../service.ts';
 import { isOrder, tellPrimary } from './messages.ts';
 
 /** Serves as one of several workers, until the primary tells it to end. Errors: what stops a start. */

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { createMarkWriter } from '../../../src/payments/high-water-mark.ts';
 import { createSqliteStore } from '../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { lease, pending, retentionMs, start, unknown } from '../../payments/stores/store-conformance.ts';

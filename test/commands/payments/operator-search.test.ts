@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { hashCaller, recordId } from '../../../src/payments/record.ts';
 import type { PaymentRecord, PaymentStore } from '../../../src/payments/store.ts';
 import { createMemoryStore } from '../../../src/payments/stores/memory-store.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { runOperatorCommand } from '../../../src/commands/payments/operator-command.ts';
+import { runOperatorCommand } from '../../../src/commands/payments.ts';
 import { credentials } from '../../support/bankql.ts';
 import { reply } from '../../support/faulty-bank.ts';
 import { startPaymentBank } from '../../support/payment-bank.ts';

@@ -1,3 +1,9 @@
+/** Choices of an operator, which the configuration reads without loading what uses them. */
+
+/** Whose names stand in metrics: of all operations, of those of persisted documents, of none. */
+export const operationNameModes = ['all', 'persisted', 'none'] as const;
+export type OperationNameMode = (typeof operationNameModes)[number];
+
 /** Which traces are recorded, by the names of OpenTelemetry's specification. */
 export const samplers = [
   'parentbased_always_on',

@@ -1,3 +1,32 @@
+import type { Values } from './variables.ts';
+
+/** The proxy that HTTPS_PROXY and NO_PROXY say for an address; null for none. */
+function usualProxyOf({ HTTPS_PROXY, NO_PROXY = '' }: Values, url: string): string | null {
+  const isHttps = URL.parse(url)?.protocol === 'https:';
+  return HTTPS_PROXY === undefined || !isHttps || bypassesProxy(NO_PROXY, url) ? null : HTTPS_PROXY;
+}
+
+/** The proxy through which the bank is reached; null for none, as for the sandbox bank. */
+export function bankProxyOf(values: Values): string | null {
+  const { BANK_BASE_URL, BANK_PROXY } = values;
+  if (BANK_BASE_URL === undefined) return null;
+  return BANK_PROXY ?? usualProxyOf(values, BANK_BASE_URL);
+}
+
+/** The proxy through which the keys of tokens are fetched; null for none. */
+export function jwksProxyOf(values: Values, jwksUrl: string): string | null {
+  const { BANK_PROXY = null, NO_PROXY = '' } = values;
+  if (URL.parse(jwksUrl)?.protocol !== 'https:' || bypassesProxy(NO_PROXY, jwksUrl)) return null;
+  return BANK_PROXY ?? usualProxyOf(values, jwksUrl);
+}
+
+/** The files of certificates for the bank; null where there are none. */
+export function bankTlsOf(values: Values) {
+  const { BANK_TLS_CERT: cert, BANK_TLS_KEY: key, BANK_TLS_CA: ca } = values;
+  if (cert === undefined && key === undefined && ca === undefined) return null;
+  return { cert: cert ?? null, key: key ?? null, ca: ca ?? null };
+}
+
 interface Exception {
   readonly host: string;
   /** Null for any. */

@@ -1,0 +1,77 @@
+import type { ShowProgress } from './terminal.ts';
+
+interface CommandText {
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /** What `bankql <name> --help` prints; null where the command answers `--help` itself. */
+  readonly help: string | null;
+  /** The process's exit code where it cannot do its work; 1 where this is left out. */
+  readonly failureCode?: number;
+}
+
+/** A command that runs until a signal ends it. */
+export interface ServiceCommand extends CommandText {
+  readonly kind: 'service';
+  /** Loads the command's own modules. Errors: StartError. */
+  start(context: CliContext): Promise<Service>;
+  /** Whether it takes further options, which it reads from the context. */
+  readonly takesOptions?: boolean;
+  /** What it does instead of serving, by the option that asks for it. */
+  readonly tasks?: Readonly<Record<string, TaskCommand>>;
+}
+
+/** A command that does its work and ends. */
+export interface TaskCommand extends CommandText {
+  readonly kind: 'task';
+  /** Loads the command's own modules. Shape: the process's exit code. Errors: StartError. */
+  run(context: CliContext): Promise<number>;
+}
+
+export type CliCommand = ServiceCommand | TaskCommand;
+
+/** What a command is given of the process. */
+export interface CliContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where values come from that a file gave: see resolveEnvironment. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** The words behind the command's name. */
+  readonly args: readonly string[];
+  /** This process as others are told of it: its host and process id. */
+  readonly replica: string;
+  readonly write: (text: string) => void;
+  /** Whether people read what is written. */
+  readonly isTerminal: boolean;
+  readonly writeError: (text: string) => void;
+  readonly progress: ShowProgress;
+  /** Has this run when the process ends, before what others do then. It can no longer wait for anything. */
+  readonly onExit: (run: () => void) => void;
+  /** Asks whoever sits at the terminal; null where nobody does. */
+  readonly ask: ((question: string) => Promise<string>) | null;
+}
+
+/** What runs until a signal ends it. */
+export interface Service {
+  /** SIGHUP: reads anew what can be read anew. Never rejects. */
+  reload(): Promise<void>;
+  /** SIGUSR2: starts new processes in the place of those that serve. Never rejects; left out where there is one alone. */
+  replaceWorkers?(): Promise<void>;
+  /** Writes at once, before the process ends, what it alone knows. Never throws. */
+  flush(): void;
+  /** SIGTERM: lets what is under way end. */
+  stop(): Promise<void>;
+  /** Settles where it ends without a signal; left out where it never does. Errors: StartError. */
+  readonly ended?: Promise<void>;
+}
+
+/** Takes the steps one after the other, each although an earlier one failed. Errors: those of all steps, at the end. */
+export async function takeAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Not everything could be ended.');
+}

@@ -1,0 +1,85 @@
+import yoctoSpinner from 'yocto-spinner';
+import { StartError } from '../config/start-error.ts';
+import { currentRequestId } from '../server/request-scope.ts';
+import { errorLocation } from '../telemetry/log.ts';
+
+/** What to do where the server cannot listen, by the code that `listen` fails with. */
+const listenRemedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there; give another PORT, SANDBOX_PORT or METRICS_PORT.',
+  EACCES: 'this user may not listen there; give a PORT of 1024 or above, or the right to bind lower ones.',
+  EADDRNOTAVAIL: 'this machine does not have the address; give another HOST.',
+  EAFNOSUPPORT: 'this machine does not know that kind of address; give another HOST.',
+  ENOTFOUND: 'no machine has this name; give another HOST.',
+  EAI_AGAIN: 'the name could not be looked up; give another HOST.',
+};
+
+/** What fails where the server cannot listen; `bind` where a worker asked the primary to do it. */
+const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
+
+/** What stopped the start: one line where it is known, else the stack. */
+export function describeStartFailure(error: unknown): string {
+  if (error instanceof StartError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const isListening = 'syscall' in error && listenCalls.has(String(error.syscall));
+  const remedy = isListening && 'code' in error ? listenRemedies[String(error.code)] : undefined;
+  return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
+}
+
+export { failCurrentRequest } from '../server/request-scope.ts';
+
+/**
+ * The last line of a process that cannot go on, as JSON like the others. The error's message is left out with all that
+ * hangs on it: Node would print them, and a request's headers may be among them.
+ */
+export function formatFatalError(error: unknown): string {
+  const requestId = currentRequestId();
+  return JSON.stringify({
+    level: 60,
+    time: Date.now(),
+    ...(requestId === undefined ? {} : { requestId }),
+    err: errorLocation(error),
+    msg: 'bankql cannot go on',
+  });
+}
+
+/** Why a promise was rejected, as an error that says where it was seen where it is none itself. */
+export const rejectionOf = (reason: unknown): Error =>
+  reason instanceof Error ? reason : new UnhandledPromiseRejection();
+
+class UnhandledPromiseRejection extends Error {
+  override readonly name = 'UnhandledPromiseRejection';
+
+  constructor() {
+    super('A promise was rejected with what is no error.');
+  }
+}
+
+/** Tells whoever waits what is being done; null when it is done. What is written meanwhile appears as it is. */
+export type ShowProgress = (activity: string | null) => void;
+
+/**
+ * A spinner with the activity on a terminal. Elsewhere, where each line stays, a line with it, at most one in `lineMs`;
+ * none where that is left out.
+ */
+export function createProgress(stream: NodeJS.WriteStream, lineMs = Number.POSITIVE_INFINITY): ShowProgress {
+  return stream.isTTY ? showSpinner(stream) : showLines(stream, lineMs);
+}
+
+function showSpinner(stream: NodeJS.WriteStream): ShowProgress {
+  // bankql has signal handlers of its own.
+  const spinner = yoctoSpinner({ stream, handleSignals: false });
+  return (activity) => {
+    if (activity === null) spinner.stop();
+    else if (spinner.isSpinning) spinner.text = activity;
+    else spinner.start(activity);
+  };
+}
+
+function showLines(stream: NodeJS.WriteStream, lineMs: number): ShowProgress {
+  let last = performance.now();
+  return (activity) => {
+    if (activity === null || performance.now() - last < lineMs) return;
+    last = performance.now();
+    stream.write(`${activity}\n`);
+  };
+}
