@@ -4,7 +4,7 @@ import { ConfigError, StartError } from '../config/start-error.ts';
 import { type Variable, variableNames, variables } from '../config/variables.ts';
 import { DatabaseError } from '../sandbox/database.ts';
 import { describeSandbox } from '../sandbox/describe.ts';
-import { FaultError } from '../sandbox/faults/fault.ts';
+import { FaultError } from '../sandbox/faults.ts';
 import * as identity from '../sandbox/identity.ts';
 import { ScenarioError } from '../sandbox/scenario.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';

@@ -1,4 +1,4 @@
-import { HttpError } from './http-error.ts';
+import { HttpError } from './request.ts';
 
 /**
  * Exact arithmetic on the text of a JSON number: `units` divided by ten to the power of `scale`. A result has

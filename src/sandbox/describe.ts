@@ -2,10 +2,10 @@ import type { Account } from '../contract/account.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { type Database, openDatabase } from './database.ts';
 import { authProvider, bankId, callers, subscriptionKey } from './identity.ts';
-import { closedAccount, slowAccount } from './outcomes.ts';
+import { closedAccount, slowAccount } from './payee.ts';
 import { readScenario } from './scenario.ts';
-import { lives } from './seed/customer.ts';
 import { seedOf } from './seed.ts';
+import { lives } from './seed-data.ts';
 import type { SandboxOptions } from './server.ts';
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -2,9 +2,19 @@ import type { OtherAccount } from '../contract/other-account.ts';
 import type { AccountRef } from '../contract/shared-parts.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
-import { HttpError } from './http-error.ts';
+import { iban, isIban } from './iban.ts';
 import { bankId } from './identity.ts';
-import { isIban } from './seed/iban.ts';
+import { HttpError } from './request.ts';
+
+/** Two accounts of another bank whose transfers do not end well, there to be tried. */
+export const closedAccount = iban('GB', 'TSTB60161300000001');
+export const slowAccount = iban('GB', 'TSTB60161300000002');
+
+/** How a transfer to an IBAN of another bank ends where it does not just arrive. */
+export const outcomes: Readonly<Record<string, 'FAILED' | 'PENDING'>> = {
+  [closedAccount]: 'FAILED',
+  [slowAccount]: 'PENDING',
+};
 
 /** The payee of a transfer: an account of this bank, or one at another bank. */
 export interface Payee {

@@ -1,16 +1,38 @@
+import type { Transaction, TransactionMetadata } from '../contract/transaction.ts';
 import type { Database, Seed } from './database.ts';
-import type { Scenario } from './scenario.ts';
-import { seededAccounts } from './seed/account.ts';
-import { seededBranches } from './seed/branch.ts';
-import { type Ago, agoFrom } from './seed/clock.ts';
-import { seededCustomers } from './seed/customer.ts';
-import { seededMessages } from './seed/message.ts';
-import { seededMetadata } from './seed/metadata.ts';
-import { seededOtherAccounts } from './seed/other-account.ts';
-import { seededProducts } from './seed/product.ts';
-import { seedRecords } from './seed/scenario-records.ts';
-import { seedTransactions } from './seed/transaction.ts';
-import { seedTransactionRequests } from './seed/transaction-request.ts';
+import { add, negate } from './decimal.ts';
+import { bankId } from './identity.ts';
+import { payeeOf, payeeRef } from './payee.ts';
+import { type Scenario, seedRecords } from './scenario.ts';
+import {
+  payeesOf,
+  seededAccounts,
+  seededBranches,
+  seededCustomers,
+  seededMessages,
+  seededMetadata,
+  seededOtherAccounts,
+  seededProducts,
+} from './seed-data.ts';
+import {
+  addToStatement,
+  requestUrl,
+  type StatementLine,
+  type TransferStatus,
+  transfer,
+  uuidOf,
+} from './transfer.ts';
+
+const day = 86_400_000;
+
+/** A time of day (UTC) so many days before the start, as an ISO 8601 text. */
+export type Ago = (days: number, time?: string) => string;
+
+/** `now`: the start, in milliseconds since 1970. */
+export const agoFrom =
+  (now: number): Ago =>
+  (days, time = '09:00') =>
+    `${new Date(now - days * day).toISOString().slice(0, 10)}T${time}:00.000Z`;
 
 /** Fills a new database deterministically: the same scenario and time give the same records. */
 export const seedOf =
@@ -42,5 +64,159 @@ function seedEmptyAccounts(database: Database): void {
   for (const { id, currency, account } of seededAccounts) {
     if (!id.endsWith('-current')) continue;
     database.accounts.put(id, { ...account, balance: { currency, amount: '0.00' } });
+  }
+}
+
+const notes: readonly TransactionMetadata[] = [
+  { comments: 'Thanks!', narrative: 'Monthly', tags: 'home,monthly', where: 'Nicosia' },
+  { comments: 'Καλό μήνα', tags: 'σπίτι', where: 'Λευκωσία' },
+  { comments: 'Спасибо', narrative: 'По договору', where: 'София' },
+  { comments: 'ありがとう', tags: '本,旅行', where: '東京' },
+  { comments: 'شكرًا', where: 'القاهرة' },
+  { comments: '🙂 merci', tags: 'été' },
+];
+
+const descriptions = ['Salary', 'Ενοίκιο', 'Покупка', '本と雑誌', 'بقالة', 'Fahrkarte', 'Prime annuelle'];
+
+const hour = 3_600_000;
+/** How many days before the start the histories end; the transfers of the seeded requests come after them. */
+const daysSince = 13;
+
+/** A deterministic random generator (mulberry32). */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** What an account paid and got, oldest first: four times it pays, then it gets about as much. */
+function valuesOf(
+  account: { readonly currency: string },
+  count: number,
+  below: (n: number) => number,
+): string[] {
+  const values: string[] = [];
+  let paid = '0';
+  for (let step = 0; step < count; step++) {
+    const units = BigInt(400 + below(11_000));
+    // Yen have no smaller unit.
+    const text =
+      account.currency === 'JPY' ? `${units}` : `${units / 100n}.${String(units % 100n).padStart(2, '0')}`;
+    const value = step % 5 === 4 ? add(negate(paid), text) : negate(text);
+    paid = step % 5 === 4 ? '0' : add(paid, value);
+    values.push(value);
+  }
+  return values;
+}
+
+/** Writes the history of every account. */
+function seedTransactions(database: Database, ago: Ago): void {
+  const below = generator(20_250_106);
+  const last = Date.parse(ago(daysSince, '08:30'));
+  seededAccounts.forEach((account, accountIndex) => {
+    const [employer, ...payees] = payeesOf(accountIndex);
+    const values = valuesOf(account, account.history, below);
+    const lines: StatementLine[] = [];
+    // The history ends with the account's balance.
+    let balance = values.reduce((rest, value) => add(rest, negate(value)), account.amount);
+    values.forEach((amount, step) => {
+      balance = add(balance, amount);
+      const id = database.nextId('tx');
+      const posted = last - (accountIndex + (values.length - 1 - step) * 53) * hour;
+      const at = new Date(posted).toISOString();
+      const incoming = step % 5 === 4;
+      const transaction: Transaction = {
+        id,
+        uuid: uuidOf(id),
+        this_account: account.id,
+        other_account: (incoming ? employer : payees[step % payees.length])?.id,
+        details: {
+          type: incoming ? 'SALARY' : step % 2 === 0 ? 'SEPA' : 'CARD',
+          status: 'COMPLETED',
+          description: descriptions[incoming ? 0 : 1 + (step % (descriptions.length - 1))],
+          value: { currency: account.currency, amount },
+          new_balance: { currency: account.currency, amount: balance },
+          posted: at,
+          posted_by_user_id: account.account.owners?.[0],
+          posted_by_ip_address: '192.0.2.10',
+          completed: new Date(posted + 2 * hour).toISOString(),
+          approved_by_user_id: account.account.owners?.[0],
+          approved_by_ip_address: '192.0.2.10',
+          ...(step % 8 === 3 && { paused_by_user_id: 'fraud-desk', paused_by_ip_address: '198.51.100.7' }),
+        },
+        // Some transactions have no metadata.
+        metadata: step % 7 === 6 ? undefined : notes[(accountIndex + step) % notes.length],
+      };
+      database.transactions.put(account.id, id, transaction);
+      lines.push({ transactionId: id, at });
+    });
+    addToStatement(database, account.id, ...lines);
+  });
+}
+
+/**
+ * Who asks, from and to which account, how much and why; how it stands; how many days before the start it was asked
+ * for; and as many when its transfers were made, which have its status: a standing order has several.
+ */
+type RequestRow = readonly [
+  ...who: readonly [caller: string, fromId: string, toId: string],
+  ...what: readonly [amount: string, description: string],
+  ...state:
+    | readonly [status: 'INITIATED' | 'CANCELLED' | 'FAILED', asked: number]
+    | readonly [status: TransferStatus, asked: number, made: readonly number[]],
+];
+
+/** In the order of their ids. Dates go up from transfer to transfer of an account. */
+const requestRows: readonly RequestRow[] = [
+  ['alice', 'alice-current', 'bob-current', '25.00', 'Τρεις δόσεις', 'COMPLETED', 120, [12, 11, 10]],
+  ['alice', 'alice-current', 'alice-savings', '100.00', 'Διακοπές', 'COMPLETED', 9, [9]],
+  ['alice', 'alice-current', 'omar-current', '1500.50', 'هدية', 'INITIATED', 8],
+  ['alice', 'alice-savings', 'alice-current', '75.25', 'Back to everyday', 'COMPLETED', 8, [8, 7]],
+  ['bob', 'bob-current', 'alice-current', '40.10', 'За билетите', 'COMPLETED', 6, [6, 5]],
+  ['bob', 'bob-current', 'carol-current', '75.25', 'Declined by the payee', 'FAILED', 5],
+  ['carol', 'family-joint', 'carol-current', '200.00', '家賃', 'COMPLETED', 4, [4]],
+  ['alice', 'alice-current', 'payee-electricity', '118.40', 'Ρεύμα', 'FAILED', 3, [3]],
+  ['alice', 'alice-current', 'payee-rail', '64.90', 'Wien und zurück', 'PENDING', 1, [1]],
+  ['alice', 'alice-current', 'payee-landlord', '650.00', 'Ενοίκιο', 'CANCELLED', 2],
+  ['bob', 'bob-current', 'supplier-001', '240.00', 'Фактура 17', 'COMPLETED', 4, [4]],
+  ['bob', 'bob-current', 'supplier-002', '85.50', 'Фактура 18', 'COMPLETED', 3, [3]],
+  ['bob', 'bob-current', 'supplier-003', '2400.00', 'Фактура 19', 'INITIATED', 3],
+  ['bob', 'bob-current', 'supplier-004', '130.00', 'Фактура 20', 'CANCELLED', 2],
+  ['bob', 'bob-current', 'payee-closed', '99.95', 'Returned: the account is closed', 'FAILED', 2, [2]],
+  ['bob', 'bob-current', 'payee-slow', '310.20', 'Фактура 21', 'PENDING', 1, [1]],
+  ['carol', 'family-joint', 'payee-slow', '450.00', 'New boiler', 'PENDING', 1, [1]],
+  ['alice', 'family-joint', 'alice-savings', '1200.00', 'Διακοπές', 'INITIATED', 1],
+  ['omar', 'omar-current', 'payee-closed', '700.00', 'إيجار', 'FAILED', 2, [2]],
+];
+
+/** Writes the transaction requests and makes the transfers that they led to, as the bank itself would. */
+function seedTransactionRequests(database: Database, ago: Ago): void {
+  for (const [caller, fromId, toId, amount, description, ...state] of requestRows) {
+    const [status, asked, made = []] = state;
+    const payee = payeeOf(database, fromId, { account_id: toId });
+    const order = { fromId, payee, currency: 'EUR', amount };
+    const transactionIds =
+      state.length === 3 &&
+      state[2].map((days) => {
+        const text = { type: 'SANDBOX_TAN', description, caller, at: ago(days) };
+        return transfer(database, order, text, { status: state[0] }).id;
+      });
+    const id = database.nextId('request');
+    const isOpen = status === 'INITIATED' || status === 'PENDING';
+    database.transactionRequests.put(fromId, id, {
+      description,
+      resource_url: requestUrl(fromId, id),
+      status,
+      ...(transactionIds && { transaction_ids: transactionIds.join(',') }),
+      start_date: ago(asked),
+      ...(!isOpen && { end_date: ago(made.at(-1) ?? asked) }),
+      ...(status === 'INITIATED' && { challenge: 'SANDBOX_TAN' }),
+      from: { account_id: fromId, bank_id: bankId },
+      body: { to: payeeRef(payee), value: { currency: 'EUR', amount } },
+    });
   }
 }

@@ -1,13 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import Fastify, { type FastifyError, type FastifyReply } from 'fastify';
-import { openDatabase } from './database.ts';
-import { addFaultRoutes } from './faults/routes.ts';
-import { parseFaults } from './faults/text.ts';
-import { createFaults } from './faults.ts';
-import { HttpError } from './http-error.ts';
-import { addLocalOnlyRule } from './local-only.ts';
-import { addResetRoute } from './reset.ts';
-import { addRoutes } from './routes.ts';
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { writeExactJson } from '../contract/exact-json.ts';
+import { operations } from '../contract/operations.ts';
+import { type Database, openDatabase } from './database.ts';
+import { addFaultRoutes, faultHooks } from './fault-routes.ts';
+import { createFaults, type Faults, parseFaults } from './faults.ts';
+import { handlers } from './handlers.ts';
+import { bankId, staffId } from './identity.ts';
+import { callerOf, checkSubscriptionKey, checkTrackId, HttpError, readBody } from './request.ts';
 import { readScenario } from './scenario.ts';
 import { seedOf } from './seed.ts';
 
@@ -58,6 +63,80 @@ function statusOf(error: Error | FastifyError): number {
   return status === 415 ? 400 : (status ?? 500);
 }
 
+/** Below this path are the sandbox's own switches, beside the bank's paths. */
+const switches = '/sandbox/';
+
+const isLoopback = (host: string) =>
+  /^(localhost|127(\.\d+){3}|\[?(::1|::ffff:127(\.\d+){3})\]?)$/.test(host);
+
+const isLocalUrl = (url: string) => isLoopback(URL.parse(url)?.hostname ?? '');
+
+/**
+ * Whether a request may come from another machine, or from a page of another site that a browser here has opened:
+ * through that site's name for this machine (DNS rebinding), the page would read the answers too.
+ */
+const isForeign = ({ headers: { host, origin } }: FastifyRequest) =>
+  (host !== undefined && !isLocalUrl(`http://${host}`)) || (origin !== undefined && !isLocalUrl(origin));
+
+/**
+ * The rule for all routes: switches are for this machine, and so is everything while the sandbox listens on loopback.
+ * Errors: HttpError 403.
+ */
+function addLocalOnlyRule(app: FastifyInstance, host: string): void {
+  const isLocalServer = isLoopback(host);
+  app.addHook('onRequest', async (request) => {
+    const isSwitch = request.url.startsWith(switches);
+    if ((isSwitch && !isLoopback(request.ip)) || ((isSwitch || isLocalServer) && isForeign(request)))
+      throw new HttpError(403, 'Only this machine may use this address of the sandbox');
+  });
+}
+
+type Row = (typeof operations)[keyof typeof operations];
+type Request = FastifyRequest<{ Params: Readonly<Record<string, string>> }>;
+
+/** What the routes work on. */
+interface Bank {
+  readonly database: Database;
+  readonly faults: Faults;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The operation's answer to a request. Errors: HttpError, in the order of the checks. */
+function answer(row: Row, request: Request, { database, now }: Bank): unknown {
+  const { headers, params: ids } = request;
+  checkSubscriptionKey(headers, new URL(request.url, 'http://sandbox').searchParams);
+  const caller = callerOf(
+    row.auth,
+    headers,
+    (id) => id === staffId || database.customers.get(id) !== undefined,
+  );
+  if (row.tracked) checkTrackId(headers);
+  if (ids.BANK_ID !== undefined && ids.BANK_ID !== bankId) {
+    throw new HttpError(404, `There is no bank ${ids.BANK_ID}`);
+  }
+  const body = row.body ? readBody(row.body, headers['content-type'], request.body) : undefined;
+  const handle: (call: never) => unknown = handlers[row.id];
+  // `handlers` binds each handler to its row, and the lines above made the call from that row; TypeScript
+  // cannot follow the two through a loop over all rows.
+  const call = { ids, body, caller, database, at: new Date(now()).toISOString() } as never;
+  const result = row.kind === 'read' ? handle(call) : database.atomically(() => handle(call));
+  return row.envelope === null ? result : { [row.envelope]: result };
+}
+
+/** One route for each row of the operation table, and what may go wrong with it. */
+function addRoutes(app: FastifyInstance, bank: Bank): void {
+  for (const row of Object.values(operations)) {
+    app.route<{ Params: Readonly<Record<string, string>> }>({
+      method: row.method,
+      url: row.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      ...faultHooks(bank.faults, row.id),
+      handler: async (request, reply) =>
+        reply.type('application/json; charset=utf-8').send(writeExactJson(answer(row, request, bank))),
+    });
+  }
+}
+
 /**
  * Starts a sandbox bank: the 20 operations over HTTP, on seeded data (see docs/sandbox.md).
  * Errors: FaultError where `faults` cannot be used, ScenarioError where `scenario` cannot, DatabaseError where the
@@ -92,14 +171,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   addLocalOnlyRule(app, host);
   // Every answer of the bank passes here, errors too.
   app.addHook('onSend', async (request) => {
-    if (options.latencyMs === 0 || request.routeOptions.url?.startsWith('/sandbox/')) return;
+    if (options.latencyMs === 0 || request.routeOptions.url?.startsWith(switches)) return;
     await wait(options.latencyMs, undefined, { ref: false });
   });
   addRoutes(app, { database, faults, now });
   addFaultRoutes(app, faults);
-  addResetRoute(app, () => {
+  // Puts every record, id and fault back to where the sandbox started.
+  app.post(`${switches}reset`, (_request, reply) => {
     database.reset(seedOf(scenario, now()));
     faults.replace(initialFaults);
+    return reply.code(204).send();
   });
 
   let closed: Promise<void> | undefined;

@@ -1,13 +1,63 @@
+import { createHash } from 'node:crypto';
 import type { MoneyBody } from '../contract/shared-parts.ts';
 import type { Transaction } from '../contract/transaction.ts';
+import type { TransactionRequest } from '../contract/transaction-request.ts';
 import { accountOf } from './access.ts';
 import type { Database } from './database.ts';
 import { add, checkDigits, compare, decimalsNeeded, negate } from './decimal.ts';
-import { HttpError } from './http-error.ts';
-import { outcomes } from './outcomes.ts';
-import { ensureCounterparty, type Payee } from './payee.ts';
-import { addToStatement } from './statement.ts';
-import { uuidOf } from './uuid.ts';
+import { bankId } from './identity.ts';
+import { ensureCounterparty, outcomes, type Payee } from './payee.ts';
+import { HttpError } from './request.ts';
+
+/** A transaction as a statement lists it. */
+export interface StatementLine {
+  readonly transactionId: string;
+  /** When it was posted, as an ISO 8601 text. */
+  readonly at: string;
+}
+
+/**
+ * No operation lists an account's transactions, so one that no transaction request names could be found only by its id.
+ * A statement is a monthly transaction request made by the bank, which names the transactions that no other request of
+ * the account names: incoming money, card payments, transfers by make-transaction.
+ */
+export function addToStatement(
+  database: Database,
+  accountId: string,
+  ...lines: readonly StatementLine[]
+): void {
+  for (const [month, added] of Map.groupBy(lines, ({ at }) => at.slice(0, 7))) {
+    const id = `statement-${month}`;
+    const found = database.transactionRequests.get(accountId, id);
+    const statement: TransactionRequest = {
+      description: `Statement ${month}`,
+      resource_url: requestUrl(accountId, id),
+      status: 'COMPLETED',
+      transaction_ids: [found?.transaction_ids ?? [], added.map(({ transactionId }) => transactionId)]
+        .flat()
+        .join(','),
+      start_date: found?.start_date ?? added[0]?.at,
+      end_date: added.at(-1)?.at,
+      from: { account_id: accountId, bank_id: bankId },
+    };
+    database.transactionRequests.put(accountId, id, statement);
+  }
+}
+
+/**
+ * A transaction request's `resource_url`. No operation reads a single one: the link leads to the account's
+ * list, and says which of them it is.
+ */
+export function requestUrl(accountId: string, requestId: string): string {
+  return `/v1/api/banks/${bankId}/accounts/${encodeURIComponent(accountId)}/owner/transaction-requests#${requestId}`;
+}
+
+/** A UUID (version 8) made from a name: the same name gives the same one, in every sandbox. */
+export function uuidOf(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex');
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(12, 15)}`, `a${hex.slice(15, 18)}`];
+  return [...parts, hex.slice(18, 30)].join('-');
+}
 
 /** A transfer whose accounts and value have been found to fit. */
 export interface TransferOrder {

@@ -4,7 +4,7 @@ import { operations } from '../../src/contract/operations.ts';
 import { checks } from '../../src/doctor/checks.ts';
 import { runDoctor } from '../../src/doctor/doctor.ts';
 import type { DoctorIds } from '../../src/doctor/options.ts';
-import { example } from '../../src/sandbox/example.ts';
+import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries } from '../support/sample-calls.ts';

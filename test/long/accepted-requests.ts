@@ -7,7 +7,7 @@ import {
   isObjectType,
   isRequiredArgument,
 } from 'graphql';
-import { example } from '../../src/sandbox/example.ts';
+import { example } from '../../src/sandbox/identity.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { schema } from '../../src/schema/schema.ts';
 

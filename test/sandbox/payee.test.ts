@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { add, negate } from '../../src/sandbox/decimal.ts';
-import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
+import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
 import { balanceOf, type Call, freshBank, recordOf, recordsOf } from './bank-caller.ts';
 
 let bank: Awaited<ReturnType<typeof freshBank>>;

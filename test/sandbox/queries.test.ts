@@ -28,11 +28,21 @@ test('a name is looked for within the name, in either case and any script', asyn
     'osaka-umeda',
   ]);
   expect(await found('postBranches', { id: 'nicosia-main', name: 'СОФИЯ' })).toEqual([]);
+  expect(await found('postBranches', { id: 'sofia-vitosha', name: 'софия' })).toEqual(['sofia-vitosha']);
   expect(await found('postProducts', { id: 'SNDBCY2N', name: 'CURRENT ACCOUNT' })).toEqual([
     'current-basic',
     'current-plus',
     'business-current',
   ]);
+});
+
+test('a branch without a name has none that a query could hold', async () => {
+  await using fresh = await freshBank();
+  const ids = async (body: unknown) =>
+    recordsOf('postBranches', await fresh.call('postBranches', {}, { body })).map(({ id }) => id);
+  await fresh.call('putBranchID', { BRANCH_ID: 'nameless' }, { body: { acceptsDeposits: true } });
+  expect(await ids({ id: 'nameless', name: '' })).toEqual([]);
+  expect(await ids({ id: 'nameless' })).toEqual(['nameless']);
 });
 
 test('a product of a list has one bank_id, a single one a list', async () => {

@@ -5,9 +5,8 @@ import { openDatabase } from '../../src/sandbox/database.ts';
 import { compare } from '../../src/sandbox/decimal.ts';
 import { callers } from '../../src/sandbox/identity.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
-import { seededAccounts } from '../../src/sandbox/seed/account.ts';
-import { lives, seededCustomers } from '../../src/sandbox/seed/customer.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
+import { lives, seededAccounts, seededCustomers } from '../../src/sandbox/seed-data.ts';
 import { freshBank } from './bank-caller.ts';
 
 const database = openDatabase(':memory:', seedOf(readScenario('standard'), Date.UTC(2026, 0, 31)));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CallReport } from '../../src/bank/report.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { callers } from '../../src/sandbox/identity.ts';
-import { closedAccount, slowAccount } from '../../src/sandbox/outcomes.ts';
+import { closedAccount, slowAccount } from '../../src/sandbox/payee.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';
 import { exampleOperations } from '../../src/server/graphiql/example-operations.ts';
 import { graphql } from '../generated/index.ts';

@@ -1,10 +1,35 @@
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationId } from '../../contract/operations.ts';
-import type { Faults } from '../faults.ts';
-import { corruptBody } from './corrupt-body.ts';
-import type { Fault } from './fault.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { OperationId } from '../contract/operations.ts';
+import { type Fault, FaultError, type Faults, faultsOfBody } from './faults.ts';
+import { HttpError, readBody } from './request.ts';
+
+/** Ways to corrupt the text of a JSON answer. Numbers are read as text, so that drift keeps all of their digits. */
+const corruptBody = {
+  /** A text that ends too early, though the Content-Length is right. */
+  'broken-json': (text: string) => text.slice(0, Math.ceil(text.length / 2)),
+
+  /** No value has the type that the contract asks for; the structure stays. */
+  'wrong-types': (text: string) =>
+    JSON.stringify(
+      JSON.parse(text, (_key, value) => {
+        if (typeof value === 'string') return 0;
+        if (typeof value === 'number') return 'no number';
+        return typeof value === 'boolean' ? String(value) : value;
+      }),
+    ),
+
+  /** Deviations of real banks that a client should tolerate: numbers as strings, and objects in `views_available`. */
+  drift: (text: string) =>
+    JSON.stringify(
+      JSON.parse(text, (key, value, { source }) => {
+        if (typeof value === 'number') return source;
+        return key === 'views_available' && Array.isArray(value) ? value.map((id) => ({ id })) : value;
+      }),
+    ),
+} as const;
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -86,4 +111,29 @@ export function faultHooks(faults: Faults, operation: OperationId) {
       return drawn === undefined || typeof payload !== 'string' ? payload : strike(drawn, reply, payload);
     },
   };
+}
+
+/** The path for setting faults; outside the bank's own paths. */
+const faultsPath = '/sandbox/faults';
+
+/** GET lists the faults, PUT replaces them, DELETE ends them; each answers with the list. */
+export function addFaultRoutes(app: FastifyInstance, faults: Faults): void {
+  const send = (reply: FastifyReply) => reply.type(jsonType).send(JSON.stringify(faults.list()));
+
+  app.get(faultsPath, (_request, reply) => send(reply));
+
+  app.put(faultsPath, (request, reply) => {
+    try {
+      // Its Content-Type does not matter: curl names that of a form unless told otherwise.
+      faults.replace(faultsOfBody(readBody(z.unknown(), undefined, request.body)));
+    } catch (error) {
+      throw error instanceof FaultError ? new HttpError(400, error.message) : error;
+    }
+    return send(reply);
+  });
+
+  app.delete(faultsPath, (_request, reply) => {
+    faults.replace([]);
+    return send(reply);
+  });
 }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { OperationId } from '../../../src/contract/operations.ts';
-import { inTimeMs } from '../../support/in-time.ts';
-import { balanceOf, type Call, freshBank, send } from '../bank-caller.ts';
+import type { OperationId } from '../../src/contract/operations.ts';
+import { inTimeMs } from '../support/in-time.ts';
+import { balanceOf, type Call, freshBank, send } from './bank-caller.ts';
 
 type Bank = Awaited<ReturnType<typeof freshBank>>;
 const banks: Bank[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { iban } from '../../../src/sandbox/seed/iban.ts';
+import { iban } from '../../src/sandbox/iban.ts';
 
 test.each([
   ['CY', '002001280000001200527600', 'CY17002001280000001200527600'],

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseFaults } from '../../../src/sandbox/faults/text.ts';
-import { startSandbox } from '../../../src/sandbox/server.ts';
-import { inTimeMs } from '../../support/in-time.ts';
-import { freshBank } from '../bank-caller.ts';
+import { parseFaults } from '../../src/sandbox/faults.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { inTimeMs } from '../support/in-time.ts';
+import { freshBank } from './bank-caller.ts';
 
 let bank: Awaited<ReturnType<typeof freshBank>>;
 beforeEach(async () => {
