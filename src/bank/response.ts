@@ -207,14 +207,15 @@ function listIn(operation: Operation, json: unknown): ResponseContent | undefine
 const isList = (value: unknown): value is unknown[] =>
   Array.isArray(value) && (value.length === 0 || value.some(isObject));
 
-/** What an answer holds under a name of what the operation answers, in any of its spellings: `other_accounts`. */
-function wrapped({ resource }: Operation, json: unknown): unknown[] {
-  if (!isObject(json)) return [];
+/** What an answer holds under a name of what the operation answers. */
+const wrapped = (operation: Operation, json: unknown): unknown[] =>
+  isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
+
+/** The keys of an answer that name what the operation answers, in any spelling: `other_accounts`. */
+export function envelopeNames({ resource }: Operation, json: object): readonly string[] {
   const name = inCamelCase(resource);
   const names = [name, `${name}s`, `${name}es`];
-  return Object.keys(json)
-    .filter((key) => names.includes(inCamelCase(key)))
-    .map((key) => json[key]);
+  return Object.keys(json).filter((key) => names.includes(inCamelCase(key)));
 }
 
 const inCamelCase = (name: string) =>

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from '../bank/http-message.ts';
+import type { responseDrifts } from '../bank/response.ts';
 import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
 import { type BankWords, meaningOf, type Outcome, readOutcome, type Vocabulary } from './outcome-words.ts';
-import { recordsOf, toStoredResponse } from './stored-response.ts';
+import { envelopeIn, recordsOf, toStoredResponse } from './stored-response.ts';
 
 /**
  * What the bank's answer to a payment means.
@@ -19,6 +20,8 @@ export interface PaymentVerdict {
   readonly state: 'DONE' | 'REJECTED' | 'RELEASED' | 'UNKNOWN';
   readonly answer: string | null;
   readonly isAccepted: boolean;
+  /** How the answer deviates as a whole, if it does: see responseDrifts. */
+  readonly drift?: keyof typeof responseDrifts | undefined;
 }
 
 export interface ClassifyOptions {
@@ -68,7 +71,16 @@ function classifySuccess(status: number, said: Body, options: ClassifyOptions): 
     state: isAccepted ? 'UNKNOWN' : 'DONE',
     answer: toStoredResponse(options.operation, said.value, options.secrets),
     isAccepted,
+    drift: driftOf(options.operation, said),
   };
+}
+
+/** How an answer with a list deviates from the contract's shape. */
+function driftOf(operation: Operation, { kind, value }: Body): PaymentVerdict['drift'] {
+  if (operation.envelope === null) return undefined;
+  if (kind !== 'json') return 'empty-body';
+  if (isObject(value) && Array.isArray(value[operation.envelope])) return undefined;
+  return isObject(value) && Object.keys(value).length === 0 ? 'empty-record' : 'envelope';
 }
 
 /** What the body of a successful response says of the payment. */
@@ -77,9 +89,10 @@ function outcomeOf({ kind, value }: Body, vocabulary: Vocabulary): Outcome {
   if (kind === 'empty' || (isObject(value) && Object.keys(value).length === 0)) return 'done';
   if (typeof value === 'string') return meaningOf(value, vocabulary);
   const { operation } = vocabulary;
-  const { envelope } = operation;
-  const isEnvelope = envelope !== null && isObject(value) && Array.isArray(value[envelope]);
-  const isContractsList = isEnvelope || (envelope !== null && Array.isArray(value));
+  const envelope = envelopeIn(operation, value);
+  const isList = envelope !== null && isObject(value) && Array.isArray(value[envelope]);
+  const isContractsList =
+    (isList && envelope === operation.envelope) || (operation.envelope !== null && Array.isArray(value));
   const outcomes = recordsOf(operation, value).map((record) => {
     const outcome = readOutcome(record, vocabulary);
     // The list is the evidence, if nothing in the entry says otherwise.
@@ -87,7 +100,8 @@ function outcomeOf({ kind, value }: Body, vocabulary: Vocabulary): Outcome {
   });
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'rejected')) return 'rejected';
   // What stands beside the list is about the whole answer.
-  const around = isEnvelope ? readOutcome({ ...value, [envelope]: null }, vocabulary) : 'silent';
+  const around =
+    envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, vocabulary) : 'silent';
   if (around !== 'done' && around !== 'silent') return around === 'rejected' ? 'doubtful' : around;
   if (outcomes.length === 0) return isContractsList ? 'done' : value === false ? 'doubtful' : 'silent';
   if (!isContractsList && new Set(outcomes).size > 1) return 'doubtful';

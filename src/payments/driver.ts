@@ -116,8 +116,6 @@ export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   readonly limit: number;
   /** Rows whose lease ends at this time or before. */
   readonly leaseUntil?: number | undefined;
-  /** The row that the page follows. */
-  readonly after?: Pick<Row, 'created_at' | 'id'> | undefined;
 }
 
 /** Whether a row matches a query: what searchSql says in SQL. */

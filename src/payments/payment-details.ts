@@ -4,10 +4,10 @@ import { accountRef, money } from '../contract/shared-parts.ts';
 import { badUserInput } from '../errors.ts';
 import type { PaymentRecord } from './store.ts';
 
-/** Who pays (the path's account), who is paid, and how much. */
+/** Who pays (the path's account), who is paid, how much, and what for. */
 export type PaymentDetails = Pick<
   PaymentRecord,
-  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount'
+  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'
 >;
 
 /** The path ids and body members that all payment operations have. */
@@ -53,6 +53,7 @@ export function paymentDetails(input: { readonly ids: unknown; readonly body?: u
     toAccountId: to.account_id ?? null,
     currency: value?.currency ?? null,
     amount: value?.amount ?? null,
+    description: description ?? null,
   };
 }
 

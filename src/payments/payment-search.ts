@@ -6,6 +6,13 @@ import type { PaymentRecord, PaymentState, PaymentStore } from './store.ts';
 export interface OwnPaymentsQuery {
   /** Any state where it is left out. */
   readonly states?: readonly PaymentState[] | undefined;
+  /** The account that pays or is paid. */
+  readonly accountId?: string | undefined;
+  /** When it began at the earliest, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly oldestFirst?: boolean | undefined;
+  /** The payment that the result follows in that order. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined;
   readonly limit: number;
   /** Called with the number of records that are about to be read; may throw, and ends the search then. */
   readonly onRead?: ((records: number) => void) | undefined;
@@ -17,11 +24,11 @@ export interface OwnPayment {
   readonly idempotencyKey: string | null;
 }
 
-/** Searches a payer's own payments, newest first. Errors of the search: StoreUnavailable, UnreadableRecord. */
+/** Searches a payer's own payments, newest first by default. Errors of the search: StoreUnavailable, UnreadableRecord. */
 export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, now: () => number) {
   return async (
     payer: Payer,
-    { states, limit, onRead }: OwnPaymentsQuery,
+    { states, accountId, since, oldestFirst, after, limit, onRead }: OwnPaymentsQuery,
   ): Promise<readonly OwnPayment[]> => {
     onRead?.(limit);
     const found = await store.search(
@@ -30,7 +37,10 @@ export function createPaymentSearch(store: PaymentStore, ends: OutcomeWriter, no
         payer: hashPayer(store.secret, payer),
         // A payment whose outcome is not written yet is in another state in the store.
         states: ends.unwritten === 0 ? states : undefined,
-        newestFirst: true,
+        accountId,
+        since,
+        after: after && { created_at: after.createdAt, id: after.id },
+        newestFirst: !oldestFirst,
         limit: limit + ends.unwritten,
       },
       now(),

@@ -295,7 +295,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const { states } = query;
     const seen =
       readOnly && states?.includes('UNKNOWN') ? [...new Set([...states, 'PENDING' as const])] : states;
-    for (let after: StoredText | undefined; records.length < limit; ) {
+    for (let after: PaymentQuery['after'] = query.after; records.length < limit; ) {
       const wanted = Math.min(pageSize, limit - records.length);
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);

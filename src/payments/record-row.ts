@@ -38,6 +38,7 @@ const storedRecord = z.object({
   toAccountId: z.string().nullable(),
   currency: z.string().nullable(),
   amount: z.string().nullable(),
+  description: z.string().nullable().default(null),
   trackId: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),

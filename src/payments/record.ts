@@ -104,11 +104,13 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
 /**
  * One line of the audit log: a payment's state changed. PENDING comes before anything is sent, so that a payment
  * leaves a line whatever happens then. NOT_SENT and RELEASED say that the key is free again: because nothing was sent, or
- * because the bank did not accept the caller's credentials (401). Holds no credential and no idempotency key.
+ * because the bank did not accept the caller's credentials (401). Holds no credential, no idempotency key and no
+ * text of the client's own.
  */
 export type AuditEntry = Omit<
   PaymentRecord,
   | 'answer'
+  | 'description'
   | 'fingerprint'
   | 'history'
   | 'leaseUntil'
@@ -129,7 +131,18 @@ export type AuditEntry = Omit<
 };
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const { answer, fingerprint, history, leaseUntil, message, payer, sealedKey, settledBy, ...entry } = record;
+  const {
+    answer,
+    description,
+    fingerprint,
+    history,
+    leaseUntil,
+    message,
+    payer,
+    sealedKey,
+    settledBy,
+    ...entry
+  } = record;
   return { ...entry, state };
 }
 

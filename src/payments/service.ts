@@ -251,7 +251,7 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     const { status } = response;
     const { subscriptionKey } = input.credentials;
     const secrets = secretsOf({ subscriptionKey, authProviderName: null, authId: null });
-    const { state, answer, isAccepted } = classifyPaymentResponse(response, {
+    const { state, answer, isAccepted, drift } = classifyPaymentResponse(response, {
       operation,
       rejectedStatuses,
       bankWords,
@@ -259,7 +259,8 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     });
     if (state === 'DONE') {
       await finish(record, { state, answer, code: null, status, message: null, bankText: null });
-      return { trackId, replayed: false, answer: readStoredResponse(operation, answer) };
+      if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
+      return { trackId, replayed: false, answer: readStoredResponse(operation, answer, bank.noteDrift) };
     }
     const said = bankText(response, secretsOf(input.credentials)) || null;
     if (state === 'RELEASED') {

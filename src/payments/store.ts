@@ -62,6 +62,8 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly currency: string | null;
   /** An exact decimal. */
   readonly amount: string | null;
+  /** What the client says it is for; null in records of bankql 0.2.0 and older. */
+  readonly description: string | null;
   /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
   readonly trackId: string;
   /** Milliseconds since 1970, as are the two below. */
@@ -99,6 +101,8 @@ export interface PaymentQuery {
   readonly until?: number | undefined;
   /** Newest first; oldest first where it is left out. */
   readonly newestFirst?: boolean | undefined;
+  /** The record that the result follows in that order. */
+  readonly after?: { readonly created_at: number; readonly id: string } | undefined;
   /** How many at most; all where it is left out. */
   readonly limit?: number | undefined;
 }

@@ -1,4 +1,4 @@
-import { validateResponse } from '../bank/response.ts';
+import { envelopeNames, type OnDrift, validateResponse } from '../bank/response.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Answer, Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';
@@ -10,17 +10,24 @@ import { isObject } from '../is-object.ts';
 const maxText = 4000;
 const maxAnswer = 32_000;
 
+/** The key under which an answer holds its record or list: the contract's, or another spelling of it; null if it has none. */
+export function envelopeIn(operation: Operation, value: unknown): string | null {
+  if (operation.envelope === null || !isObject(value)) return null;
+  const names = [operation.envelope, ...envelopeNames(operation, value)];
+  return names.find((name) => isObject(value[name]) || Array.isArray(value[name])) ?? null;
+}
+
 /**
  * The records in the bank's answer to a payment, whatever its shape: the list under the envelope's key, a bare list, an
  * object, or a status alone.
  */
-export function recordsOf({ envelope }: Operation, value: unknown): readonly unknown[] {
+export function recordsOf(operation: Operation, value: unknown): readonly unknown[] {
   if (typeof value === 'string') return [{ status: value }];
   if (Array.isArray(value)) return value;
   if (!isObject(value)) return [];
-  const listed = envelope === null ? undefined : value[envelope];
-  if (Array.isArray(listed)) return listed;
-  return [isObject(listed) ? listed : value];
+  const envelope = envelopeIn(operation, value);
+  const content = envelope === null ? value : value[envelope];
+  return Array.isArray(content) ? content : [content];
 }
 
 /**
@@ -35,8 +42,8 @@ export function toStoredResponse(
 ): string | null {
   const { envelope } = operation;
   const names = operation.answer === null ? ['id', 'status'] : Object.keys(operation.answer.shape);
-  const isList =
-    Array.isArray(value) || (isObject(value) && envelope !== null && Array.isArray(value[envelope]));
+  const place = envelopeIn(operation, value);
+  const isList = Array.isArray(value) || (isObject(value) && place !== null && Array.isArray(value[place]));
   const records = recordsOf(operation, value);
   const read = (record: unknown) => (isObject(record) ? pick(record, names) : null);
   if (envelope !== null) {
@@ -53,10 +60,14 @@ export function toStoredResponse(
 }
 
 /** Reads a stored answer; null if it is not readable. */
-export function readStoredResponse<T extends Operation>(operation: T, text: string | null): Answer<T> | null {
+export function readStoredResponse<T extends Operation>(
+  operation: T,
+  text: string | null,
+  onDrift?: OnDrift,
+): Answer<T> | null {
   if (text === null) return null;
   try {
-    return validateResponse(operation, parseExactJson(text), { operation: operation.id }).answer;
+    return validateResponse(operation, parseExactJson(text), { operation: operation.id }, onDrift).answer;
   } catch {
     // The payment's outcome stands, even if the bank's answer is malformed.
     return null;

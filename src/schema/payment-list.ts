@@ -1,99 +1,207 @@
+import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import type { OwnPayment } from '../payments/payment-search.ts';
+import { openReference, referenceTo } from '../payments/payment-reference.ts';
+import type { OwnPayment, OwnPaymentsQuery } from '../payments/payment-search.ts';
 import { builder } from './builder.ts';
-import { checkPage, connectionOf } from './connection.ts';
+import type { Context } from './context.ts';
+import { notGlobalId } from './global-id.ts';
 import { findsPayments, PaymentState } from './payment.ts';
-import { type FoundPayment, PaymentObject } from './payment-node.ts';
+import { PaymentObject } from './payment-node.ts';
 
-const PaymentEdge = builder.edgeObject({
-  type: PaymentObject,
-  name: 'PaymentEdge',
-  description: 'A payment and its place in a list.',
-});
+/** A caller's own payments, newest first, in pages that the payment store reads. */
 
-/**
- * Without the `totalCount` of other connections: counting all of a
- * caller's payments could cost more than listing some.
- */
-const PaymentConnection = builder
-  .objectRef<ReturnType<typeof connectionOf<OwnPayment, FoundPayment>>>('PaymentConnection')
-  .implement({
-    description: 'A list of payments, newest first.',
-    fields: (t) => ({
-      edges: t.field({
-        type: [PaymentEdge],
-        nullable: { list: true, items: true },
-        description: 'The entries of the page with their cursors.',
-        resolve: ({ edges }) => edges,
-      }),
-      nodes: t.field({
-        type: [PaymentObject],
-        nullable: { list: true, items: true },
-        description: 'The entries of the page.',
-        resolve: ({ nodes }) => nodes,
-      }),
-      pageInfo: t.expose('pageInfo', {
-        type: builder.pageInfoRef(),
-        nullable: false,
-        description: 'Where the page stands in the whole list.',
-      }),
-    }),
-  });
-
-/** The maximum size of a page, and the last position, counted from the newest payment, that a page may reach. */
+/** The maximum size of a page, its default, and the largest count of payments that is made. */
 const maxPage = 100;
-const farthestEntry = 1000;
+const defaultPage = 20;
+const maxCount = 1000;
 
 /** Reading a payment record takes as long as looking at so many entries of a list. */
 const entriesPerRecord = 10;
 
-interface PaymentPage {
-  readonly first: number;
+interface PaymentListArguments {
+  readonly states?: OwnPaymentsQuery['states'] | null;
+  readonly accountId?: string | null | undefined;
+  readonly since?: Date | null | undefined;
+  readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
 }
 
-/** Errors: BAD_USER_INPUT. */
-function checkPaymentPage(args: PaymentPage) {
-  if (args.first < 1 || args.first > maxPage)
-    throw badUserInput(`first has to be from 1 to ${maxPage}.`, 'first');
-  const page = checkPage(args);
-  const end = (page.after ?? -1) + 1 + args.first;
-  if (end > farthestEntry)
-    throw badUserInput(`Only the newest ${farthestEntry} payments are listed.`, 'after');
-  return { page, end };
+/** A payment's place: the list is sorted by these two. */
+type Place = NonNullable<OwnPaymentsQuery['after']>;
+
+interface PaymentPage {
+  readonly payments: readonly OwnPayment[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+  /** How many there are in all; null if they are too many to count. */
+  readonly count: () => Promise<number | null>;
 }
 
-builder.queryField('payments', (t) =>
-  t.field({
-    type: PaymentConnection,
-    nullable: true,
-    description:
-      "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Sends nothing to the bank.",
-    extensions: findsPayments,
-    args: {
-      states: t.arg({ type: [PaymentState], description: 'Those in one of these states alone.' }),
-      first: t.arg.int({
-        required: true,
-        defaultValue: 20,
-        description: `How many at most, from 1 to ${maxPage}.`,
-      }),
-      after: t.arg.string({ description: 'The cursor of the last entry of the page before.' }),
+const node = ({ record, idempotencyKey }: OwnPayment) => ({ record, idempotencyKey: idempotencyKey ?? '' });
+
+/** Nobody but the payment's caller can read the place in a cursor. */
+function cursorOf({ record }: OwnPayment, { credentials }: Pick<Context, 'credentials'>): string {
+  const { trackId, sealedId } = referenceTo(credentials, record);
+  return Buffer.from(JSON.stringify([record.createdAt, trackId, sealedId])).toString('base64url');
+}
+
+const cursorParts = z.tuple([z.int(), z.string(), z.string()]);
+
+/** Errors: BAD_USER_INPUT for a cursor that is not one of this caller. */
+function placeAt(
+  name: 'after' | 'before',
+  cursor: string | null | undefined,
+  { credentials }: Context,
+): Place | undefined {
+  if (cursor === null || cursor === undefined) return undefined;
+  const notACursor = badUserInput(`${name} has to be a cursor as an edge answered it.`, name);
+  try {
+    const [createdAt, trackId, sealedId] = cursorParts.parse(
+      JSON.parse(Buffer.from(cursor, 'base64url').toString()),
+    );
+    const id = openReference(credentials, { trackId, sealedId });
+    if (id !== null) return { createdAt, id };
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof z.ZodError)) throw error;
+  }
+  throw notACursor;
+}
+
+/** Whether a payment is newer than a place. */
+const isNewer = ({ record }: OwnPayment, place: Place) =>
+  record.createdAt > place.createdAt || (record.createdAt === place.createdAt && record.id > place.id);
+
+/** Errors: BAD_USER_INPUT; those of PaymentService.search. */
+async function pageOf(args: PaymentListArguments, context: Context): Promise<PaymentPage> {
+  const { first, last } = args;
+  if (typeof first === 'number' && typeof last === 'number')
+    throw badUserInput('first and last exclude each other.', 'last');
+  const isBackward = typeof last === 'number';
+  const size = last ?? first ?? defaultPage;
+  const name = isBackward ? 'last' : 'first';
+  if (size < 1 || size > maxPage) throw badUserInput(`${name} has to be from 1 to ${maxPage}.`, name);
+  const after = placeAt('after', args.after, context);
+  const before = placeAt('before', args.before, context);
+  const { states, accountId, since } = args;
+  const filter = {
+    states: states ?? undefined,
+    accountId: accountId == null ? undefined : notGlobalId('accountId', accountId),
+    since: since?.getTime(),
+  };
+  // One more entry tells whether there is a further page.
+  const read = await searched(
+    { ...filter, ...(isBackward ? { oldestFirst: true, after: before } : { after }) },
+    size + 1,
+    context,
+  );
+  const end = isBackward ? after : before;
+  const wanted =
+    end === undefined
+      ? read
+      : read.filter((payment) => isNewer(payment, end) !== isBackward && payment.record.id !== end.id);
+  const page = wanted.slice(0, size);
+  const hasMore = wanted.length > size;
+  return {
+    payments: isBackward ? page.reverse() : page,
+    hasNextPage: isBackward ? before !== undefined : hasMore,
+    hasPreviousPage: isBackward ? hasMore : after !== undefined,
+    async count() {
+      const all = await searched(filter, maxCount + 1, context);
+      return all.length > maxCount ? null : all.length;
     },
-    resolve: async (_root, { states, ...args }, { payments, credentials, lists }) => {
-      const { page, end } = checkPaymentPage(args);
-      // One more entry tells whether there is a next page.
-      const limit = end + 1;
-      const found = await lists.shared(payments, JSON.stringify(['payments', states, limit]), () =>
-        payments.search(credentials, {
-          states: states ?? undefined,
-          limit,
-          onRead: (records) => lists.charge(records * entriesPerRecord),
-        }),
-      );
-      return connectionOf(found, page, ({ record, idempotencyKey }) => ({
-        record,
-        idempotencyKey: idempotencyKey ?? '',
-      }));
-    },
+  };
+}
+
+const searched = (
+  query: Omit<OwnPaymentsQuery, 'limit' | 'onRead'>,
+  limit: number,
+  { payments, credentials, lists }: Context,
+): Promise<readonly OwnPayment[]> =>
+  lists.shared(payments, JSON.stringify(['payments', query, limit]), () =>
+    payments.search(credentials, {
+      ...query,
+      limit,
+      onRead: (records) => lists.charge(records * entriesPerRecord),
+    }),
+  );
+
+const PaymentEdge = builder.objectRef<OwnPayment>('PaymentEdge').implement({
+  description: 'A payment and its place in a list.',
+  fields: (t) => ({
+    node: t.field({
+      type: PaymentObject,
+      nullable: true,
+      description: 'The payment.',
+      resolve: node,
+    }),
+    cursor: t.string({
+      nullable: false,
+      description: 'The place of this payment, for `after` and `before`. It stays valid if others are added.',
+      resolve: (payment, _args, context) => cursorOf(payment, context),
+    }),
   }),
-);
+});
+
+const PaymentConnection = builder.objectRef<PaymentPage>('PaymentConnection').implement({
+  description: 'A list of payments, newest first.',
+  fields: (t) => ({
+    edges: t.field({
+      type: [PaymentEdge],
+      nullable: { list: true, items: true },
+      description: 'The entries of the page with their cursors.',
+      resolve: ({ payments }) => payments,
+    }),
+    nodes: t.field({
+      type: [PaymentObject],
+      nullable: { list: true, items: true },
+      description: 'The entries of the page.',
+      resolve: ({ payments }) => payments.map(node),
+    }),
+    pageInfo: t.field({
+      type: builder.pageInfoRef(),
+      nullable: false,
+      description: 'Where the page stands in the whole list.',
+      resolve: ({ payments, hasNextPage, hasPreviousPage }, _args, context) => ({
+        hasNextPage,
+        hasPreviousPage,
+        get startCursor() {
+          return payments[0] === undefined ? null : cursorOf(payments[0], context);
+        },
+        get endCursor() {
+          const end = payments.at(-1);
+          return end === undefined ? null : cursorOf(end, context);
+        },
+      }),
+    }),
+    totalCount: t.int({
+      nullable: true,
+      description: `How many payments match in all; null if they are more than ${maxCount}. Costs no REST call, but a search of its own.`,
+      resolve: ({ count }) => count(),
+    }),
+  }),
+});
+
+/** The field that lists the caller's payments, of `Query` and of `Viewer`. */
+export const paymentsField = {
+  type: PaymentConnection,
+  nullable: true,
+  description:
+    "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Costs no REST call: bankql keeps them.",
+  extensions: findsPayments,
+  args: builder.args((t) => ({
+    states: t.field({ type: [PaymentState], description: 'Those in one of these states alone.' }),
+    accountId: t.id({ description: 'Those that this account pays or is paid by.' }),
+    since: t.field({ type: 'DateTime', description: 'Those that began at this time or later.' }),
+    first: t.int({
+      description: `How many of the newest at most, from 1 to ${maxPage}; ${defaultPage} if \`last\` is not given either.`,
+    }),
+    after: t.string({ description: 'The cursor that the page follows: older payments alone.' }),
+    last: t.int({ description: `How many of the oldest at most, from 1 to ${maxPage}.` }),
+    before: t.string({ description: 'The cursor that the page precedes: newer payments alone.' }),
+  })),
+  resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
+} as const;
+
+builder.queryField('payments', (t) => t.field(paymentsField));

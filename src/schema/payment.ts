@@ -218,6 +218,12 @@ PaymentObject.implement({
       resolve: ({ record: { amount, currency } }) =>
         amount === null && currency === null ? null : { amount, currency },
     }),
+    description: t.string({
+      nullable: true,
+      description:
+        'What it is for, as it was asked for; null for none, and for payments from before bankql kept it.',
+      resolve: ({ record }) => record.description,
+    }),
     trackId: t.id({
       nullable: false,
       description: "The Track-ID of the one REST call: the bank's operator can find it.",

@@ -8,6 +8,7 @@ import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { nodeFromIds } from './node.ts';
+import { paymentsField } from './payment-list.ts';
 import {
   fillViewerTemplate,
   type ViewerTemplate,
@@ -99,6 +100,7 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
       },
       AccountConnection,
     ),
+    payments: t.field(paymentsField),
     messages: t.connection(
       {
         type: MessageObject,

@@ -313,22 +313,37 @@ describe('the readable parts', () => {
     expect(classify(200, body)).toEqual({ state: 'DONE', answer, isAccepted: false });
   });
 
-  test.each([
+  test.each<[body: string, expected: unknown, drift?: string]>([
     ['{"transaction-requests":[{"status":"INITIATED","other":1}]}', [{ status: 'INITIATED' }]],
     ['{"transaction-requests":[]}', []],
+    [
+      '{"transaction_requests":[{"status":"INITIATED"},{"status":"COMPLETED"}]}',
+      [{ status: 'INITIATED' }, { status: 'COMPLETED' }],
+      'envelope',
+    ],
+    ['{"transactionRequest":{"status":"COMPLETED"}}', [{ status: 'COMPLETED' }], 'envelope'],
     [
       '{"transaction-requests":[{"body":{"value":{"amount":12345678901234567890.10}}}]}',
       [{ body: { value: { amount: '12345678901234567890.10' } } }],
     ],
-    ['[]', []],
-    ['{"status":"COMPLETED"}', [{ status: 'COMPLETED' }]],
-    ['{"transaction-requests":{"status":"COMPLETED"}}', [{ status: 'COMPLETED' }]],
-    ['OK', [{ status: 'OK' }]],
-    ['{}', null],
-  ])('of %j for a transaction request are %j', (body, expected) => {
-    const { state, answer } = classify(200, body, request);
-    expect(state).toBe('DONE');
+    ['[]', [], 'envelope'],
+    ['{"status":"COMPLETED"}', [{ status: 'COMPLETED' }], 'envelope'],
+    ['{"transaction-requests":{"status":"COMPLETED"}}', [{ status: 'COMPLETED' }], 'envelope'],
+    ['OK', [{ status: 'OK' }], 'empty-body'],
+    ['{}', null, 'empty-record'],
+    ['', null, 'empty-body'],
+  ])('of %j for a transaction request are %j, and drift as %j', (body, expected, expectedDrift) => {
+    const { state, answer, drift } = classify(200, body, request);
+    expect({ state, drift }).toEqual({ state: 'DONE', drift: expectedDrift });
     expect(readStoredResponse(request, answer)).toEqual(expected);
+  });
+
+  test.each([
+    '{"transaction_requests":[{"status":"INITIATED"}],"error":{"code":"X"}}',
+    '{"transaction-requests":{"status":"INITIATED"},"error":{"code":"X"}}',
+    '{"transaction_requests":[]}',
+  ])('beside an error, or of a list under another name that is empty, make nothing DONE: %s', (body) => {
+    expect(classify(200, body, request).state).toBe('UNKNOWN');
   });
 
   test.each([

@@ -1,17 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const PaymentPage = graphql(`
-  query PaymentPage($states: [PaymentState!], $first: Int! = 20, $after: String) {
-    payments(states: $states, first: $first, after: $after) {
+  query PaymentPage(
+    $states: [PaymentState!]
+    $accountId: ID
+    $since: DateTime
+    $first: Int
+    $after: String
+    $last: Int
+    $before: String
+  ) {
+    payments(
+      states: $states accountId: $accountId since: $since first: $first after: $after last: $last before: $before
+    ) {
       edges { cursor node { idempotencyKey } }
-      nodes { idempotencyKey state transactionId trackId value { amount currency } }
-      pageInfo { hasNextPage hasPreviousPage endCursor }
+      nodes { idempotencyKey state transactionId trackId value { amount currency } description }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
     }
+  }
+`);
+
+const CountOfPayments = graphql(`
+  query CountOfPayments($accountId: ID) {
+    payments(first: 1, accountId: $accountId) { totalCount }
+    viewer { payments(first: 1) { totalCount nodes { idempotencyKey } } }
   }
 `);
 
@@ -23,23 +41,37 @@ const PaymentOfList = graphql(`
   query PaymentOfList($key: String!) { payment(idempotencyKey: $key) { state } }
 `);
 
+const viewer = { customerId: parseViewerTemplate('{auth-id}'), accountId: null };
+
+const globalId = Buffer.from('Account:["BANK","ACC","owner"]').toString('base64url');
+
 /** bankql in front of a bank, with a clock that goes on with each payment. */
 async function setUp(store: PaymentStore = createMemoryStore({ retentionMs: 86_400_000 })) {
   let time = Date.UTC(2026, 0, 15);
-  const fixture = await startBankqlFixture({ store, now: () => time });
+  const fixture = await startBankqlFixture({
+    store,
+    now: () => time,
+    defaults: { bankId: 'BANK', viewId: 'owner', viewer },
+  });
   fixture.bank.otherwise({ body: { id: 'TX' } });
-  const pay = async (key: string, headers: Readonly<Record<string, string>> = credentials) => {
+  const pay = async (
+    key: string,
+    headers: Readonly<Record<string, string>> = credentials,
+    change: object = {},
+  ) => {
     time += 1000;
     const input = {
       accountId: 'ACC',
       to: {},
+      description: `for ${key}`,
       value: { amount: '1.50', currency: 'EUR' },
       idempotencyKey: key,
+      ...change,
     };
     return fixture.ask(PayForList, { input }, headers);
   };
   const keys = async (variables: object = {}, headers: Readonly<Record<string, string>> = credentials) => {
-    const { data, errors } = await fixture.ask(PaymentPage, { first: 20, ...variables }, headers);
+    const { data, errors } = await fixture.ask(PaymentPage, variables, headers);
     expect(errors).toBeUndefined();
     return data?.payments?.nodes?.map((node) => node?.idempotencyKey);
   };
@@ -61,6 +93,7 @@ describe('payments', () => {
         transactionId: 'TX',
         trackId: fixture.bank.calls[2]?.headers['track-id'],
         value: { amount: '1.50', currency: 'EUR' },
+        description: 'for third',
       },
     ]);
     const found = await fixture.ask(PaymentOfList, { key: 'second "key"' });
@@ -73,7 +106,7 @@ describe('payments', () => {
     expect((await each.facade.ask(PaymentPage)).data?.payments).toEqual({
       edges: [],
       nodes: [],
-      pageInfo: { hasNextPage: false, hasPreviousPage: false, endCursor: null },
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
     });
   });
 
@@ -109,6 +142,47 @@ describe('payments', () => {
     expect(await keys({ first: 100 })).toHaveLength(5);
   });
 
+  test('come in pages from the oldest too, and in none twice when others are made in between', async () => {
+    await using each = await setUp();
+    const { facade: fixture, pay, keys } = each;
+    for (let n = 1; n <= 5; n++) await pay(`key-${n}`);
+    const { data } = await fixture.ask(PaymentPage, { last: 2 });
+    const { nodes, pageInfo } = data?.payments ?? expect.unreachable();
+    expect(nodes?.map((node) => node?.idempotencyKey)).toEqual(['key-2', 'key-1']);
+    expect(pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const before = pageInfo.startCursor;
+    await pay('key-6');
+    expect(await keys({ last: 2, before })).toEqual(['key-4', 'key-3']);
+    expect(await keys({ last: 100, before })).toEqual(['key-6', 'key-5', 'key-4', 'key-3']);
+    expect(await keys({ before })).toEqual(['key-6', 'key-5', 'key-4', 'key-3']);
+
+    const newest = (await fixture.ask(PaymentPage, { first: 2 })).data?.payments?.pageInfo.endCursor;
+    await pay('key-7');
+    expect(await keys({ first: 2, after: newest })).toEqual(['key-4', 'key-3']);
+    expect(await keys({ after: newest, before })).toEqual(['key-4', 'key-3']);
+    expect(await keys({ last: 1, after: newest, before })).toEqual(['key-3']);
+  });
+
+  test('may be those of one account, and from a time on; they are counted if that is asked for', async () => {
+    await using each = await setUp();
+    const { facade: fixture, pay, keys } = each;
+    await pay('one');
+    await pay('from another', credentials, { accountId: 'ACC-2' });
+    await pay('to another', credentials, { to: { accountId: 'ACC-2' } });
+    await pay('last');
+    expect(await keys({ accountId: 'ACC-2' })).toEqual(['to another', 'from another']);
+    expect(await keys({ since: '2026-01-15T00:00:03Z' })).toEqual(['last', 'to another']);
+    expect(await keys({ since: '2026-01-15T01:00:03+01:00', accountId: 'ACC-2' })).toEqual(['to another']);
+    const calls = fixture.bank.calls.length;
+    const { data, errors } = await fixture.ask(CountOfPayments, { accountId: 'ACC-2' });
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      payments: { totalCount: 2 },
+      viewer: { payments: { totalCount: 4, nodes: [{ idempotencyKey: 'last' }] } },
+    });
+    expect(fixture.bank.calls).toHaveLength(calls);
+  });
+
   test.each([
     { 'Auth-ID': 'another' },
     { 'Auth-Provider-Name': 'another' },
@@ -125,20 +199,43 @@ describe('payments', () => {
     expect(await keys({ first: 1 })).toEqual(['key-19']);
   });
 
-  test.each([0, -1, 101])('are refused by the number of %i', async (first) => {
+  test.each([
+    { first: 0 },
+    { first: -1 },
+    { first: 101 },
+    { last: 0 },
+    { last: 101 },
+    { first: 1, last: 1 },
+    { accountId: globalId },
+  ])('are refused for %j', async (page) => {
     await using each = await setUp();
-    const result = await each.facade.ask(PaymentPage, { first });
+    const result = await each.facade.ask(PaymentPage, page);
     expect(result.data).toEqual({ payments: null });
     expect(failuresOf(result)).toEqual(['payments BAD_USER_INPUT']);
   });
 
-  test.each(['nonsense', Buffer.from('at:980').toString('base64url')])(
-    'are refused behind the cursor %s, which is none or too far from the newest',
-    async (after) => {
-      await using each = await setUp();
+  test('are refused behind what is not a cursor of this caller', async () => {
+    await using each = await setUp();
+    await each.pay('mine');
+    const cursor =
+      (await each.facade.ask(PaymentPage)).data?.payments?.edges?.[0]?.cursor ?? expect.unreachable();
+    const [createdAt, trackId] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const forged = [
+      ['at:980'],
+      [createdAt, trackId, 'x'],
+      [createdAt, trackId],
+      [`${createdAt}`, trackId, 'x'],
+    ];
+    for (const after of [
+      'nonsense',
+      ...forged.map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url')),
+    ])
       expect(failuresOf(await each.facade.ask(PaymentPage, { after }))).toEqual(['payments BAD_USER_INPUT']);
-    },
-  );
+    const another = { ...credentials, 'Auth-ID': 'another' };
+    expect(failuresOf(await each.facade.ask(PaymentPage, { before: cursor }, another))).toEqual([
+      'payments BAD_USER_INPUT',
+    ]);
+  });
 
   test('need their caller', async () => {
     await using each = await setUp();

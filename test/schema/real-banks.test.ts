@@ -373,3 +373,30 @@ describe('a single account', () => {
     expect(fixture.bank.lines().toSorted()).toEqual([views.replace(/views$/, 'account'), views]);
   });
 });
+
+describe('the answer to a request for a transaction', () => {
+  const ask = `mutation { putTransactionRequest(input: {
+    accountId: "ACC", transactionRequestType: "SEPA", to: { accountId: "TO" }, idempotencyKey: "key"
+  }) { replayed transactionRequests { status transactionIds value { amount } } } }`;
+
+  test.each<[string, Reply, readonly string[]]>([
+    ['as the specification has it', { body: { 'transaction-requests': [{ status: 'INITIATED' }] } }, []],
+    ['under another name', { body: { transaction_requests: [{ status: 'INITIATED' }] } }, ['envelope']],
+    ['without its list', { body: { status: 'INITIATED' } }, ['envelope']],
+    [
+      'with ids in a list',
+      { body: { 'transaction-requests': [{ status: 'INITIATED', transaction_ids: ['T1', 'T2'] }] } },
+      ['transaction_ids'],
+    ],
+  ])('is shown and its drift counted once, also if it is replayed: %s', async (_, reply, drifts) => {
+    await using fixture = await fixtureWith(reply);
+    for (const replayed of [false, true]) {
+      const result = await fixture.ask(ask);
+      expect(result.errors).toBeUndefined();
+      expect(result.data).toMatchObject({
+        putTransactionRequest: { replayed, transactionRequests: [{ status: 'INITIATED' }] },
+      });
+    }
+    expect(fixture.drifts).toEqual(drifts.map((field) => `putTransactionsRequestAccount ${field}`));
+  });
+});

@@ -27,6 +27,7 @@ export function pending(change: Partial<PaymentRecord> = {}): PaymentRecord {
     accountId: 'alice-current',
     toBankId: null,
     toAccountId: 'bob-current',
+    description: 'Rent',
     currency: 'EUR',
     amount: '12.50',
     trackId: 'attempt-1',
