@@ -36,6 +36,8 @@ export class OperationActivity implements OperationObservation {
   outcome: OperationOutcome = 'client left';
   /** The code of each error of the answer. */
   codes: readonly string[] = [];
+  /** Why its caller was refused, if the code does not tell; never a value of the request. */
+  reason: string | null = null;
   milliseconds = 0;
   #hasData = false;
   #isBrokenOff = false;

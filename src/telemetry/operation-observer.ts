@@ -62,8 +62,8 @@ const maxNameLength = 100;
  * answer: the operation's name, or the document's hash where it has none; how it ended, and what it took.
  */
 export function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
-  const { requestId, traceId, operation, outcome, codes, status, restCalls, cached, joined, stale, bytes } =
-    activity;
+  const { requestId, traceId, operation, outcome, codes, reason, status } = activity;
+  const { restCalls, cached, joined, stale, bytes } = activity;
   logger.info(
     {
       requestId,
@@ -72,6 +72,7 @@ export function logOperation(logger: Logger, activity: OperationActivity, caller
       ...(operation === null ? {} : nameOf(operation)),
       outcome,
       ...(codes.length === 0 ? {} : { codes: [...new Set(codes)] }),
+      ...(reason === null ? {} : { reason }),
       ...(status === null ? {} : { status }),
       calls: restCalls,
       cached: cached + stale,

@@ -156,6 +156,7 @@ export class Supervisor {
   async #revive(slot: Slot): Promise<void> {
     do await delay(this.#waitBefore(slot));
     while (!this.#isStopping && !(await this.#attempt(slot)));
+    if (slot.member !== null) this.#options.logger.info('another worker has taken its place');
   }
 
   #waitBefore({ failures }: Slot): number {

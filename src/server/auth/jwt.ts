@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Caller, credentialHeaders, secretsOf, validateCredential } from '../../bank/credentials.ts';
 import { RequestError, retryLaterError } from '../../engine/errors.ts';
 import { badUserInput, requestSentNothing } from '../../errors.ts';
-import { redactFromLog } from '../request-scope.ts';
+import { currentActivity, redactFromLog } from '../request-scope.ts';
 import type { Authenticate } from './authenticate.ts';
 import { bearerToken } from './bearer-token.ts';
 import { rejectCredentials } from './header-credentials.ts';
@@ -62,11 +62,20 @@ export function authenticateByToken(
     };
   }
 
+  /** `error`: null if there is no token. */
+  function refused(error: unknown): void {
+    const why = error === null ? 'no token' : tokenRefusalOf(error);
+    onRefusal?.(why);
+    const claim = error instanceof errors.JWTClaimValidationFailed ? ` (${error.claim})` : '';
+    const activity = currentActivity();
+    if (activity !== null) activity.reason = `bearer token: ${why}${claim}`;
+  }
+
   const authenticate: Authenticate = async (request) => {
     rejectCredentials(request);
     const token = bearerToken(request);
     if (token === null) {
-      onRefusal?.('no token');
+      refused(null);
       throw unauthenticated('A bearer token is needed.', 'Bearer');
     }
     redactFromLog(() => [token]);
@@ -75,7 +84,7 @@ export function authenticateByToken(
       redactFromLog(() => secretsOf(credentials));
       return credentials;
     } catch (error) {
-      onRefusal?.(tokenRefusalOf(error));
+      refused(error);
       if (error instanceof JwksUnavailable)
         throw retryLaterError(
           'OVERLOADED',

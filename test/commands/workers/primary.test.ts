@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +11,7 @@ import { logLines } from '../../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+import { keepConnecting, workersOf } from '../../support/workers.ts';
 
 /** `WORKERS=2`: a primary and its workers, as processes. */
 
@@ -45,13 +45,6 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
 const linesOf = ({ output }: BankqlProcess): Record<string, unknown>[] => logLines(output());
 const withMessage = (bankql: BankqlProcess, words: string) =>
   linesOf(bankql).filter(({ msg }) => String(msg).includes(words));
-
-/** The workers' process ids. */
-const workersOf = ({ child }: BankqlProcess): number[] =>
-  spawnSync('pgrep', ['-P', String(child.pid)], { encoding: 'utf8' })
-    .stdout.split('\n')
-    .filter((line) => line !== '')
-    .map(Number);
 
 async function metricsOf(bankql: BankqlProcess): Promise<Record<string, number>> {
   const [start] = withMessage(bankql, 'bankql serves');
@@ -197,6 +190,8 @@ describe('two workers over one store', () => {
     expect(workersOf(bankql).filter((pid) => before.includes(pid))).toEqual([]);
     expect(bank.of('rolling')).toHaveLength(1);
     expect(withMessage(bankql, 'a worker ended')).toHaveLength(1);
+    // A store that a worker closes is not away, although its last metrics ask it.
+    expect(withMessage(bankql, 'the payment store is away')).toEqual([]);
   });
 
   test('SIGTERM to all of them, as a terminal sends it, lets what is under way end, and the exit code is 0', async () => {
@@ -214,23 +209,6 @@ describe('two workers over one store', () => {
     expect(withMessage(bankql, 'bankql has stopped')).toHaveLength(1);
   });
 });
-
-/** Opens connections and sends nothing over them: the primary hands over each of them. */
-function keepConnecting(url: string) {
-  let isOver = false;
-  const connectors = Array.from({ length: 20 }, async () => {
-    while (!isOver)
-      await new Promise<void>((resolve) => {
-        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.destroy());
-        socket.on('error', () => {});
-        socket.on('close', () => resolve());
-      });
-  });
-  return async () => {
-    isOver = true;
-    await Promise.all(connectors);
-  };
-}
 
 describe('under new connections', () => {
   test.each(['SIGKILL', 'SIGABRT'] as const)(

@@ -77,9 +77,12 @@ test('a worker that ends is replaced, logged and counted', async () => {
   await ready(2);
   expect(supervisor.ready).toBe(2);
   expect(onCrash).toHaveBeenCalledTimes(1);
-  expect(lines).toMatchObject([
-    { level: 50, how: 'SIGSEGV', msg: 'a worker ended: another takes its place' },
-  ]);
+  await expect
+    .poll(() => lines)
+    .toMatchObject([
+      { level: 50, how: 'SIGSEGV', msg: 'a worker ended: another takes its place' },
+      { level: 30, msg: 'another worker has taken its place' },
+    ]);
 });
 
 test('one that ends again and again waits ever longer, and does not spin', async () => {

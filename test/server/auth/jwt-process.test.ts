@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { claims, createKey, issuerName, sign, startIssuer } from '../../support/issuer.ts';
+import { logLines } from '../../support/log-lines.ts';
 import { post, startProcess } from '../../support/process.ts';
 
 test('a process over the sandbox bank, with tokens and a budget, as the docs set it up', async () => {
@@ -26,6 +27,15 @@ test('a process over the sandbox bank, with tokens and a budget, as the docs set
   expect(await post(bankql.url, query, {})).toMatchObject({
     errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
   });
+  await ask(await sign(key, claims({ sub: 'alice', provider: 'sandbox', exp: 1 })));
+  await ask(await sign(key, claims({ sub: 'alice', provider: 'sandbox', aud: 'another' })));
+  const refusals = () =>
+    logLines(bankql.output()).flatMap(({ level, msg, reason }) =>
+      level === 30 && msg === 'operation' && reason !== undefined ? [reason] : [],
+    );
+  await expect
+    .poll(refusals)
+    .toEqual(['bearer token: no token', 'bearer token: expired', 'bearer token: claims (aud)']);
   await ask(alice);
   expect(await ask(alice)).toMatchObject({
     errors: [{ extensions: { code: 'RATE_LIMITED', retryable: true } }],
