@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { printedSchema } from '../src/schema/print.ts';
+import { printedSchema } from '../src/schema/schema.ts';
 import { schemaReference } from './schema-reference.ts';
 
 const sdl = printedSchema();

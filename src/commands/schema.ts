@@ -1,5 +1,5 @@
 import { StartError } from '../config/start-error.ts';
-import { printedSchema } from '../schema/print.ts';
+import { printedSchema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
 /** `bankql schema [--federation]`: prints the schema. Gives the exit code. */

@@ -163,7 +163,7 @@ export function resource<T extends Fields>(
   return made as Resource<T>;
 }
 
-/** Members that bodies do not have come last. The order is part of a record's version (schema/record-version.ts). */
+/** Members that bodies do not have come last. The order is part of a record's version (schema/record-mutations.ts). */
 const bySpecification = (a: Field, b: Field) =>
   Number(a.body === null) - Number(b.body === null) || (a.rest.toLowerCase() < b.rest.toLowerCase() ? -1 : 1);
 

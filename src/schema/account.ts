@@ -8,8 +8,8 @@ import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
-import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
-import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
+import type { ReadContext } from './context.ts';
+import { recordFields } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
 import { findListItem } from './list-item.ts';
 import {
@@ -30,15 +30,20 @@ import {
   OtherAccountObject,
   toOtherAccountNode,
 } from './other-account.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
+import {
+  type PutResult,
+  putMutation,
+  recordVersion,
+  updatedViewDescription,
+  updateMutation,
+  versionField,
+} from './record-mutations.ts';
 import {
   loadRequests,
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestNode,
 } from './transaction-request.ts';
-import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { writeField } from './write-field.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
   description: "The path's {scope} of getAccountsScope.",
@@ -135,7 +140,7 @@ export const AccountConnection = connectionTo(AccountObject, {
 });
 
 /** The version of an account as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const accountVersion = (record: Account): string => recordVersion(account.answer, record);
+const accountVersion = (record: Account): string => recordVersion(account.answer, record);
 
 AccountObject.implement({
   description: account.description,
@@ -154,11 +159,7 @@ AccountObject.implement({
       description: 'The bank through which the account is read. Costs no REST call.',
       ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
-    version: t.string({
-      nullable: true,
-      description: versionDescription,
-      resolve: (node) => accountVersion(recordOf(node)),
-    }),
+    version: t.string(versionField(accountVersion)),
     view: t.field({
       nullable: true,
       description: 'The same account through another of its views. REST: getAccountsScope.',
@@ -270,66 +271,41 @@ AccountObject.implement({
   }),
 });
 
-const PutAccountInput = builder.inputType('PutAccountInput', {
-  description:
-    "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
-  fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    accountId: t.id({ required: true, description: 'The account.' }),
-    viewId: t.id({
-      description:
-        "The view through which the payload's account is read; the configured default view where left out.",
-    }),
-    account: t.field({
-      type: inputType(
-        account,
-        'A whole account, as putAccountID sends it. What is left out is not sent, and lost.',
-      ),
-      required: true,
-      description: 'The request body.',
-    }),
+const written = {
+  noun: 'account',
+  resource: account,
+  operation: putAccountID,
+  nodeType: () => accountNode,
+  object: AccountObject,
+  reads: 'getAccountsScope',
+};
+
+putMutation(written, {
+  name: 'putAccount',
+  description: 'Writes an account, its balance included.',
+  update: 'updateAccount',
+  texts: {
+    input:
+      "The account to put, and where. `viewId` is the view through which the payload's account is then read; REST does not receive it.",
+    payload: 'What became of putAccountID.',
+  },
+  ids: {
+    accountId: 'The account.',
+    viewId:
+      "The view through which the payload's account is read; the configured default view where left out.",
+  },
+  path: inAccount,
+  // REST does not receive the view, but an invalid one is refused before anything is written.
+  node: (ids) => ids,
+  written: () => ({
+    description: 'The account, read anew through the view. REST: getAccountsScope.',
+    ...nodeFromIds('Account', ({ node: { bankId, accountId, viewId } }: PutResult<ViewIds>) => ({
+      bankId,
+      accountId,
+      viewId,
+    })),
   }),
 });
-
-const PutAccountPayload = builder
-  .objectRef<{ account: ViewIds; trackId: string }>('PutAccountPayload')
-  .implement({
-    description: 'What became of putAccountID.',
-    fields: (t) => ({
-      account: t.field({
-        nullable: true,
-        description: 'The account, read anew through the view. REST: getAccountsScope.',
-        ...nodeFromIds('Account', ({ account }: { account: ViewIds }) => account),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putAccount', (t) =>
-  t.field({
-    type: PutAccountPayload,
-    nullable: true,
-    description:
-      'Writes an account, its balance included. Replaces the whole record: what is left out is lost. To change a part of it use `updateAccount`. REST: putAccountID.',
-    args: { input: t.arg({ type: PutAccountInput, required: true, description: 'What to put, and where.' }) },
-    ...writeField(
-      putAccountID,
-      ({ input }: { input: typeof PutAccountInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          accountId: restId('accountId', input.accountId),
-        };
-        return {
-          ids: inAccount(ids),
-          body: toBody(account, input.account),
-          // REST does not receive the view, but an invalid one is refused before anything is written.
-          account: { ...ids, viewId: viewIdOr(defaults, input.viewId) },
-        };
-      },
-      ({ account }) => ({ account }),
-    ),
-  }),
-);
 
 /**
  * An account without an amount was read through a view that hides it; a PUT without an amount may set the balance
@@ -343,63 +319,16 @@ function requireBalance(record: Account, { balance }: ChangesInput<typeof accoun
   );
 }
 
-const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
-  description: 'The account to update, and how.',
-  fields: (t) => ({
-    bankId: t.id({ description: updateDescriptions.bankId }),
-    accountId: t.id({ required: true, description: 'The account.' }),
-    viewId: t.id({ description: updateDescriptions.viewId }),
-    changes: t.field({
-      type: changesType(
-        account,
-        'Changes of an account: what is left out keeps its value, null clears it. Lists are replaced whole.',
-      ),
-      required: true,
-      description: updateDescriptions.changes,
-    }),
-    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
-  }),
+updateMutation(written, {
+  name: 'updateAccount',
+  description:
+    'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
+  ids: { accountId: 'The account.', viewId: updatedViewDescription },
+  path: inAccount,
+  node: (ids) => ids,
+  versionOf: accountVersion,
+  changes: (named, record, { changes }) => {
+    requireBalance(record, changes);
+    return named;
+  },
 });
-
-const UpdateAccountPayload = updatePayload('UpdateAccountPayload', {
-  field: 'account',
-  nodeType: () => accountNode,
-  type: AccountObject,
-});
-
-builder.mutationField('updateAccount', (t) =>
-  t.field({
-    type: UpdateAccountPayload,
-    nullable: true,
-    description:
-      'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen. REST: getAccountsScope, then putAccountID.',
-    args: {
-      input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change, and how.' }),
-    },
-    ...updateField(
-      {
-        operation: putAccountID,
-        payload: 'UpdateAccountPayload',
-        nodeType: () => accountNode,
-        versionOf: accountVersion,
-      },
-      ({ input }: { input: typeof UpdateAccountInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          accountId: restId('accountId', input.accountId),
-        };
-        const changes = toChanges(account, input.changes);
-        return {
-          node: { ...ids, viewId: viewIdOr(defaults, input.viewId) },
-          ids: inAccount(ids),
-          record: [ids.bankId, ids.accountId],
-          ifVersion: input.ifVersion,
-          changes: (record) => {
-            requireBalance(record, input.changes);
-            return changes;
-          },
-        };
-      },
-    ),
-  }),
-);

@@ -9,19 +9,15 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { inBranch } from '../loaders/rest-ids.ts';
-import { checkCoordinates, coordinatesOf, distanceKm } from './branch-distance.ts';
-import { CoordinatesInput } from './branch-search.ts';
+import { inBranch, type BranchIds as RestBranchIds } from '../loaders/rest-ids.ts';
+import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
-import { bankIdOr, type ReadContext } from './context.ts';
-import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import type { ReadContext } from './context.ts';
+import { recordFields } from './fields.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
 import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds, recordOf } from './node.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
-import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { writeField, writtenNode } from './write-field.ts';
+import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list. */
@@ -91,7 +87,7 @@ export const BranchFilter = builder.inputType('BranchFilter', {
 });
 
 /** The version of a branch as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const branchVersion = (record: Branch): string => recordVersion(branch.answer, record);
+const branchVersion = (record: Branch): string => recordVersion(branch.answer, record);
 
 BranchObject.implement({
   description: branch.description,
@@ -112,11 +108,7 @@ BranchObject.implement({
       description: 'The bank through which the branch is read. Costs no REST call.',
       ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
-    version: t.string({
-      nullable: true,
-      description: versionDescription,
-      resolve: (node) => branchVersion(recordOf(node)),
-    }),
+    version: t.string(versionField(branchVersion)),
     distanceKm: t.float({
       nullable: true,
       description:
@@ -131,111 +123,31 @@ BranchObject.implement({
   }),
 });
 
-const PutBranchInput = builder.inputType('PutBranchInput', {
-  description: 'The branch to put, and where.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    branchId: t.id({ required: true, description: 'The branch.' }),
-    branch: t.field({
-      type: inputType(
-        branch,
-        'A whole branch, as putBranchID sends it. What is left out is not sent, and lost.',
-      ),
-      required: true,
-      description: 'The request body.',
-    }),
-  }),
-});
-
-const PutBranchPayload = builder
-  .objectRef<{ branch: BranchNode; trackId: string }>('PutBranchPayload')
-  .implement({
-    description: "The bank's answer to putBranchID.",
-    fields: (t) => ({
-      branch: t.field({
-        type: BranchObject,
-        nullable: true,
-        description:
-          'The branch as the bank answered it; read anew where the bank answered without it. REST then: getBranches.',
-        ...writtenNode(
-          () => branchNode,
-          ({ branch }: { branch: BranchNode }) => branch,
-        ),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putBranch', (t) =>
-  t.field({
-    type: PutBranchPayload,
-    nullable: true,
-    description:
-      'Writes a branch. Replaces the whole record: what is left out is lost. To change a part of it use `updateBranch`. REST: putBranchID.',
-    args: { input: t.arg({ type: PutBranchInput, required: true, description: 'What to put, and where.' }) },
-    ...writeField(
-      putBranchID,
-      ({ input }: { input: typeof PutBranchInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          branchId: restId('branchId', input.branchId),
-        };
-        return { node: ids, ids: inBranch(ids), body: toBody(branch, input.branch) };
-      },
-      ({ node }, record) => ({ branch: { ...node, index: 0, query: null, record } }),
-    ),
-  }),
-);
-
-const UpdateBranchInput = builder.inputType('UpdateBranchInput', {
-  description: 'The branch to update, and how.',
-  fields: (t) => ({
-    bankId: t.id({ description: updateDescriptions.bankId }),
-    branchId: t.id({ required: true, description: 'The branch.' }),
-    changes: t.field({
-      type: changesType(branch, 'Changes of a branch: what is left out keeps its value, null clears it.'),
-      required: true,
-      description: updateDescriptions.changes,
-    }),
-    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
-  }),
-});
-
-const UpdateBranchPayload = updatePayload('UpdateBranchPayload', {
-  field: 'branch',
+const written = {
+  noun: 'branch',
+  resource: branch,
+  operation: putBranchID,
   nodeType: () => branchNode,
-  type: BranchObject,
+  object: BranchObject,
+  reads: 'getBranches',
+};
+
+const place = {
+  ids: { branchId: 'The branch.' },
+  path: inBranch,
+  node: (ids: RestBranchIds): BranchIds => ({ ...ids, index: 0, query: null }),
+};
+
+putMutation(written, {
+  ...place,
+  name: 'putBranch',
+  description: 'Writes a branch.',
+  update: 'updateBranch',
 });
 
-builder.mutationField('updateBranch', (t) =>
-  t.field({
-    type: UpdateBranchPayload,
-    nullable: true,
-    description: 'Changes a branch and keeps what is not named. REST: getBranches, then putBranchID.',
-    args: {
-      input: t.arg({ type: UpdateBranchInput, required: true, description: 'What to change, and how.' }),
-    },
-    ...updateField(
-      {
-        operation: putBranchID,
-        payload: 'UpdateBranchPayload',
-        nodeType: () => branchNode,
-        versionOf: branchVersion,
-      },
-      ({ input }: { input: typeof UpdateBranchInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          branchId: restId('branchId', input.branchId),
-        };
-        const changes = toChanges(branch, input.changes);
-        return {
-          node: { ...ids, index: 0, query: null },
-          ids: inBranch(ids),
-          record: [ids.bankId, ids.branchId],
-          ifVersion: input.ifVersion,
-          changes: () => changes,
-        };
-      },
-    ),
-  }),
-);
+updateMutation(written, {
+  ...place,
+  name: 'updateBranch',
+  description: 'Changes a branch and keeps what is not named.',
+  versionOf: branchVersion,
+});

@@ -6,16 +6,13 @@ import { inCustomer } from '../loaders/rest-ids.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
-import { bankIdOr, type ReadContext } from './context.ts';
+import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
-import { changesType, inputType, recordFields, toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import { recordFields } from './fields.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { defineNodeType, idFromPath, type NodeRef, nodeFromIds, nodesFromRecord, recordOf } from './node.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
-import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
+import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
-import { writeField, writtenNode } from './write-field.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 
@@ -35,7 +32,7 @@ export const customerNode = defineNodeType({
 export const CustomerObject = customerNode.object;
 
 /** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);
+const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);
 
 /** A customer whom a record will name may be the viewer. */
 const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
@@ -54,11 +51,7 @@ CustomerObject.implement({
       description: 'The bank through which the customer is read. Costs no REST call.',
       ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
-    version: t.string({
-      nullable: true,
-      description: versionDescription,
-      resolve: (node) => customerVersion(recordOf(node)),
-    }),
+    version: t.string(versionField(customerVersion)),
     banks: t.field({
       nullable: { list: true, items: true },
       description: 'The banks that `bankIds` names. Costs no further REST call.',
@@ -104,116 +97,31 @@ CustomerObject.implement({
   }),
 });
 
-const PutCustomerInput = builder.inputType('PutCustomerInput', {
-  description: 'The customer to put, and where.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    customerId: t.id({ required: true, description: 'The customer.' }),
-    customer: t.field({
-      type: inputType(
-        customer,
-        'A whole customer, as putCustomerID sends it. What is left out is not sent, and lost.',
-      ),
-      required: true,
-      description: 'The request body.',
-    }),
-  }),
-});
-
-const PutCustomerPayload = builder
-  .objectRef<{ customer: CustomerNode; trackId: string }>('PutCustomerPayload')
-  .implement({
-    description: "The bank's answer to putCustomerID.",
-    fields: (t) => ({
-      customer: t.field({
-        type: CustomerObject,
-        nullable: true,
-        description:
-          'The customer as the bank answered it; read anew where the bank answered without it. REST then: getCustomer.',
-        ...writtenNode(
-          () => customerNode,
-          ({ customer }: { customer: CustomerNode }) => customer,
-        ),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putCustomer', (t) =>
-  t.field({
-    type: PutCustomerPayload,
-    nullable: true,
-    description:
-      'Writes a customer. Replaces the whole record: what is left out is lost. To change a part of it use `updateCustomer`. REST: putCustomerID.',
-    args: {
-      input: t.arg({ type: PutCustomerInput, required: true, description: 'What to put, and where.' }),
-    },
-    ...writeField(
-      putCustomerID,
-      ({ input }: { input: typeof PutCustomerInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          customerId: restId('customerId', input.customerId),
-        };
-        return { node: ids, ids: inCustomer(ids), body: toBody(customer, input.customer) };
-      },
-      ({ node }, record) => ({ customer: { ...node, record } }),
-    ),
-  }),
-);
-
-const UpdateCustomerInput = builder.inputType('UpdateCustomerInput', {
-  description: 'The customer to update, and how.',
-  fields: (t) => ({
-    bankId: t.id({ description: updateDescriptions.bankId }),
-    customerId: t.id({ required: true, description: 'The customer.' }),
-    changes: t.field({
-      type: changesType(
-        customer,
-        'Changes of a customer: what is left out keeps its value, null clears it. Lists are replaced whole.',
-      ),
-      required: true,
-      description: updateDescriptions.changes,
-    }),
-    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
-  }),
-});
-
-const UpdateCustomerPayload = updatePayload('UpdateCustomerPayload', {
-  field: 'customer',
+const written = {
+  noun: 'customer',
+  resource: customer,
+  operation: putCustomerID,
   nodeType: () => customerNode,
-  type: CustomerObject,
+  object: CustomerObject,
+  reads: 'getCustomer',
+};
+
+const place = {
+  ids: { customerId: 'The customer.' },
+  path: inCustomer,
+  node: (ids: CustomerIds) => ids,
+};
+
+putMutation(written, {
+  ...place,
+  name: 'putCustomer',
+  description: 'Writes a customer.',
+  update: 'updateCustomer',
 });
 
-builder.mutationField('updateCustomer', (t) =>
-  t.field({
-    type: UpdateCustomerPayload,
-    nullable: true,
-    description: 'Changes a customer and keeps what is not named. REST: getCustomer, then putCustomerID.',
-    args: {
-      input: t.arg({ type: UpdateCustomerInput, required: true, description: 'What to change, and how.' }),
-    },
-    ...updateField(
-      {
-        operation: putCustomerID,
-        payload: 'UpdateCustomerPayload',
-        nodeType: () => customerNode,
-        versionOf: customerVersion,
-      },
-      ({ input }: { input: typeof UpdateCustomerInput.$inferInput }, defaults) => {
-        const node = {
-          bankId: bankIdOr(defaults, input.bankId),
-          customerId: restId('customerId', input.customerId),
-        };
-        const changes = toChanges(customer, input.changes);
-        return {
-          node,
-          ids: inCustomer(node),
-          record: [node.bankId, node.customerId],
-          ifVersion: input.ifVersion,
-          changes: () => changes,
-        };
-      },
-    ),
-  }),
-);
+updateMutation(written, {
+  ...place,
+  name: 'updateCustomer',
+  description: 'Changes a customer and keeps what is not named.',
+  versionOf: customerVersion,
+});

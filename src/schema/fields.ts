@@ -24,7 +24,7 @@ import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import { notGlobalId } from './global-id.ts';
 import { recordOf } from './node.ts';
-import { currencyCodeOf, minorUnitsOf, parseDateTime } from './precise-types.ts';
+import { currencyCodeOf, minorUnitsOf, parseDateTime } from './scalars.ts';
 
 /** What the tables of the contract (contract/resource.ts) are in GraphQL: fields, inputs, and what becomes of them in REST. */
 

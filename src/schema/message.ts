@@ -5,7 +5,7 @@ import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
 import { inputFields, objectType, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
-import { writeField } from './write-field.ts';
+import { writeField } from './record-mutations.ts';
 
 export const MessageObject = objectType(message);
 

@@ -9,7 +9,6 @@ import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { isPositive } from './decimal.ts';
 import {
   type EstimateContext,
   fieldExtensions,
@@ -20,6 +19,7 @@ import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { type NodeRef, nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
+import { isPositive } from './scalars.ts';
 
 /** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
 export const paymentExtensions = <Args>(

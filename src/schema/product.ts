@@ -13,14 +13,11 @@ import type { BankIds } from '../loaders/loaders.ts';
 import { inBank } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
-import { bankIdOr, type ReadContext } from './context.ts';
-import { changesType, inputType, listOf, recordFields, toBody, toChanges } from './fields.ts';
-import { restId } from './global-id.ts';
+import type { ReadContext } from './context.ts';
+import { listOf, recordFields } from './fields.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds, recordOf } from './node.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
-import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { writeField, writtenNode } from './write-field.ts';
+import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds } from './node.ts';
+import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
@@ -74,7 +71,7 @@ export const ProductFilter = builder.inputType('ProductFilter', {
  * The version of a product as it was read, from a list or alone. Errors:
  * BANK_BAD_RESPONSE if any part of it is broken.
  */
-export const productVersion = (record: Product): string =>
+const productVersion = (record: Product): string =>
   recordVersion(product.answer, { ...record, bank_id: listOf(record.bank_id) });
 
 ProductObject.implement({
@@ -96,74 +93,37 @@ ProductObject.implement({
       description: 'The bank through which the product is read. Costs no REST call.',
       ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
     }),
-    version: t.string({
-      nullable: true,
-      description: versionDescription,
-      resolve: (node) => productVersion(recordOf(node)),
-    }),
+    version: t.string(versionField(productVersion)),
   }),
 });
 
-const PutProductInput = builder.inputType('PutProductInput', {
-  description: 'The product to put, and where.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    product: t.field({
-      type: inputType(
-        product,
-        'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
-      ),
-      required: true,
-      description: 'The request body.',
-    }),
+const written = {
+  noun: 'product',
+  resource: product,
+  operation: putProduct,
+  nodeType: () => productNode,
+  object: ProductObject,
+  reads: 'getProduct',
+};
+
+putMutation(written, {
+  name: 'putProduct',
+  description: 'Writes a product.',
+  update: 'updateProduct',
+  texts: {
+    body: 'A whole product, as putProduct sends it. `bankIds` defaults to the bank in the path; what else is left out is not sent, and lost.',
+  },
+  ids: {},
+  path: inBank,
+  defaults: ({ bankId }) => ({ bank_id: bankId }),
+  node: ({ bankId }, body, record) => ({
+    bankId,
+    productId: itemId(record ?? {}) ?? body.id ?? null,
+    index: 0,
+    query: null,
   }),
+  canRead: ({ productId }) => productId !== null,
 });
-
-const PutProductPayload = builder
-  .objectRef<{ product: ProductNode; trackId: string }>('PutProductPayload')
-  .implement({
-    description: "The bank's answer to putProduct.",
-    fields: (t) => ({
-      product: t.field({
-        type: ProductObject,
-        nullable: true,
-        description:
-          'The product as the bank answered it; read anew where the bank answered without it, and null where it has no id to be read by. REST then: getProduct.',
-        ...writtenNode(
-          () => productNode,
-          ({ product }: { product: ProductNode }) => product,
-          ({ productId }) => productId !== null,
-        ),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putProduct', (t) =>
-  t.field({
-    type: PutProductPayload,
-    nullable: true,
-    description:
-      'Writes a product. Replaces the whole record: what is left out is lost. To change a part of it use `updateProduct`. REST: putProduct.',
-    args: { input: t.arg({ type: PutProductInput, required: true, description: 'What to put, and where.' }) },
-    ...writeField(
-      putProduct,
-      ({ input }: { input: typeof PutProductInput.$inferInput }, defaults) => {
-        const bankId = bankIdOr(defaults, input.bankId);
-        return { bankId, ids: inBank({ bankId }), body: toBody(product, input.product, { bank_id: bankId }) };
-      },
-      ({ bankId, body }, record) => ({
-        product: {
-          bankId,
-          productId: itemId(record ?? {}) ?? body.id ?? null,
-          index: 0,
-          query: null,
-          record,
-        },
-      }),
-    ),
-  }),
-);
 
 /**
  * The one bank id that the PUT accepts, of those that were read; that of the path if there is none.
@@ -177,61 +137,17 @@ function bankOf(record: Product, bankId: string): string {
   );
 }
 
-const UpdateProductInput = builder.inputType('UpdateProductInput', {
-  description: 'The product to update, and how.',
-  fields: (t) => ({
-    bankId: t.id({ description: updateDescriptions.bankId }),
-    productId: t.id({ required: true, description: 'The product.' }),
-    changes: t.field({
-      type: changesType(
-        product,
-        'Changes of a product: what is left out keeps its value, null clears it. Lists are replaced whole.',
-      ),
-      required: true,
-      description: updateDescriptions.changes,
-    }),
-    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
+updateMutation(written, {
+  name: 'updateProduct',
+  description: 'Changes a product and keeps what is not named.',
+  ids: { productId: 'The product.' },
+  path: inBank,
+  node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
+  versionOf: productVersion,
+  changes: (named, record, _input, { bankId, productId }) => ({
+    ...named,
+    // The path names only the bank: the body has to identify the product.
+    id: record.id ? undefined : productId,
+    bank_id: named.bank_id === undefined ? bankOf(record, bankId) : named.bank_id,
   }),
 });
-
-const UpdateProductPayload = updatePayload('UpdateProductPayload', {
-  field: 'product',
-  nodeType: () => productNode,
-  type: ProductObject,
-});
-
-builder.mutationField('updateProduct', (t) =>
-  t.field({
-    type: UpdateProductPayload,
-    nullable: true,
-    description: 'Changes a product and keeps what is not named. REST: getProduct, then putProduct.',
-    args: {
-      input: t.arg({ type: UpdateProductInput, required: true, description: 'What to change, and how.' }),
-    },
-    ...updateField(
-      {
-        operation: putProduct,
-        payload: 'UpdateProductPayload',
-        nodeType: () => productNode,
-        versionOf: productVersion,
-      },
-      ({ input }: { input: typeof UpdateProductInput.$inferInput }, defaults) => {
-        const bankId = bankIdOr(defaults, input.bankId);
-        const productId = restId('productId', input.productId);
-        const changes = toChanges(product, input.changes);
-        return {
-          node: { bankId, productId, index: 0, query: null },
-          ids: inBank({ bankId }),
-          record: [bankId, productId],
-          ifVersion: input.ifVersion,
-          changes: (record) => ({
-            ...changes,
-            // The path names only the bank: the body has to identify the product.
-            id: record.id ? undefined : productId,
-            bank_id: changes.bank_id === undefined ? bankOf(record, bankId) : changes.bank_id,
-          }),
-        };
-      },
-    ),
-  }),
-);

@@ -1,4 +1,4 @@
-import './decimal.ts';
+import './scalars.ts';
 import './account.ts';
 import './account-ref.ts';
 import './bank.ts';
@@ -16,10 +16,19 @@ import './product.ts';
 import './transaction.ts';
 import './transaction-request.ts';
 import './viewer.ts';
-import { GraphQLDeferDirective, GraphQLStreamDirective, specifiedDirectives } from 'graphql';
+import {
+  GraphQLDeferDirective,
+  GraphQLStreamDirective,
+  lexicographicSortSchema,
+  printSchema,
+  specifiedDirectives,
+} from 'graphql';
 import { builder } from './builder.ts';
 
 /** The GraphQL schema; printed, it is schema.graphql. */
 export const schema = builder.toSchema({
   directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective],
 });
+
+/** The schema as in schema.graphql: sorted, so that the order of the code has no effect. */
+export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -14,9 +14,8 @@ import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
 import { inTransaction } from '../loaders/rest-ids.ts';
 import { builder } from './builder.ts';
-import { bankIdOr, viewIdOr } from './context.ts';
 import { startPrefetch } from './field-extensions.ts';
-import { changesType, inputType, recordFields, toBody } from './fields.ts';
+import { recordFields } from './fields.ts';
 import { restId } from './global-id.ts';
 import {
   answeredByIdsWithPrefetch,
@@ -29,10 +28,14 @@ import {
   validateViewIds,
   viewKey,
 } from './node.ts';
-import { recordVersion, versionDescription } from './record-version.ts';
+import {
+  putMutation,
+  recordVersion,
+  updatedViewDescription,
+  updateMutation,
+  versionField,
+} from './record-mutations.ts';
 import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
-import { updateDescriptions, updateField, updatePayload } from './update-field.ts';
-import { writeField, writtenNode } from './write-field.ts';
 
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
@@ -53,7 +56,7 @@ export const transactionNode = defineNodeType({
 export const TransactionObject = transactionNode.object;
 
 /** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-export const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);
+const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);
 
 TransactionObject.implement({
   description: transaction.description,
@@ -74,11 +77,7 @@ TransactionObject.implement({
         viewId,
       })),
     }),
-    version: t.string({
-      nullable: true,
-      description: versionDescription,
-      resolve: (node) => transactionVersion(recordOf(node)),
-    }),
+    version: t.string(versionField(transactionVersion)),
     bank: t.field({
       nullable: false,
       description: 'The bank through which the transaction is read. Costs no REST call.',
@@ -131,76 +130,28 @@ TransactionObject.implement({
 const metadataTypes =
   "The bank's name for the kind of metadata, the path's {TYPE}. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
 
-const PutTransactionMetadataInput = builder.inputType('PutTransactionMetadataInput', {
-  description: 'The transaction to put, and where.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    accountId: t.id({ required: true, description: 'The account.' }),
-    viewId: t.id({ description: 'The view; the configured default view where left out.' }),
-    transactionId: t.id({ required: true, description: 'The transaction.' }),
-    metadataType: t.string({ required: true, description: metadataTypes }),
-    transaction: t.field({
-      type: inputType(
-        transaction,
-        'A whole transaction, as putTransactions sends it. What is left out is not sent, and lost.',
-      ),
-      required: true,
-      description: 'The request body.',
-    }),
-  }),
+const written = {
+  noun: 'transaction',
+  resource: transaction,
+  operation: putTransactions,
+  nodeType: () => transactionNode,
+  object: TransactionObject,
+  reads: 'getTransaction',
+};
+
+putMutation(written, {
+  name: 'putTransactionMetadata',
+  description: 'Writes a transaction with its metadata.',
+  update: 'annotateTransaction',
+  ids: {
+    accountId: 'The account.',
+    viewId: 'The view; the configured default view where left out.',
+    transactionId: 'The transaction.',
+  },
+  more: (t) => ({ metadataType: t.string({ required: true, description: metadataTypes }) }),
+  path: (ids, { metadataType }) => ({ ...inTransaction(ids), TYPE: restId('metadataType', metadataType) }),
+  node: (ids) => ids,
 });
-
-const PutTransactionMetadataPayload = builder
-  .objectRef<{ transaction: TransactionNode; trackId: string }>('PutTransactionMetadataPayload')
-  .implement({
-    description: "The bank's answer to putTransactions.",
-    fields: (t) => ({
-      transaction: t.field({
-        type: TransactionObject,
-        nullable: true,
-        description:
-          'The transaction as the bank answered it; read anew where the bank answered without it. REST then: getTransaction.',
-        ...writtenNode(
-          () => transactionNode,
-          ({ transaction }: { transaction: TransactionNode }) => transaction,
-        ),
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-    }),
-  });
-
-builder.mutationField('putTransactionMetadata', (t) =>
-  t.field({
-    type: PutTransactionMetadataPayload,
-    nullable: true,
-    description:
-      'Writes a transaction with its metadata. Replaces the whole record: what is left out is lost. To change a part of it use `annotateTransaction`. REST: putTransactions.',
-    args: {
-      input: t.arg({
-        type: PutTransactionMetadataInput,
-        required: true,
-        description: 'What to put, and where.',
-      }),
-    },
-    ...writeField(
-      putTransactions,
-      ({ input }: { input: typeof PutTransactionMetadataInput.$inferInput }, defaults) => {
-        const ids = {
-          bankId: bankIdOr(defaults, input.bankId),
-          accountId: restId('accountId', input.accountId),
-          viewId: viewIdOr(defaults, input.viewId),
-          transactionId: restId('transactionId', input.transactionId),
-        };
-        return {
-          node: ids,
-          ids: { ...inTransaction(ids), TYPE: restId('metadataType', input.metadataType) },
-          body: toBody(transaction, input.transaction),
-        };
-      },
-      ({ node }, record) => ({ transaction: { ...node, record } }),
-    ),
-  }),
-);
 
 /** Its members have the same names in REST. */
 type MetadataChanges = ChangesInput<typeof transactionMetadata.fields>;
@@ -229,13 +180,17 @@ function metadataTypeOf(given: string | null | undefined, changes: MetadataChang
   );
 }
 
-const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
-  description: 'The transaction to annotate, and how.',
-  fields: (t) => ({
-    bankId: t.id({ description: updateDescriptions.bankId }),
-    accountId: t.id({ required: true, description: 'The account through which the transaction is read.' }),
-    viewId: t.id({ description: updateDescriptions.viewId }),
-    transactionId: t.id({ required: true, description: 'The transaction.' }),
+updateMutation(written, {
+  name: 'annotateTransaction',
+  verb: 'annotate',
+  description: "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else.",
+  changed: transactionMetadata,
+  ids: {
+    accountId: 'The account through which the transaction is read.',
+    viewId: updatedViewDescription,
+    transactionId: 'The transaction.',
+  },
+  more: (t) => ({
     metadataType: t.string({
       description: `${metadataTypes} If left out: the one member that \`changes\` names.`,
     }),
@@ -243,68 +198,18 @@ const AnnotateTransactionInput = builder.inputType('AnnotateTransactionInput', {
       description:
         'The IP address from which it was approved. REST `details.approved_by_ip_address`, which the bank requires: used only where the transaction has none.',
     }),
-    changes: t.field({
-      type: changesType(transactionMetadata),
-      required: true,
-      description: updateDescriptions.changes,
-    }),
-    ifVersion: t.string({ description: updateDescriptions.ifVersion }),
+  }),
+  path: (ids, { metadataType, changes }) => ({
+    ...inTransaction(ids),
+    TYPE: metadataTypeOf(metadataType, changes),
+  }),
+  node: (ids) => ids,
+  versionOf: transactionVersion,
+  changes: (_named, { details, metadata }, { changes, approvedByIpAddress }) => ({
+    details:
+      details?.approved_by_ip_address == null && approvedByIpAddress != null
+        ? { approved_by_ip_address: approvedByIpAddress }
+        : undefined,
+    metadata: metadataChanges(metadata ?? {}, changes),
   }),
 });
-
-/** The changes that apply to a transaction as it was read. */
-const transactionChanges = (
-  { details, metadata }: Transaction,
-  { changes, approvedByIpAddress }: typeof AnnotateTransactionInput.$inferInput,
-) => ({
-  details:
-    details?.approved_by_ip_address == null && approvedByIpAddress != null
-      ? { approved_by_ip_address: approvedByIpAddress }
-      : undefined,
-  metadata: metadataChanges(metadata ?? {}, changes),
-});
-
-const AnnotateTransactionPayload = updatePayload('AnnotateTransactionPayload', {
-  field: 'transaction',
-  nodeType: () => transactionNode,
-  type: TransactionObject,
-});
-
-builder.mutationField('annotateTransaction', (t) =>
-  t.field({
-    type: AnnotateTransactionPayload,
-    nullable: true,
-    description:
-      "Changes a transaction's metadata (comments, narrative, tags, where) and keeps all else. REST: getTransaction, then putTransactions.",
-    args: {
-      input: t.arg({
-        type: AnnotateTransactionInput,
-        required: true,
-        description: 'What to change, and how.',
-      }),
-    },
-    ...updateField(
-      {
-        operation: putTransactions,
-        payload: 'AnnotateTransactionPayload',
-        nodeType: () => transactionNode,
-        versionOf: transactionVersion,
-      },
-      ({ input }: { input: typeof AnnotateTransactionInput.$inferInput }, defaults) => {
-        const node = {
-          bankId: bankIdOr(defaults, input.bankId),
-          accountId: restId('accountId', input.accountId),
-          viewId: viewIdOr(defaults, input.viewId),
-          transactionId: restId('transactionId', input.transactionId),
-        };
-        return {
-          node,
-          ids: { ...inTransaction(node), TYPE: metadataTypeOf(input.metadataType, input.changes) },
-          record: [node.bankId, node.accountId, node.transactionId],
-          ifVersion: input.ifVersion,
-          changes: (record) => transactionChanges(record, input),
-        };
-      },
-    ),
-  }),
-);

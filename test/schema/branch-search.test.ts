@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { distanceKm } from '../../src/schema/branch-distance.ts';
+import { distanceKm } from '../../src/schema/branch-search.ts';
 import { graphql } from '../generated/index.ts';
 import { type BankqlFixture, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
 

@@ -10,8 +10,7 @@ import {
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../src/contract/operations.ts';
-import { printedSchema } from '../../src/schema/print.ts';
-import { schema } from '../../src/schema/schema.ts';
+import { printedSchema, schema } from '../../src/schema/schema.ts';
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { minorUnitsOf, parseDateTime } from '../../src/schema/precise-types.ts';
+import { minorUnitsOf, parseDateTime } from '../../src/schema/scalars.ts';
 import { exact, startBankqlFixture } from '../support/bankql-fixture.ts';
 
 const root = '/v1/api/banks/BANK';

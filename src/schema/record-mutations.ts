@@ -1,0 +1,523 @@
+import type { InputFieldMap, InputObjectRef, InputShapeFromFields, ObjectRef } from '@pothos/core';
+import { isObjectType } from 'graphql';
+import type { z } from 'zod';
+import { hash } from '../bank/credentials.ts';
+import type { CallInput } from '../bank/request.ts';
+import type { Answer, Body, Operation, PathIds } from '../contract/operation.ts';
+import type { ChangesInput, Fields, Body as RecordBody, Resource } from '../contract/resource.ts';
+import { type Changes, updatedBody } from '../contract/updated-body.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
+import { type Selection, selectedFields, withDeferred } from '../executor/selection.ts';
+import type { BankIds } from '../loaders/loaders.ts';
+import { builder } from './builder.ts';
+import { bankIdOr, type Context, type Defaults, viewIdOr } from './context.ts';
+import {
+  type EstimateContext,
+  fieldExtensions,
+  type KnownObject,
+  knownObject,
+  startPrefetch,
+} from './field-extensions.ts';
+import { bodyOf, changesType, inputType, toChanges } from './fields.ts';
+import { restId } from './global-id.ts';
+import { type NodeRef, type NodeType, recordOf } from './node.ts';
+
+/**
+ * The mutations that write a record: puts, which send a whole one, and updates, which read it, change it and write it
+ * back whole, so that members which an update does not name keep their values.
+ *
+ * The read of an update bypasses all caches. If the bank broke the contract anywhere in the record, nothing is written,
+ * since a body made from it would lose that value. Updates of one record run one after the other.
+ */
+
+type Types = (typeof builder)['$inferSchemaTypes'];
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+type WriteOperation = Operation & { readonly kind: 'write'; readonly body: z.ZodObject };
+
+/** A kind of record that mutations write. */
+interface WrittenRecord<
+  T extends Fields,
+  Put extends WriteOperation,
+  Ids extends object,
+  Item extends object,
+> {
+  /** As mutations and their descriptions name it, such as `branch`. */
+  readonly noun: string;
+  readonly resource: Resource<T>;
+  readonly operation: Put;
+  readonly nodeType: () => NodeType<Ids, Item>;
+  readonly object: ObjectRef<Types, NodeRef<Ids, Item>>;
+  /** The operations that read it. */
+  readonly reads: string;
+}
+
+/** Which record: its bank's id, and the ids that its mutation's input has besides. */
+type Where<Name extends string> = BankIds & { readonly [N in Name]: string };
+
+/** What puts and updates have in common. */
+interface MutationOptions<Name extends string, More, Put extends Operation> {
+  readonly name: string;
+  /** What it does, as the beginning of its description. */
+  readonly description: string;
+  /** The input's ids and their descriptions, in the order of their checks. All but `viewId` are required. */
+  readonly ids: { readonly [N in Name]: string };
+  /** Further fields of the input. */
+  readonly more?: (t: InputFields) => More;
+  /** The ids in the write's path. Errors: BAD_USER_INPUT. */
+  readonly path: (where: Where<NoInfer<Name>>, input: Shape<More>) => PathIds<Put>;
+}
+
+type Shape<More> = More extends InputFieldMap ? InputShapeFromFields<More> : object;
+
+/** The name of a type that belongs to a mutation: `PutBranchInput` of `putBranch`. */
+const typeName = (mutation: string, suffix: string) =>
+  `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}${suffix}`;
+
+/** The fields of an input that say which record. */
+const whereFields = (
+  t: InputFields,
+  { ids, more }: Pick<MutationOptions<string, unknown, never>, 'ids' | 'more'>,
+): InputFieldMap => ({
+  bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+  ...Object.fromEntries(
+    Object.entries(ids).map(([id, description]) => [id, t.id({ required: id !== 'viewId', description })]),
+  ),
+  ...(more?.(t) as InputFieldMap | undefined),
+});
+
+/** Errors: BAD_USER_INPUT. */
+function whereIn<Name extends string>(
+  ids: Record<Name, string>,
+  input: object,
+  defaults: Defaults,
+): Where<Name> {
+  const where: Record<string, string> = { bankId: bankIdOr(defaults, Reflect.get(input, 'bankId')) };
+  for (const id of Object.keys(ids)) {
+    const given = Reflect.get(input, id);
+    where[id] = id === 'viewId' ? viewIdOr(defaults, given) : restId(id, given);
+  }
+  return where as Where<Name>;
+}
+
+interface WriteCall<T extends Operation> {
+  readonly ids: CallInput<T>['ids'];
+  readonly body: Body<T>;
+}
+
+/**
+ * A mutation field that is one write. Spread it into a Pothos field: it provides `resolve`, and the extensions that
+ * plans use.
+ * `callOf` derives the call from the arguments; its errors are the field's. `payloadOf` derives the payload from
+ * the call and the bank's answer, which is undefined while it is not known, and if the bank sent only a status.
+ */
+export function writeField<
+  T extends Operation & { readonly kind: 'write' },
+  Args,
+  Call extends WriteCall<T>,
+  Payload extends object,
+>(
+  operation: T,
+  callOf: (args: Args, defaults: Defaults) => Call,
+  payloadOf: (call: Call, answer: Answer<T> | undefined) => Payload,
+) {
+  const resolve = async (_root: object, args: Args, { session, defaults }: Context) => {
+    const call = callOf(args, defaults);
+    const { answer, trackId } = await session.write(operation, call.ids, call.body);
+    return { ...payloadOf(call, answer ?? undefined), trackId };
+  };
+  const estimate = (_root: object, args: Args, context: EstimateContext): KnownObject => {
+    const call = callOf(args, context.defaults);
+    context.send(operation, call);
+    return { parent: payloadOf(call, undefined) };
+  };
+  return { resolve, extensions: fieldExtensions({ estimate }) };
+}
+
+/** The payload of a put. */
+export interface PutResult<Node> {
+  readonly node: Node;
+  readonly trackId: string;
+}
+
+interface PutOptions<
+  Name extends string,
+  More,
+  Put extends WriteOperation,
+  Ids extends object,
+  Item extends object,
+> extends MutationOptions<Name, More, Put> {
+  /** The mutation that changes a part. */
+  readonly update: string;
+  /** Descriptions of the input, of the record in it, and of the payload, if they differ from those of other records. */
+  readonly texts?: { readonly input?: string; readonly body?: string; readonly payload?: string };
+  /** What the body has unless the input says otherwise. */
+  readonly defaults?: (where: Where<NoInfer<Name>>) => object;
+  /** What identifies the written record; `record` is the bank's answer, if there is one. */
+  readonly node: (where: Where<NoInfer<Name>>, body: Body<Put>, record: Item | undefined) => Ids;
+  /** Whether the record can be read if the bank answers without it; it can by default. */
+  readonly canRead?: (ids: Ids) => boolean;
+  /** The payload's field for the record, if it is not `writtenNode`. */
+  readonly written?: () => object;
+}
+
+/** Defines a mutation that writes a whole record. */
+export function putMutation<
+  T extends Fields,
+  Put extends WriteOperation,
+  Ids extends object,
+  Item extends object,
+  Name extends string,
+  More,
+>(
+  { noun, resource, operation, nodeType, object, reads }: WrittenRecord<T, Put, Ids, Item>,
+  options: PutOptions<Name, More, Put, Ids, Item>,
+): void {
+  const { name, description, texts = {}, canRead } = options;
+  const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
+    description: texts.input ?? `The ${noun} to put, and where.`,
+    fields: (t) => ({
+      ...whereFields(t, options),
+      [noun]: t.field({
+        type: inputType(
+          resource,
+          texts.body ??
+            `A whole ${noun}, as ${operation.id} sends it. What is left out is not sent, and lost.`,
+        ),
+        required: true,
+        description: 'The request body.',
+      }),
+    }),
+  });
+  type Payload = PutResult<NodeRef<Ids, Item>>;
+  const Payload = builder.objectRef<Payload>(typeName(name, 'Payload')).implement({
+    description: texts.payload ?? `The bank's answer to ${operation.id}.`,
+    fields: (t) => ({
+      // Pothos cannot infer the field's types through type parameters.
+      [noun]: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${noun} as the bank answered it; read anew where the bank answered without it${canRead ? ', and null where it has no id to be read by' : ''}. REST then: ${reads}.`,
+        ...writtenNode(nodeType, canRead),
+        ...options.written?.(),
+      } as never),
+      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
+    }),
+  });
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: Payload,
+      nullable: true,
+      description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${options.update}\`. REST: ${operation.id}.`,
+      args: { input: t.arg({ type: Input, required: true, description: 'What to put, and where.' }) },
+      ...writeField(
+        operation,
+        ({ input }: { input: object }, defaults) => {
+          const where = whereIn(options.ids, input, defaults);
+          const ids = options.path(where, input as Shape<More>);
+          const body = bodyOf(resource.fields, Reflect.get(input, noun), '');
+          // The body has the operation's shape, as the table of the contract says.
+          return { where, ids, body: { ...options.defaults?.(where), ...body } as Body<Put> };
+        },
+        ({ where, body }, answer) => {
+          const record = answer as Item | undefined;
+          return { node: { ...options.node(where, body, record), record }, trackId: '' };
+        },
+      ),
+    }),
+  );
+}
+
+/**
+ * A payload's field that leads to the written record: as the bank's answer shows it, or read anew if a selected
+ * field needs that, or null without an id to read it by. Spread it into a Pothos field.
+ *
+ * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
+ */
+function writtenNode<Ids extends object, Item>(
+  nodeType: () => NodeType<Ids, Item>,
+  canRead: (ids: Ids) => boolean = () => true,
+) {
+  const resolve = (
+    { node }: PutResult<NodeRef<Ids, Item>>,
+    _args: object,
+    context: Context,
+    info: Selection,
+  ) => {
+    if (node.record !== undefined) return node;
+    return canRead(node) ? nodeType().load(node, context, info) : null;
+  };
+  return { resolve, extensions: knownObject(({ node }: PutResult<NodeRef<Ids, Item>>) => node) };
+}
+
+/**
+ * A fingerprint of a record as it was read. Two records have the same one if all members in the shape are equal, in
+ * whatever order they came; a null counts as absent, and members that are not in the shape do not count.
+ * Errors: BANK_BAD_RESPONSE if any part of the record breaks the contract.
+ */
+export function recordVersion(shape: z.ZodObject, record: object): string {
+  requireWhole(record);
+  // Parsing keeps only the shape's members, in the shape's order.
+  return hash([JSON.stringify(shape.parse(record), (_key, value) => value ?? undefined)]);
+}
+
+/** Errors: the BANK_BAD_RESPONSE that stands in for a value anywhere in the record. */
+function requireWhole(value: unknown): void {
+  if (value instanceof Error) throw value;
+  if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) requireWhole(member);
+}
+
+/** The field `version` of a type. Spread it into a Pothos field of strings. */
+export const versionField = <Item>(versionOf: (record: Item) => string) => ({
+  nullable: true as const,
+  description:
+    'A fingerprint of the record as it was read; opaque, and another one as soon as any of the fields from the bank is another. Give it to `ifVersion`.',
+  resolve: (node: { readonly record?: Item | undefined }) => versionOf(recordOf(node)),
+});
+
+/** The view of an update. */
+export const updatedViewDescription =
+  'The view through which the record is read; the configured default view where left out. It has to show the whole record: what it hides is lost.';
+
+interface UpdateOptions<
+  C extends Fields,
+  Name extends string,
+  More,
+  Put extends WriteOperation,
+  Ids extends object,
+  Item extends object,
+> extends Omit<MutationOptions<Name, More, Put>, 'path'> {
+  /** What clients do by it: to update, unless it is another word. */
+  readonly verb?: string;
+  /** What can be changed, if it is a part of the record. */
+  readonly changed?: Resource<C>;
+  readonly node: (where: Where<NoInfer<Name>>) => Ids;
+  /** The version of a record, as in the type's field `version`. */
+  readonly versionOf: (record: Item) => string;
+  /** The ids in the write's path. Errors: BAD_USER_INPUT. */
+  readonly path: (where: Where<NoInfer<Name>>, input: UpdateInput<C, More>) => PathIds<Put>;
+  /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */
+  readonly changes?: (
+    named: Changes<RecordBody<Resource<C>>>,
+    record: Item,
+    input: UpdateInput<C, More>,
+    where: Where<NoInfer<Name>>,
+  ) => Changes<z.infer<Put['body']>>;
+}
+
+type UpdateInput<C extends Fields, More> = Shape<More> & {
+  readonly changes: ChangesInput<C>;
+  readonly ifVersion?: string | null;
+};
+
+/** The outcome of an update: the bank's answer, or the record whose version differs. */
+interface UpdateResult<Node> {
+  readonly written: PutResult<Node> | null;
+  readonly conflict: { readonly node: Node; readonly error: BankqlError } | null;
+}
+
+/** Defines a mutation that changes a record: one read and one write. */
+export function updateMutation<
+  T extends Fields,
+  Put extends WriteOperation,
+  Ids extends object,
+  Item extends object,
+  Name extends string,
+  More,
+  C extends Fields = T,
+>(written: WrittenRecord<T, Put, Ids, Item>, options: UpdateOptions<C, Name, More, Put, Ids, Item>): void {
+  const { noun, resource, operation, nodeType, reads } = written;
+  const { name, description, verb = 'update', versionOf } = options;
+  const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
+  const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
+  const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {
+    description: `The ${noun} to ${verb}, and how.`,
+    fields: (t) => ({
+      ...whereFields(t, options),
+      changes: t.field({
+        type: changesType(
+          changed,
+          changed.options.changes?.description ??
+            `Changes of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: what is left out keeps its value, null clears it.${lists ? ' Lists are replaced whole.' : ''}`,
+        ),
+        required: true,
+        description: 'What to change: a field that is left out keeps its value, null clears it.',
+      }),
+      ifVersion: t.string({
+        description:
+          'Writes only where the record is still of this `version`; whatever its version where left out.',
+      }),
+    }),
+  });
+  const payload = typeName(name, 'Payload');
+  type Node = NodeRef<Ids, Item>;
+
+  /** Errors: BAD_USER_INPUT. */
+  const callOf = (input: UpdateInput<C, More>, defaults: Defaults) => {
+    if (Object.keys(input.changes).length === 0)
+      throw badUserInput('`changes` names nothing to change; nothing was written.', 'changes');
+    const where = whereIn(options.ids, input, defaults);
+    const named = toChanges(changed, input.changes);
+    return {
+      node: options.node(where),
+      ids: options.path(where, input),
+      // Updates of the same record wait for each other, through whichever view it is read.
+      key: JSON.stringify([operation.id, where.bankId, ...recordIds(options.ids, where)]),
+      changesOf: (record: Item) =>
+        options.changes?.(named, record, input, where) ?? (named as Changes<z.infer<Put['body']>>),
+    };
+  };
+
+  const bodyOfChanged = (record: Item, changes: Changes<z.infer<Put['body']>>) => {
+    const { body, missing } = updatedBody(operation.body, record, changes);
+    const [first] = missing;
+    if (first === undefined) return body;
+    throw badUserInput(
+      `The bank's ${operation.id} requires \`${first}\`, which neither \`changes\` nor the record has; nothing was written.`,
+    );
+  };
+
+  const resolve = async (
+    _root: object,
+    { input }: { input: object },
+    { session, defaults, credentials, lists }: Context,
+    info: Selection,
+  ): Promise<UpdateResult<Node>> => {
+    const given = input as UpdateInput<C, More>;
+    const { node, ids, key, changesOf } = callOf(given, defaults);
+    let conflict: UpdateResult<Node>['conflict'] = null;
+    const written = await session.update(key, operation, ids, async (fresh) => {
+      const record = await nodeType().read(node, { session: fresh, defaults, credentials, lists });
+      const version = versionOfWhole(operation, record, versionOf);
+      if (typeof given.ifVersion === 'string' && given.ifVersion !== version) {
+        conflict = { node: { ...node, record }, error: conflictError(operation, version) };
+        return null;
+      }
+      // The body has the operation's shape, but TypeScript cannot infer that through a type parameter.
+      return bodyOfChanged(record, changesOf(record)) as never;
+    });
+    if (written === null) {
+      checkConflictShown(conflict, payload, info);
+      return { written, conflict };
+    }
+    const { answer, trackId } = written as { answer: (Answer<Put> & Item) | null; trackId: string };
+    return { written: { node: { ...node, record: answer ?? undefined }, trackId }, conflict };
+  };
+
+  const estimate = (_root: object, args: { input: object }, context: EstimateContext): KnownObject => {
+    const { node, ids } = callOf(args.input as UpdateInput<C, More>, context.defaults);
+    context.invalidate();
+    startPrefetch(() => nodeType().read(node, context));
+    // Two updates of one record are two writes, even with equal bodies.
+    context.send(operation, { ids, body: undefined });
+    return { parent: { written: { node, trackId: '' }, conflict: null } };
+  };
+
+  const Payload = updatePayload(payload, written);
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: Payload,
+      nullable: true,
+      description: `${description} REST: ${reads}, then ${operation.id}.`,
+      args: { input: t.arg({ type: Input, required: true, description: 'What to change, and how.' }) },
+      resolve,
+      extensions: fieldExtensions({ estimate }),
+    }),
+  );
+}
+
+/** The ids of a record, without the view through which it is read. */
+const recordIds = <Name extends string>(ids: Record<Name, string>, where: Where<Name>): string[] =>
+  (Object.keys(ids) as Name[]).filter((id) => id !== 'viewId').map((id) => where[id]);
+
+/** Errors: BANK_BAD_RESPONSE if what was read is no whole record. */
+function versionOfWhole<Item extends object>(
+  operation: WriteOperation,
+  record: Item,
+  versionOf: (record: Item) => string,
+): string {
+  // An answer whose members are all optional may not be a record at all, but an error with status 200, for
+  // example.
+  if (!Object.keys(operation.body.shape).some((name) => Reflect.get(record, name) != null))
+    throw new BankqlError(
+      'BANK_BAD_RESPONSE',
+      `What the bank answered before ${operation.id} holds nothing of a record. Nothing was written.`,
+      { operation: operation.id },
+    );
+  try {
+    requireWhole(record);
+  } catch (error) {
+    if (!(error instanceof BankqlError)) throw error;
+    throw new BankqlError(error.code, `${error.message} Nothing was written.`, error.extensions, {
+      cause: error,
+    });
+  }
+  return versionOf(record);
+}
+
+/**
+ * Errors: CONFLICT if the operation does not select `conflict`: the client would take the payload for a success.
+ */
+function checkConflictShown(
+  conflict: UpdateResult<object>['conflict'],
+  payload: string,
+  info: Selection,
+): void {
+  if (conflict === null) return;
+  const type = info.schema.getType(payload);
+  if (!isObjectType(type)) throw new Error(`${payload} is no object type of the schema`);
+  // Deferred fields count too.
+  const selected = selectedFields(withDeferred(info), type);
+  if (!selected.some(({ field }) => field.name === 'conflict')) throw conflict.error;
+}
+
+const conflictError = ({ id }: Operation, version: string) =>
+  new BankqlError(
+    'CONFLICT',
+    'The record was changed since the version that `ifVersion` names: nothing was written. Look at `conflict`, and update again with its version.',
+    { operation: id, version },
+  );
+
+/** The payload type of an update. */
+function updatePayload<Ids extends object, Item extends object>(
+  name: string,
+  {
+    noun,
+    nodeType,
+    object,
+  }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'noun' | 'nodeType' | 'object'>,
+) {
+  type Result = UpdateResult<NodeRef<Ids, Item>>;
+  return builder.objectRef<Result>(name).implement({
+    description:
+      'The outcome of an update. If the record has another version than `ifVersion`, nothing was written.',
+    fields: (t) => ({
+      [noun]: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${noun} as the bank answered the write; null if nothing was written, because of a conflict.`,
+        extensions: fieldExtensions({
+          estimate: ({ written }: Result): KnownObject | null =>
+            written === null ? null : { parent: written.node },
+        }),
+        // Pothos' type of a resolver's result cannot be inferred through a type parameter.
+        resolve: (result: Result, _args: object, context: Context, info: Selection) => {
+          const node = result.written?.node;
+          if (node === undefined) return null as never;
+          return (node.record === undefined ? nodeType().load(node, context, info) : node) as never;
+        },
+      }),
+      conflict: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${noun} as the bank has it if its version is not \`ifVersion\` and nothing was written; null if it was written. If this is not selected, a conflict is an error of the mutation's field.`,
+        resolve: ({ conflict }: Result) => conflict?.node as never,
+      }),
+      trackId: t.id({
+        nullable: true,
+        description: "The write's Track-ID; null if nothing was written.",
+        resolve: ({ written }: Result) => written?.trackId,
+      }),
+    }),
+  });
+}
