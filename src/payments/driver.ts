@@ -1,4 +1,12 @@
-import { type PaymentQuery, type PaymentRecord, StoreUnavailable } from './store.ts';
+import { z } from 'zod';
+import type { HeldPayment } from './protocol.ts';
+import {
+  type PaymentEvent,
+  type PaymentQuery,
+  type PaymentRecord,
+  StoreUnavailable,
+  UnreadableRecord,
+} from './store.ts';
 
 /**
  * What a database does for the payment store: a few operations on rows, of which each is atomic and durable. The protocol
@@ -15,9 +23,9 @@ export interface StoreDriver {
    * Shape: whether the row is now as given.
    */
   compareAndSet(id: string, version: string, row: Row | null): Promise<boolean>;
-  find(id: string): Promise<StoredText | null>;
+  find(id: string): Promise<StoredRow | null>;
   /** One page of rows in the order of the query, by an index. */
-  search(query: RowQuery): Promise<readonly StoredText[]>;
+  search(query: RowQuery): Promise<readonly StoredRow[]>;
   /** Which of these attempts (`id` and `trackId`) have no row. */
   findMissing(attempts: readonly Attempt[]): Promise<readonly Attempt[]>;
   /** Deletes some of the DONE and REJECTED rows that were last changed before this time. Shape: how many; 0 if none is left. */
@@ -43,41 +51,114 @@ export class WriteUncertain extends StoreUnavailable {}
 
 export type Attempt = Pick<PaymentRecord, 'id' | 'trackId'>;
 
-/** A record as a driver stores it: its JSON, the version of this change, and the columns that it is searched by. */
+/** A record as a driver is given it, and as memory gives it back. */
 export interface Row {
   readonly id: string;
   /** Unique to each write, so that two writes of one row are never taken for each other. */
   readonly version: string;
-  readonly caller: string;
-  readonly payer: string | null;
-  readonly state: string;
-  readonly track_id: string;
-  readonly request_id: string | null;
-  readonly account_id: string;
-  readonly to_account_id: string | null;
   readonly created_at: number;
-  readonly updated_at: number;
-  readonly lease_until: number;
+  readonly held: HeldPayment;
+}
+
+/** A record as a database gives it back. */
+export interface StoredText extends Omit<Row, 'held'> {
   readonly json: string;
 }
 
-export const rowColumns = [
-  'id',
-  'version',
-  'caller',
-  'payer',
-  'state',
-  'track_id',
-  'request_id',
-  'account_id',
-  'to_account_id',
-  'created_at',
-  'updated_at',
-  'lease_until',
-  'json',
-] as const satisfies readonly (keyof Row)[];
+export type StoredRow = Row | StoredText;
 
-export interface StoredText extends Pick<Row, 'id' | 'version' | 'created_at' | 'json'> {}
+/** A row as a database stores it: the record's JSON, the version of this change, and the columns that it is searched by. */
+export const columnsOf = ({ id, version, held: { record, awaited } }: Row) => ({
+  id,
+  version,
+  caller: record.caller,
+  payer: record.payer,
+  state: record.state,
+  track_id: record.trackId,
+  request_id: record.requestId,
+  account_id: record.accountId,
+  to_account_id: record.toAccountId,
+  created_at: record.createdAt,
+  updated_at: record.updatedAt,
+  lease_until: record.leaseUntil,
+  json: JSON.stringify({ ...record, awaited }),
+});
+
+export type Columns = ReturnType<typeof columnsOf>;
+
+export const rowColumns = [
+  ...(['id', 'version', 'caller', 'payer', 'state', 'track_id', 'request_id', 'account_id'] as const),
+  ...(['to_account_id', 'created_at', 'updated_at', 'lease_until', 'json'] as const),
+] satisfies readonly (keyof Columns)[];
+
+const event: z.ZodType<PaymentEvent> = z.object({
+  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
+  at: z.number(),
+  replica: z.string().optional(),
+  requestId: z.string().optional(),
+  status: z.number().optional(),
+  code: z.string().optional(),
+  bankText: z.string().optional(),
+  settledBy: z.string().optional(),
+});
+
+/** bankql 0.2.0 stored a line of JSON for each event. */
+const lines = z
+  .string()
+  .transform((text) =>
+    z.array(event).safeParse(text.split('\n').flatMap((line) => (line === '' ? [] : [parseJson(line)]))),
+  )
+  .transform(({ data }) => data ?? []);
+
+const storedRecord = z.object({
+  id: z.string(),
+  caller: z.string(),
+  payer: z.string().nullable().default(null),
+  fingerprint: z.string(),
+  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
+  operation: z.string(),
+  bankId: z.string(),
+  accountId: z.string(),
+  toBankId: z.string().nullable(),
+  toAccountId: z.string().nullable(),
+  currency: z.string().nullable(),
+  amount: z.string().nullable(),
+  description: z.string().nullable().default(null),
+  trackId: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  leaseUntil: z.number(),
+  answer: z.string().nullable(),
+  code: z.string().nullable(),
+  status: z.number().nullable(),
+  message: z.string().nullable(),
+  settledBy: z.string().nullable(),
+  bankText: z.string().nullable(),
+  requestId: z.string().nullable(),
+  replica: z.string().nullable(),
+  sealedKey: z.string().nullable(),
+  history: z.union([z.array(event), lines]),
+  awaited: z.boolean(),
+});
+
+/** The payment in a row. Errors: UnreadableRecord. */
+export function heldIn(row: StoredRow): HeldPayment {
+  if ('held' in row) return row.held;
+  const { data } = storedRecord.safeParse(parseJson(row.json));
+  if (data === undefined || data.id !== row.id)
+    throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
+  const { awaited, ...record } = data;
+  return { record, awaited };
+}
+
+/** Undefined if it is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What was counted in a store, as part of a write or by itself. */
 export interface StoreCounts {
@@ -93,7 +174,7 @@ export interface StoreCounts {
 
 export interface InsertResult extends StoreCounts {
   /** The row that was there; null if the given one was inserted. */
-  readonly existing: StoredText | null;
+  readonly existing: StoredRow | null;
 }
 
 export interface MetadataSnapshot extends StoreCounts {
@@ -118,22 +199,17 @@ export interface RowQuery extends Omit<PaymentQuery, 'limit' | 'payer'> {
   readonly leaseUntil?: number | undefined;
 }
 
-/** Whether a row matches a query: what searchSql says in SQL. */
-export function matchesQuery(row: Row, query: RowQuery): boolean {
-  const { states, idPrefix, caller, payer, trackId, requestId, accountId, since, until, leaseUntil } = query;
-  return (
-    (idPrefix === undefined || row.id.startsWith(idPrefix)) &&
-    (trackId === undefined || row.track_id === trackId) &&
-    (requestId === undefined || row.request_id === requestId) &&
-    (caller === undefined || row.caller === caller) &&
-    (payer === undefined || row.payer === payer) &&
-    (states === undefined || states.some((state) => state === row.state)) &&
-    (accountId === undefined || row.account_id === accountId || row.to_account_id === accountId) &&
-    (leaseUntil === undefined || row.lease_until <= leaseUntil) &&
-    (since === undefined || row.created_at >= since) &&
-    (until === undefined || row.created_at < until)
-  );
-}
+/** Whether a record matches a query: what searchSql says in SQL. */
+export const matchesQuery = (record: PaymentRecord, query: RowQuery): boolean =>
+  (['caller', 'payer', 'trackId', 'requestId'] as const).every(
+    (name) => query[name] === undefined || query[name] === record[name],
+  ) &&
+  (query.idPrefix === undefined || record.id.startsWith(query.idPrefix)) &&
+  (query.states === undefined || query.states.includes(record.state)) &&
+  (query.accountId === undefined || [record.accountId, record.toAccountId].includes(query.accountId)) &&
+  record.leaseUntil <= (query.leaseUntil ?? Number.POSITIVE_INFINITY) &&
+  record.createdAt >= (query.since ?? Number.NEGATIVE_INFINITY) &&
+  record.createdAt < (query.until ?? Number.POSITIVE_INFINITY);
 
 /** What is read of a row. */
 export const storedColumns = 'id, version, created_at, json';

@@ -9,8 +9,7 @@ import {
   readMark,
   unreadableMark,
 } from './high-water-mark.ts';
-import type { PaymentRecord } from './store.ts';
-import type { OnStoreEvent } from './store-event.ts';
+import type { OnStoreEvent, PaymentRecord } from './store.ts';
 
 /**
  * Notices that a store has lost records (an old copy, an emptied server, a failover, a restored backup), so that none of their
@@ -291,6 +290,7 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     },
     check: (store) => inTurn(() => runCheck(store)),
     noteBegin(counts, { id, trackId, createdAt }) {
+      if (allowVolatile) return;
       // An id that is begun again moves to the end.
       recentBegins.delete(id);
       recentBegins.set(id, { id, trackId, createdAt });

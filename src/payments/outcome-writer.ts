@@ -1,5 +1,29 @@
-import type { PaymentRecord, PaymentStore } from './store.ts';
-import { type AttemptOutcome, writeOutcome } from './unwritten-outcome.ts';
+import { z } from 'zod';
+import { advance } from './protocol.ts';
+import { type AuditEntry, auditEntry } from './record.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
+
+/** A payment's outcome, as it is written to a store. */
+export interface AttemptOutcome {
+  readonly id: string;
+  /** Identifies the attempt that ended: no other may write the outcome. */
+  readonly trackId: string;
+  /** Null if the record is to be released, so that the key is free again. */
+  readonly outcome: PaymentOutcome | null;
+  /** When it ended, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/**
+ * Writes a payment's outcome. Shape: false if this attempt may no longer finish the record. Errors: StoreUnavailable.
+ */
+export const writeOutcome = async (
+  store: PaymentStore,
+  { id, trackId, outcome, at }: AttemptOutcome,
+): Promise<boolean> =>
+  outcome === null
+    ? (await store.release(id, trackId, at)) !== 'unchanged'
+    : store.finish(id, trackId, outcome, at);
 
 /** An outcome that the store has not recorded yet, and the record as it will be then. */
 interface UnwrittenOutcome {
@@ -55,6 +79,12 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
     }
   }
 
+  /** For one that was kept, if the protocol still has it written. */
+  const isWrittenNow = async (kept: UnwrittenOutcome): Promise<boolean> =>
+    advance({ record: kept.record, awaited: true }, { kind: 'store back', during: 'end' }).effects.includes(
+      'write the end',
+    ) && isWritten(kept);
+
   async function retry(): Promise<void> {
     if (retrying) return;
     retrying = true;
@@ -64,7 +94,7 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
       setTimeout(resolve, pausesMs[Math.min(n, pausesMs.length - 1)]).unref();
       await isOver;
       for (const kept of [...unwritten.values()]) {
-        if (await isWritten(kept)) continue;
+        if (await isWrittenNow(kept)) continue;
         // The next attempt starts with another outcome, in case the store refuses only this one.
         if (unwritten.get(kept.end.id) === kept) {
           unwritten.delete(kept.end.id);
@@ -86,6 +116,8 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
     async write(record, end) {
       const kept = { end, record: { ...record, ...end.outcome, updatedAt: end.at } };
       if (await isWritten(kept)) return;
+      const { effects } = advance({ record, awaited: true }, { kind: 'store lost', during: 'end' });
+      if (!effects.includes('keep the end in memory')) return;
       unwritten.set(end.id, kept);
       void retry();
     },
@@ -107,9 +139,57 @@ export function createOutcomeWriter(store: PaymentStore, now: () => number): Out
     async drain(timeoutMs) {
       const { promise: isOver, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, timeoutMs);
-      void Promise.all([...unwritten.values()].map(isWritten)).then(() => resolve());
+      void Promise.all([...unwritten.values()].map(isWrittenNow)).then(() => resolve());
       await isOver;
       clearTimeout(timer);
     },
   };
+}
+
+/** The audit line with an outcome that the store could not record before the process exited. */
+export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: AttemptOutcome): AuditEntry => ({
+  ...auditEntry({ ...record, ...outcome, updatedAt: at }, outcome?.state ?? 'RELEASED'),
+  event: 'unwritten-end',
+  answer: outcome?.answer ?? null,
+  message: outcome?.message ?? null,
+});
+
+const outcomeFields = {
+  answer: z.string().nullable(),
+  code: z.string().nullable(),
+  status: z.number().nullable(),
+  message: z.string().nullable(),
+  bankText: z.string().nullable(),
+};
+const fields = { id: z.string().min(1), trackId: z.string().min(1), updatedAt: z.number() };
+const unwrittenEndLine = z.discriminatedUnion('state', [
+  z.object({ ...fields, ...outcomeFields, state: z.enum(['DONE', 'REJECTED', 'UNKNOWN']) }),
+  z.object({ ...fields, state: z.literal('RELEASED') }),
+]);
+
+/**
+ * Reads back a line of the log that unwrittenEndEntry made, for `payments settle --from-log`.
+ * Shape:  null for any other line, JSON or not.
+ * Errors: an Error if it is such a line but incomplete.
+ */
+export function parseUnwrittenOutcome(line: string): AttemptOutcome | null {
+  const json = parseJson(line);
+  if (typeof json !== 'object' || json === null || Reflect.get(json, 'event') !== 'unwritten-end')
+    return null;
+  const { data, error } = unwrittenEndLine.safeParse(json);
+  if (data === undefined)
+    throw new Error(`This line of an unwritten end is damaged: ${z.prettifyError(error)}`);
+  const { id, trackId, updatedAt: at } = data;
+  if (data.state === 'RELEASED') return { id, trackId, outcome: null, at };
+  const { state, answer, code, status, message, bankText } = data;
+  return { id, trackId, outcome: { state, answer, code, status, message, bankText }, at };
+}
+
+/** Undefined where it is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

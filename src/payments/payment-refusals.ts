@@ -1,7 +1,7 @@
 import { BankqlError, type ErrorCode } from '../errors.ts';
-import type { PaymentIntent, PaymentOperation } from './payment.ts';
+
 import { payerOf, recordId } from './record.ts';
-import type { PaymentService } from './service.ts';
+import type { PaymentIntent, PaymentOperation, PaymentService } from './service.ts';
 import { type PaymentStore, StoreUnavailable } from './store.ts';
 
 /** Why bankql did not send a payment, for a metric. */

@@ -1,16 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attempt,
+  heldIn,
   type Row,
   type RowQuery,
   type StoreDriver,
-  type StoredText,
+  type StoredRow,
   WriteUncertain,
 } from './driver.ts';
 import { createLossGuard, type LossGuardOptions } from './lost-records.ts';
 import { advance, type HeldPayment, type ProtocolEvent } from './protocol.ts';
-import { parseRow, toRow } from './record-row.ts';
 import {
+  type OnStoreEvent,
   type PaymentQuery,
   type PaymentRecord,
   type PaymentStore,
@@ -18,7 +20,6 @@ import {
   type UnreadableRecord,
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
-import type { OnStoreEvent } from './store-event.ts';
 
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
@@ -44,6 +45,11 @@ interface Known {
   readonly held: HeldPayment;
   readonly version: string;
 }
+
+const rowOf = (held: HeldPayment): Row => {
+  const { id, createdAt } = held.record;
+  return { id, version: randomUUID(), created_at: createdAt, held };
+};
 
 const pageSize = 500;
 const purgeEveryMs = 60_000;
@@ -120,9 +126,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     };
   }
 
-  function read(stored: StoredText): Known {
+  function read(stored: StoredRow): Known {
     try {
-      return { held: parseRow(stored), version: stored.version };
+      return { held: heldIn(stored), version: stored.version };
     } catch (error) {
       onEvent({ kind: 'record-unreadable', id: stored.id });
       throw error;
@@ -136,7 +142,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
 
   /** Replaces or deletes a record. Shape: what is stored then; undefined if another process has changed it meanwhile. */
   async function replace(known: Known, next: HeldPayment | null): Promise<Known | null | undefined> {
-    const row = next === null ? null : toRow(next);
+    const row = next === null ? null : rowOf(next);
     const { id } = known.held.record;
     if (begun.get(id)?.version === known.version) begun.delete(id);
     if (!readOnly && !(await driver.compareAndSet(id, known.version, row))) return undefined;
@@ -177,7 +183,9 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       try {
         // Until then a beginning that is not found may still be stored.
         await driver.settleWrites();
+        const { effects } = advance(null, { kind: 'store back', during: 'begin' });
         for (const [key, { id, trackId }] of attempts) {
+          if (!effects.includes('take it back')) break;
           await apply(id, { kind: 'taken back', trackId, at: clock.toStore(Date.now()) });
           uncertain.delete(key);
         }
@@ -188,18 +196,20 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     takingBack = false;
   }
 
-  function takeBack({ id, trackId }: Attempt): void {
+  /** It is not known whether the database stored a beginning: whoever asked for it is told that nothing was sent. */
+  function loseBegin({ id, trackId }: Attempt): void {
     guard.forget(id);
-    if (uncertain.size >= maxUncertain) return;
+    const { effects } = advance(null, { kind: 'store lost', during: 'begin' });
+    if (!effects.includes('take it back when the store is back') || uncertain.size >= maxUncertain) return;
     uncertain.set(`${id} ${trackId}`, { id, trackId });
     void takeBackUncertain();
   }
 
   /** Stores a beginning. Shape: null if it is stored, and may be sent; else the row that was there. */
-  async function insert(record: PaymentRecord): Promise<StoredText | null> {
+  async function insert(record: PaymentRecord): Promise<StoredRow | null> {
     const { next } = advance(null, { kind: 'begin', record });
     if (next === null || next === undefined) throw new Error('a beginning stores a record');
-    const row: Row = toRow(next);
+    const row = rowOf(next);
     let mayBeStored = false;
     try {
       const { existing, ...counts } = await clock.measure(() => driver.insertIfAbsent(row));
@@ -212,13 +222,13 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       begun.set(record.id, { held: next, version: row.version });
       return null;
     } catch (error) {
-      if (mayBeStored || error instanceof WriteUncertain) takeBack(record);
+      if (mayBeStored || error instanceof WriteUncertain) loseBegin(record);
       throw error;
     }
   }
 
   /** Others that begin this payment meanwhile wait for it. */
-  async function insertAlone(record: PaymentRecord): Promise<StoredText | null> {
+  async function insertAlone(record: PaymentRecord): Promise<StoredRow | null> {
     const inserted = insert(record);
     const isOver = inserted.then(
       () => {},
@@ -269,7 +279,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
 
   /** Null, and `onUnreadable` is told, if it cannot be read. */
   function readable(
-    stored: StoredText,
+    stored: StoredRow,
     onUnreadable: ((error: UnreadableRecord) => void) | undefined,
   ): Known | null {
     try {

@@ -73,8 +73,9 @@ export type Effect =
   | 'say that this request sent nothing'
   | 'say that there is no payment'
   | 'say that it has begun'
-  | 'say that it may have been sent'
-  | 'give the outcome';
+  | 'say that it may have been executed'
+  | 'say that it was done'
+  | 'say that it was rejected';
 
 export interface Transition {
   /** The record from now on; null if it is deleted; undefined if it stays as it is. */
@@ -123,7 +124,7 @@ export function advance(held: HeldPayment | null, event: ProtocolEvent): Transit
     case 'answered':
     case 'answer lost': {
       if (!isAwaited(held, event.trackId)) return unchanged;
-      return { next: ended(held, event.outcome, event.at), effects: ['give the outcome'] };
+      return { next: ended(held, event.outcome, event.at), effects: [whatIsTold[event.outcome.state]] };
     }
     case 'taken back': {
       if (!isAwaited(held, event.trackId)) return unchanged;
@@ -162,10 +163,10 @@ const unchanged: Transition = { effects: [] };
 const whatIsTold = {
   FREE: 'say that there is no payment',
   PENDING: 'say that it has begun',
-  LEASE_OVER: 'say that it may have been sent',
-  UNKNOWN: 'give the outcome',
-  DONE: 'give the outcome',
-  REJECTED: 'give the outcome',
+  LEASE_OVER: 'say that it may have been executed',
+  UNKNOWN: 'say that it may have been executed',
+  DONE: 'say that it was done',
+  REJECTED: 'say that it was rejected',
 } as const satisfies Record<KeyState, Effect>;
 
 const isAwaited = (held: HeldPayment | null, trackId: string): held is HeldPayment =>
@@ -198,5 +199,7 @@ function withoutNulls({
   at,
   ...rest
 }: Nullable<PaymentEvent> & Pick<PaymentEvent, 'state' | 'at'>): PaymentEvent {
-  return { state, at, ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) };
+  const known: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(rest)) if (value !== null) known[name] = value;
+  return { state, at, ...known };
 }

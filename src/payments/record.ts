@@ -1,9 +1,10 @@
-import { createHmac, hash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync } from 'node:crypto';
+import { z } from 'zod';
 import type { Credentials } from '../bank/credentials.ts';
 import type { PreparedCall } from '../bank/request.ts';
-import { BankqlError } from '../errors.ts';
-import type { PaymentDetails } from './payment-details.ts';
-import { openKey, sealKey } from './sealed-idempotency-key.ts';
+import { text } from '../contract/common-schemas.ts';
+import { accountRef, money } from '../contract/shared-parts.ts';
+import { BankqlError, badUserInput } from '../errors.ts';
 import type { PaymentRecord, PaymentState } from './store.ts';
 
 /** The caller, by whom a payment is looked up, and the subscription key, which has to match for it to be shown. */
@@ -123,7 +124,7 @@ export type AuditEntry = Omit<
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
   /**
    * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
-   * unwritten-outcome.ts.
+   * outcome-writer.ts.
    */
   readonly event?: 'unwritten-end';
   readonly answer?: string | null;
@@ -148,3 +149,93 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
 const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));
+
+/** Who pays (the path's account), who is paid, how much, and what for. */
+export type PaymentDetails = Pick<
+  PaymentRecord,
+  'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'
+>;
+
+/** The path ids and body members that all payment operations have. */
+const paymentInput = z.object({
+  ids: z.object({ BANK_ID: z.string(), ACCOUNT_ID: z.string() }),
+  body: z.object({ description: text.optional(), to: accountRef.body, value: money.body.optional() }),
+});
+
+/**
+ * The payment's details for its record, read from the request that is sent.
+ * Errors: BAD_USER_INPUT, naming the argument, if a text is too long.
+ */
+export function paymentDetails(input: { readonly ids: unknown; readonly body?: unknown }): PaymentDetails {
+  const { ids, body } = paymentInput.parse(input);
+  const { description, to, value } = body;
+  /** Longer texts are not stored, logged or sent. */
+  const bounded = (given: string | undefined, longest: number, name: string, argument = name) => {
+    if (given !== undefined && given.length > longest)
+      throw badUserInput(`The ${name} of a payment may have ${longest} characters at most.`, argument);
+    return given ?? null;
+  };
+  const amount = bounded(value?.amount, 64, 'amount', 'value.amount');
+  const currency = bounded(value?.currency, 16, 'currency', 'value.currency');
+  const what = bounded(description, 512, 'description');
+  const toBankId = bounded(to.bank_id, 128, 'to.bankId');
+  const toAccountId = bounded(to.account_id, 128, 'to.accountId');
+  return { bankId: ids.BANK_ID, accountId: ids.ACCOUNT_ID, toBankId, toAccountId, currency, amount, description: what };
+}
+
+const algorithm = 'aes-256-gcm';
+const tagBytes = 16;
+/** Each encryption key belongs to one record and encrypts one text, so a constant nonce is safe. */
+const nonce = Buffer.alloc(12);
+
+const encryptionKey = ({ caller, subscriptionKey }: Payer, recordId: string): Buffer =>
+  Buffer.from(
+    hkdfSync('sha256', subscriptionKey, recordId, JSON.stringify(['idempotency key', ...caller]), 32),
+  );
+
+/**
+ * Encrypts an idempotency key for its record, so that only its caller can read it.
+ * Shape: base64 of AES-256-GCM's ciphertext and tag. A record's id is a hash of the key, so that no two texts are ever
+ *        encrypted under the same encryption key.
+ */
+export function sealKey(holder: Payer, recordId: string, idempotencyKey: string): string {
+  const cipher = createCipheriv(algorithm, encryptionKey(holder, recordId), nonce);
+  return Buffer.concat([cipher.update(idempotencyKey, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
+    'base64',
+  );
+}
+
+/** The idempotency key; null if another caller sealed it, or it is damaged. */
+export function openKey(holder: Payer, recordId: string, sealedKey: string): string | null {
+  const sealed = Buffer.from(sealedKey, 'base64');
+  if (sealed.length < tagBytes) return null;
+  const decipher = createDecipheriv(algorithm, encryptionKey(holder, recordId), nonce);
+  decipher.setAuthTag(sealed.subarray(-tagBytes));
+  try {
+    return decipher.update(sealed.subarray(0, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Identifies a payment to the caller who made it. A record's id is a hash of the idempotency key, which could be
+ * guessed from it by brute force, so the id is encrypted for the caller alone. The Track-ID is unique to the record,
+ * and so is the encryption key.
+ */
+export interface PaymentReference {
+  readonly trackId: string;
+  readonly sealedId: string;
+}
+
+/** Errors: MISSING_CREDENTIALS. */
+export const referenceTo = (credentials: Credentials, { id, trackId }: PaymentRecord): PaymentReference => ({
+  trackId,
+  sealedId: sealKey(payerOf(credentials), trackId, id),
+});
+
+/** The record id in a reference; null if another caller made it. Errors: MISSING_CREDENTIALS. */
+export const openReference = (
+  credentials: Credentials,
+  { trackId, sealedId }: PaymentReference,
+): string | null => openKey(payerOf(credentials), trackId, sealedId);

@@ -2,34 +2,91 @@ import type { BankClient } from '../bank/client.ts';
 import { type Credentials, secretsOf } from '../bank/credentials.ts';
 import { bankText, mapErrorResponse, mapTransportFailure } from '../bank/errors.ts';
 import { type HttpResponse, TransportFailure } from '../bank/http-message.ts';
-import type { PreparedCall } from '../bank/request.ts';
-import { BankqlError } from '../errors.ts';
+import type { CallInput, PreparedCall } from '../bank/request.ts';
+import type { Answer, Operation } from '../contract/operation.ts';
+import { BankqlError, isErrorCode } from '../errors.ts';
 import { classifyPaymentResponse, defaultRejectedStatuses } from './classify-response.ts';
 import { type BankWords, noBankWords } from './outcome-words.ts';
-import { createOutcomeWriter } from './outcome-writer.ts';
-import type { PaymentIntent, PaymentOperation, PaymentResult } from './payment.ts';
-import { paymentDetails } from './payment-details.ts';
+import { createOutcomeWriter, unwrittenEndEntry } from './outcome-writer.ts';
 import {
   neverSent,
   notLogged,
   outcomeUnknown,
+  recordNotRead,
   recordsNotKept,
+  recordsNotRead,
   statedFailure,
   unknownBecause,
   validateIdempotencyKey,
   withStoreErrors,
 } from './payment-errors.ts';
-import { createPaymentLookups } from './payment-lookups.ts';
-import type { PaymentReference } from './payment-reference.ts';
-import type { OwnPayment, OwnPaymentsQuery } from './payment-search.ts';
 import { advance } from './protocol.ts';
-import { type AuditEntry, auditEntry, payerOf, pendingRecord } from './record.ts';
-import { replay } from './replay.ts';
-import { type PaymentOutcome, type PaymentRecord, type PaymentStore, StoreUnavailable } from './store.ts';
+import {
+  type AuditEntry,
+  auditEntry,
+  belongsTo,
+  hashCaller,
+  hashPayer,
+  idempotencyKeyOf,
+  openReference,
+  type Payer,
+  type PaymentReference,
+  payerOf,
+  paymentDetails,
+  pendingRecord,
+  recordId,
+} from './record.ts';
+import {
+  type PaymentOutcome,
+  type PaymentRecord,
+  type PaymentState,
+  type PaymentStore,
+  StoreUnavailable,
+} from './store.ts';
 import { readStoredResponse } from './stored-response.ts';
-import { unwrittenEndEntry } from './unwritten-outcome.ts';
 
 export { validateIdempotencyKey } from './payment-errors.ts';
+
+/** An operation that moves money or requests a transfer. */
+export type PaymentOperation = Operation & { readonly kind: 'payment' };
+
+/** One intended payment. */
+export interface PaymentIntent<T extends PaymentOperation> {
+  readonly input: CallInput<T>;
+  /** Chosen by the client, one for each intended payment. */
+  readonly idempotencyKey: string;
+}
+
+/** A payment that the bank accepted. */
+export interface PaymentResult<T extends PaymentOperation> {
+  readonly trackId: string;
+  /** True if this is the stored answer to an earlier call. */
+  readonly replayed: boolean;
+  /** The readable part of the bank's answer; null if there is none. */
+  readonly answer: Answer<T> | null;
+}
+
+/** A filter for a caller's own payments. */
+export interface OwnPaymentsQuery {
+  /** Any state if it is left out. */
+  readonly states?: readonly PaymentState[] | undefined;
+  /** The account that pays or is paid. */
+  readonly accountId?: string | undefined;
+  /** When it began at the earliest, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  readonly oldestFirst?: boolean | undefined;
+  /** The payment that the result follows in that order. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined;
+  readonly limit: number;
+  /** Called with the number of records that are about to be read; may throw, and ends the search then. */
+  readonly onRead?: ((records: number) => void) | undefined;
+}
+
+export interface OwnPayment {
+  readonly record: PaymentRecord;
+  /** Null if the record is older than stored keys. */
+  readonly idempotencyKey: string | null;
+}
 
 export interface PaymentServiceOptions {
   readonly bank: BankClient;
@@ -166,68 +223,62 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     return ends.write(record, { id: record.id, trackId: record.trackId, outcome, at });
   };
 
-  /** Makes the key free again. */
-  const release = (record: PaymentRecord): Promise<void> =>
-    ends.write(record, { id: record.id, trackId: record.trackId, outcome: null, at: now() });
+  /** Makes the key free again: the attempt executed nothing. `change`: what the bank said, for the log. */
+  const release = (
+    record: PaymentRecord,
+    state: 'NOT_SENT' | 'RELEASED',
+    change: Partial<PaymentRecord> = {},
+  ): Promise<void> => {
+    const at = now();
+    auditQuietly(auditEntry({ ...record, ...change, updatedAt: at }, state));
+    return ends.write(record, { id: record.id, trackId: record.trackId, outcome: null, at });
+  };
 
   /**
-   * Without an audit line there is no payment. Errors: STATE_UNAVAILABLE if the line cannot be written; the key is free
-   * again.
+   * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have been
+   * suspended, and others take it for dead. A client that asks is told that the payment may have been sent, and may pay in another
+   * way. Errors: STATE_UNAVAILABLE, BANK_TIMEOUT; the key is free again.
    */
-  async function auditBeginning(record: PaymentRecord, idempotencyKey: string): Promise<void> {
+  async function checkMaySend(record: PaymentRecord, idempotencyKey: string): Promise<void> {
+    const { trackId, operation } = record;
     try {
       audit?.(auditEntry(record, 'PENDING'));
     } catch (cause) {
-      await release(record);
-      // In case the first line is written after all, this one follows it.
-      auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
+      // In case the first line is written after all, another one follows it.
+      await release(record, 'NOT_SENT');
       throw notLogged(idempotencyKey, cause);
     }
-  }
-
-  /**
-   * This process was suspended for so long that the lease has ended, or may end while the payment is sent. Others may take
-   * it for dead: a client that asks is told that the payment may have been sent, and may pay in another way. It must not
-   * be sent any more.
-   */
-  async function leaseTooShort(record: PaymentRecord, idempotencyKey: string): Promise<BankqlError> {
-    const { trackId, operation } = record;
-    auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
-    await release(record);
-    return new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
+    const sent = { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs } as const;
+    if (advance({ record, awaited: true }, sent).effects.includes('send it')) return;
+    await release(record, 'NOT_SENT');
+    throw new BankqlError('BANK_TIMEOUT', 'The payment took too long to begin; nothing was sent.', {
       operation,
       trackId,
       idempotencyKey,
     });
   }
 
-  /** Sends a payment that was begun. Errors: the one that it ended with if no answer came. */
-  async function send(
-    call: PreparedCall,
+  /** Records that it is not known whether the payment was executed. Shape: the error that says so. */
+  async function finishUnknown(
     record: PaymentRecord,
     idempotencyKey: string,
-  ): Promise<HttpResponse> {
+    because: string,
+    known: Pick<PaymentOutcome, 'status' | 'answer' | 'bankText'> = nothingKnown,
+  ): Promise<BankqlError> {
+    const error = outcomeUnknown({ ...record, status: known.status }, idempotencyKey, because);
+    await finish(record, { ...known, state: 'UNKNOWN', code: error.code, message: error.message });
+    return error;
+  }
+
+  /** Sends a payment that was begun. Errors: the one that it ended with if no answer came. */
+  async function send(call: PreparedCall, record: PaymentRecord, key: string): Promise<HttpResponse> {
     try {
       return await bank.send(call);
     } catch (error) {
       if (!(error instanceof TransportFailure)) throw error;
-      if (!error.sent) {
-        auditQuietly(auditEntry({ ...record, updatedAt: now() }, 'NOT_SENT'));
-        await release(record);
-        throw neverSent(mapTransportFailure(call, error), idempotencyKey);
-      }
-      const because = unknownBecause.noAnswer;
-      const unknown = outcomeUnknown(record, idempotencyKey, because);
-      const { code } = unknown;
-      await finish(record, {
-        state: 'UNKNOWN',
-        answer: null,
-        code,
-        status: null,
-        message: unknown.message,
-        bankText: null,
-      });
-      throw unknown;
+      if (error.sent) throw await finishUnknown(record, key, unknownBecause.noAnswer);
+      await release(record, 'NOT_SENT');
+      throw neverSent(mapTransportFailure(call, error), key);
     }
   }
 
@@ -237,15 +288,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   ): Promise<PaymentResult<T>> {
     const { idempotencyKey, input } = intent;
     const { call, record } = prepare(operation, intent);
-    const { trackId } = record;
     const earlier = await withStoreErrors(recordsNotKept(idempotencyKey), () => begin(record));
     if (earlier !== null) return replay(operation, earlier, record.fingerprint, idempotencyKey);
-    await auditBeginning(record, idempotencyKey);
-    const { effects } = advance(
-      { record, awaited: true },
-      { kind: 'sent', trackId, endsBy: now() + sendTimeoutMs },
-    );
-    if (!effects.includes('send it')) throw await leaseTooShort(record, idempotencyKey);
+    await checkMaySend(record, idempotencyKey);
 
     const response = await send(call, record, idempotencyKey);
     const { status } = response;
@@ -260,34 +305,34 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
     if (state === 'DONE') {
       await finish(record, { state, answer, code: null, status, message: null, bankText: null });
       if (drift !== undefined) bank.noteDrift({ operation: operation.id, field: drift });
-      return { trackId, replayed: false, answer: readStoredResponse(operation, answer, bank.noteDrift) };
+      const read = readStoredResponse(operation, answer, bank.noteDrift);
+      return { trackId: record.trackId, replayed: false, answer: read };
     }
     const said = bankText(response, secretsOf(input.credentials)) || null;
-    if (state === 'RELEASED') {
-      const refusal = mapErrorResponse(call, response);
-      const told = { code: refusal.code, status, bankText: said, updatedAt: now() };
-      auditQuietly(auditEntry({ ...record, ...told }, 'RELEASED'));
-      await release(record);
-      throw refusal;
-    }
     if (state === 'UNKNOWN') {
       const because = unknownBecause.answer(status, isAccepted);
-      const unknown = outcomeUnknown({ ...record, status }, idempotencyKey, because);
-      await finish(record, {
-        state,
-        answer,
-        code: unknown.code,
-        status,
-        message: unknown.message,
-        bankText: said,
-      });
-      throw unknown;
+      throw await finishUnknown(record, idempotencyKey, because, { status, answer, bankText: said });
     }
     const refusal =
       status < 300 ? statedFailure(record, idempotencyKey, status, said) : mapErrorResponse(call, response);
     const { code, message } = refusal;
-    await finish(record, { state, answer, code, status, message, bankText: said });
+    if (state === 'RELEASED') await release(record, state, { code, status, bankText: said });
+    else await finish(record, { state, answer, code, status, message, bankText: said });
     throw refusal;
+  }
+
+  /**
+   * The caller's own payment; null if there is none. A payment that is not found may be among the records that the store lost,
+   * so that "never paid" cannot be answered. Errors: StoreUnavailable.
+   */
+  function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
+    // A caller with another subscription key is told nothing: nothing else proves who is asking.
+    const held = record !== null && belongsTo(payer, record) ? { record, awaited: false } : null;
+    const { effects } = advance(held, { kind: 'told' });
+    if (held !== null && !effects.includes('say that there is no payment'))
+      return { record: held.record, idempotencyKey: idempotencyKeyOf(payer, held.record) };
+    if (store.loss !== null) throw new StoreUnavailable(store.loss);
+    return null;
   }
 
   return {
@@ -299,7 +344,51 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       return known !== null;
     },
 
-    ...createPaymentLookups({ store, ends, now, lookUp }),
+    async find(credentials, idempotencyKey) {
+      validateIdempotencyKey(idempotencyKey);
+      const payer = payerOf(credentials);
+      const id = recordId(payer, idempotencyKey);
+      const found = await withStoreErrors(recordNotRead(idempotencyKey), async () =>
+        own(payer, await lookUp(id)),
+      );
+      return found?.record ?? null;
+    },
+
+    async findReferred(credentials, reference) {
+      const payer = payerOf(credentials);
+      const id = openReference(credentials, reference);
+      if (id === null) return null;
+      return withStoreErrors(recordsNotRead, async () => {
+        const record = await lookUp(id);
+        // The key may have been released since, and used for another payment.
+        return own(payer, record?.trackId === reference.trackId ? record : null);
+      });
+    },
+
+    async search(credentials, { states, accountId, since, oldestFirst, after, limit, onRead }) {
+      const payer = payerOf(credentials);
+      return withStoreErrors(recordsNotRead, async () => {
+        onRead?.(limit);
+        const query = {
+          caller: hashCaller(store.secret, ...payer.caller),
+          payer: hashPayer(store.secret, payer),
+          // A payment whose outcome is not written yet is in another state in the store.
+          states: ends.unwritten === 0 ? states : undefined,
+          accountId,
+          since,
+          after: after && { created_at: after.createdAt, id: after.id },
+          newestFirst: !oldestFirst,
+          limit: limit + ends.unwritten,
+        };
+        const found = (await store.search(query, now()))
+          .filter((record) => belongsTo(payer, record))
+          .map((record) => ends.latest(record))
+          .filter(({ state }) => states === undefined || states.includes(state))
+          .slice(0, limit);
+        if (found.length === 0) own(payer, null);
+        return found.map((record) => ({ record, idempotencyKey: idempotencyKeyOf(payer, record) }));
+      });
+    },
 
     unwrittenEnds: () => ends.unwritten,
 
@@ -311,4 +400,40 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
       logUnwrittenEnds();
     },
   };
+}
+
+const nothingKnown = { status: null, answer: null, bankText: null };
+
+/** Gives the earlier payment's outcome as if it were this one's. Errors: the error that it ended with. */
+function replay<T extends PaymentOperation>(
+  operation: T,
+  earlier: PaymentRecord,
+  fingerprint: string,
+  idempotencyKey: string,
+): PaymentResult<T> {
+  const { trackId, answer, code, status, message } = earlier;
+  if (earlier.fingerprint !== fingerprint) {
+    throw new BankqlError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'This idempotency key was used for another payment, so that this one was not sent: use a new key for each intended payment.',
+      { operation: operation.id, idempotencyKey },
+    );
+  }
+  const details = { operation: earlier.operation, trackId, idempotencyKey };
+  const { effects } = advance({ record: earlier, awaited: false }, { kind: 'told' });
+  if (effects.includes('say that it was done'))
+    return { trackId, replayed: true, answer: readStoredResponse(operation, answer) };
+  if (effects.includes('say that it has begun'))
+    throw new BankqlError(
+      'IDEMPOTENCY_IN_PROGRESS',
+      'The payment with this idempotency key has begun, and how it ended is not recorded yet; ask again with the same key.',
+      { ...details, retryAfter: 1 },
+    );
+  if (effects.includes('say that it was rejected'))
+    throw new BankqlError(
+      isErrorCode(code) ? code : 'BANK_REJECTED',
+      message ?? `The bank rejected ${operation.id}.`,
+      status === null ? details : { ...details, status },
+    );
+  throw outcomeUnknown(earlier, idempotencyKey, message ?? unknownBecause.noAnswer);
 }

@@ -1,4 +1,4 @@
-import type { OnStoreEvent } from './store-event.ts';
+import type { OnStoreEvent } from './store.ts';
 
 /** By how much the clocks of the store's server and of this process may differ before no record expires. */
 const maxDifferenceMs = 5 * 60_000;

@@ -77,7 +77,7 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly requestId: string | null;
   /** Which process sent it: its host and process id; null where it is not known. */
   readonly replica: string | null;
-  /** The idempotency key, which only the caller with the same subscription key can open (sealed-idempotency-key.ts); null in older records. */
+  /** The idempotency key, which only the caller with the same subscription key can open (openKey); null in older records. */
   readonly sealedKey: string | null;
   /** Every change of its state, oldest first. The store appends to it. */
   readonly history: readonly PaymentEvent[];
@@ -177,3 +177,27 @@ export interface PaymentStore {
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
+
+/** Events of a payment store that an operator should see; each becomes a line in the log. Times are in milliseconds. */
+export type StoreEvent =
+  /** `begin` is refused from now on: see PaymentStore.loss. */
+  | { readonly kind: 'loss'; readonly loss: string }
+  /** An operator accepted the loss: `begin` works again. */
+  | { readonly kind: 'loss-accepted' }
+  /** More than a tenth of all records are older than the retention. `deleted` of these `expired` ones are gone now. */
+  | { readonly kind: 'purge'; readonly deleted: number; readonly expired: number; readonly records: number }
+  /**
+   * The clocks of the store's server and of this process differ, or this process's clock jumped ahead: no record expires until they
+   * agree.
+   */
+  | { readonly kind: 'clocks-differ'; readonly byMs: number }
+  | { readonly kind: 'clocks-agree' }
+  /**
+   * The high-water mark could not be written to this file. Payments continue; a loss would be detected less exactly.
+   */
+  | { readonly kind: 'mark-failed'; readonly file: string; readonly reason: string }
+  | { readonly kind: 'mark-written-again'; readonly file: string }
+  /** The stored record of this payment is damaged. Each answer that needs it fails; no other payment is concerned. */
+  | { readonly kind: 'record-unreadable'; readonly id: string };
+
+export type OnStoreEvent = (event: StoreEvent) => void;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { badUserInput } from '../errors.ts';
-import { openReference, referenceTo } from '../payments/payment-reference.ts';
-import type { OwnPayment, OwnPaymentsQuery } from '../payments/payment-search.ts';
+import { openReference, referenceTo } from '../payments/record.ts';
+import type { OwnPayment, OwnPaymentsQuery } from '../payments/service.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
 import { notGlobalId } from './global-id.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type PaymentReference, referenceTo } from '../payments/payment-reference.ts';
+import { type PaymentReference, referenceTo } from '../payments/record.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';

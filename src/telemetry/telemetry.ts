@@ -9,7 +9,7 @@ import { operations } from '../contract/operations.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
-import type { StoreEvent } from '../payments/store-event.ts';
+import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { TokenRefusal } from '../server/auth/token-refusal.ts';
 import { type Resource, resources, type ShedReason } from '../server/ledger.ts';

@@ -52,9 +52,9 @@ test('what a client is told fits the record', () => {
   expect(states.map((state) => [state, advance(keyStates[state], { kind: 'told' }).effects])).toEqual([
     ['FREE', ['say that there is no payment']],
     ['PENDING', ['say that it has begun']],
-    ['LEASE_OVER', ['say that it may have been sent']],
-    ['UNKNOWN', ['give the outcome']],
-    ['DONE', ['give the outcome']],
-    ['REJECTED', ['give the outcome']],
+    ['LEASE_OVER', ['say that it may have been executed']],
+    ['UNKNOWN', ['say that it may have been executed']],
+    ['DONE', ['say that it was done']],
+    ['REJECTED', ['say that it was rejected']],
   ]);
 });

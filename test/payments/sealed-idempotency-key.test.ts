@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openKey, sealKey } from '../../src/payments/sealed-idempotency-key.ts';
+import { openKey, sealKey } from '../../src/payments/record.ts';
 
 const holder = { caller: ['provider', 'caller'], subscriptionKey: 'subscription' } as const;
 

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBankClient } from '../../src/bank/client.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { createOutcomeWriter } from '../../src/payments/outcome-writer.ts';
+import {
+  createOutcomeWriter,
+  parseUnwrittenOutcome,
+  writeOutcome,
+} from '../../src/payments/outcome-writer.ts';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
-import { parseUnwrittenOutcome, writeOutcome } from '../../src/payments/unwritten-outcome.ts';
 import {
   bankDefaults,
   createTestBankql,

@@ -1,4 +1,4 @@
-import { parseRow } from '../../src/payments/record-row.ts';
+import { heldIn } from '../../src/payments/driver.ts';
 import type { PaymentRecord } from '../../src/payments/store.ts';
 import type { AuditLine, BankEntry } from '../support/payment-history.ts';
 import { between } from './choices.ts';
@@ -56,7 +56,7 @@ export class Cluster {
   /** What is stored. */
   async records(): Promise<readonly PaymentRecord[]> {
     const rows = await this.database.driver.search({ limit: Number.MAX_SAFE_INTEGER });
-    return rows.map((row) => parseRow(row).record);
+    return rows.map((row) => heldIn(row).record);
   }
 
   /** What may happen within a second, as the seed says. */

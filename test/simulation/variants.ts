@@ -1,6 +1,7 @@
 import type { BankClient } from '../../src/bank/client.ts';
 import { TransportFailure } from '../../src/bank/http-message.ts';
 import type { StoreDriver } from '../../src/payments/driver.ts';
+import { type HeldPayment, keyState } from '../../src/payments/protocol.ts';
 import type { PaymentServiceOptions } from '../../src/payments/service.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
 import { deadlineMs } from './limits.ts';
@@ -125,7 +126,7 @@ export const brokenVariants: readonly Variant[] = [
     name: 'the end of a lease frees the key',
     driverOf: driverWith((driver) => ({
       compareAndSet: (id, version, row) =>
-        driver.compareAndSet(id, version, row !== null && isLeaseOver(row.json) ? null : row),
+        driver.compareAndSet(id, version, row !== null && isLeaseOver(row.held) ? null : row),
     })),
   },
   {
@@ -156,7 +157,7 @@ export const brokenVariants: readonly Variant[] = [
     name: 'late proof that nothing was sent frees a key that was told as unknown',
     driverOf: driverWith((driver) => ({
       compareAndSet: (id, version, row) =>
-        driver.compareAndSet(id, version, row !== null && isExecutedNothing(row.json) ? null : row),
+        driver.compareAndSet(id, version, row !== null && isExecutedNothing(row.held) ? null : row),
     })),
   },
   {
@@ -179,15 +180,10 @@ export const brokenVariants: readonly Variant[] = [
   },
 ];
 
-const isLeaseOver = (json: string): boolean => {
-  const { state, awaited } = JSON.parse(json);
-  return state === 'UNKNOWN' && awaited === true;
-};
+const isLeaseOver = (held: HeldPayment): boolean => keyState(held) === 'LEASE_OVER';
 
-const isExecutedNothing = (json: string): boolean => {
-  const { state, message } = JSON.parse(json);
-  return state === 'REJECTED' && String(message).includes('was not executed, and is never sent');
-};
+const isExecutedNothing = ({ record: { state, message } }: HeldPayment): boolean =>
+  state === 'REJECTED' && String(message).includes('was not executed, and is never sent');
 
 function recordAfterSend({ store, bank, leaseMs }: Parts): Parts {
   const begun = new Map<string | null, PaymentRecord>();

@@ -7,7 +7,7 @@ import {
   type AttemptOutcome,
   parseUnwrittenOutcome,
   writeOutcome,
-} from '../../payments/unwritten-outcome.ts';
+} from '../../payments/outcome-writer.ts';
 import {
   CommandError,
   confirm,

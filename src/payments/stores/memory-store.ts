@@ -8,8 +8,7 @@ import {
 } from '../driver.ts';
 import { newMetadata } from '../lost-records.ts';
 import { prepareProtocol } from '../protocol-store.ts';
-import { type PaymentStore, StoreUnavailable } from '../store.ts';
-import type { OnStoreEvent } from '../store-event.ts';
+import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
 
 export interface MemoryStoreOptions {
   readonly retentionMs: number;
@@ -55,8 +54,8 @@ export function createMemoryDriver(
     metadataVersion: metadata?.version ?? null,
     serverTime: null,
   });
-  const isExpired = ({ state, updated_at }: Row, before: number) =>
-    finishedStates.has(state) && updated_at < before;
+  const isExpired = ({ held: { record } }: Row, before: number) =>
+    finishedStates.has(record.state) && record.updatedAt < before;
 
   function search(query: RowQuery): Row[] {
     const { newestFirst, after, limit } = query;
@@ -64,7 +63,9 @@ export function createMemoryDriver(
     const compare = (a: Pick<Row, 'created_at' | 'id'>, b: Pick<Row, 'created_at' | 'id'>) =>
       direction * (a.created_at - b.created_at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
     return [...rows.values()]
-      .filter((row) => matchesQuery(row, query) && (after === undefined || compare(row, after) > 0))
+      .filter(
+        (row) => matchesQuery(row.held.record, query) && (after === undefined || compare(row, after) > 0),
+      )
       .sort(compare)
       .slice(0, limit);
   }
@@ -96,7 +97,7 @@ export function createMemoryDriver(
       return search(query);
     },
     async findMissing(attempts) {
-      return attempts.filter(({ id, trackId }) => rows.get(id)?.track_id !== trackId);
+      return attempts.filter(({ id, trackId }) => rows.get(id)?.held.record.trackId !== trackId);
     },
     async purge(before) {
       const gone = [...rows.values()].filter((row) => isExpired(row, before));
@@ -109,8 +110,8 @@ export function createMemoryDriver(
       return {
         records: kept.length,
         expired: rows.size - kept.length,
-        pending: kept.filter(({ state }) => state === 'PENDING').length,
-        unknown: kept.filter(({ state }) => state === 'UNKNOWN').length,
+        pending: kept.filter(({ held }) => held.record.state === 'PENDING').length,
+        unknown: kept.filter(({ held }) => held.record.state === 'UNKNOWN').length,
         newestAt: kept.reduce<number | null>(
           (newest, row) => Math.max(newest ?? row.created_at, row.created_at),
           null,

@@ -1,6 +1,5 @@
 import { checkWitness } from '../high-water-mark.ts';
-import type { PaymentStore } from '../store.ts';
-import type { OnStoreEvent } from '../store-event.ts';
+import type { OnStoreEvent, PaymentStore } from '../store.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { AddressError } from './postgres/address.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  columnsOf,
   finished,
   type Row,
   rowColumns,
@@ -10,9 +11,8 @@ import {
 } from '../../driver.ts';
 import type { CheckedStore } from '../../lost-records.ts';
 import { createProtocolStore, type DriverHooks } from '../../protocol-store.ts';
-import type { PaymentStore } from '../../store.ts';
+import type { OnStoreEvent, PaymentStore } from '../../store.ts';
 import type { ClockSources } from '../../store-clock.ts';
-import type { OnStoreEvent } from '../../store-event.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
 import { openTimedPool, type TimedPool } from './pool.ts';
@@ -262,7 +262,10 @@ async function findRow(connection: PostgresConnection, id: string): Promise<Stor
 }
 
 const readRow = (found: unknown): StoredText => storedRow.parse(found);
-const valuesOf = (row: Row) => rowColumns.map((name) => row[name]);
+const valuesOf = (row: Row) => {
+  const columns = columnsOf(row);
+  return rowColumns.map((name) => columns[name]);
+};
 
 /** Each backend has its own row of the tally, most of the time. */
 const slot = `slot = pg_backend_pid() % ${tallySlots}`;

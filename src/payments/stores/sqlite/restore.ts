@@ -4,10 +4,10 @@ import { resolve as absolute, basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { heldIn } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, readMark } from '../../high-water-mark.ts';
 import { keepOwner } from '../../keep-owner.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
-import { parseRow } from '../../record-row.ts';
 import type { PaymentRecord } from '../../store.ts';
 import {
   busyTimeoutMs,
@@ -270,6 +270,6 @@ function recordsMissing(file: string, other: string): PaymentRecord[] {
       created_at: Number(created_at),
       json: String(json),
     };
-    return parseRow(row).record;
+    return heldIn(row).record;
   });
 }

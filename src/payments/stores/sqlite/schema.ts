@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { type Row, rowIndexes } from '../../driver.ts';
+import { type Columns, rowIndexes } from '../../driver.ts';
 
 /** The tables of the payment store's SQLite file, and the upgrade of older files. */
 
@@ -20,7 +20,7 @@ const columns = {
   updated_at: 'INTEGER NOT NULL',
   lease_until: 'INTEGER NOT NULL',
   json: 'TEXT NOT NULL',
-} as const satisfies Record<keyof Row, string>;
+} as const satisfies Record<keyof Columns, string>;
 
 /** meta: one row, of what the store knows of itself (lost-records.ts) and how many payments ever began in it. */
 const tables = `

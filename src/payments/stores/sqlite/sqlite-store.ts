@@ -1,20 +1,9 @@
 import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import {
-  type Attempt,
-  type InsertResult,
-  type MetadataSnapshot,
-  type Row,
-  type RowCounts,
-  type RowQuery,
-  type StoreDriver,
-  type StoredText,
-  WriteUncertain,
-} from '../../driver.ts';
+import { type StoreDriver, WriteUncertain } from '../../driver.ts';
 import { createProtocolStore } from '../../protocol-store.ts';
-import { type PaymentStore, StoreUnavailable } from '../../store.ts';
+import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../../store.ts';
 import type { ClockSources } from '../../store-clock.ts';
-import type { OnStoreEvent } from '../../store-event.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 
 export interface SqliteStoreOptions {
@@ -35,31 +24,15 @@ export interface SqliteStoreOptions {
   readonly clocks?: ClockSources;
 }
 
-/** What a thread is asked. */
-export type SqliteCall =
-  | { readonly method: 'open'; readonly create: boolean }
-  | { readonly method: 'insertIfAbsent'; readonly row: Row }
-  | {
-      readonly method: 'compareAndSet';
-      readonly id: string;
-      readonly version: string;
-      readonly row: Row | null;
-    }
-  | { readonly method: 'find'; readonly id: string }
-  | { readonly method: 'search'; readonly query: RowQuery }
-  | { readonly method: 'findMissing'; readonly attempts: readonly Attempt[] }
-  | { readonly method: 'purge' | 'count'; readonly before: number }
-  | { readonly method: 'readMetadata' }
-  | {
-      readonly method: 'writeMetadata';
-      readonly version: string | null;
-      readonly next: { readonly version: string; readonly text: string };
-    }
-  | { readonly method: 'settleWrites' };
+/** What a thread does: the driver's methods, but synchronously. */
+export type FileMethods = {
+  readonly [Name in Exclude<keyof StoreDriver, 'close'>]: (...args: Parameters<StoreDriver[Name]>) => unknown;
+} & { readonly open: (create: boolean) => unknown };
 
 export interface SqliteRequest {
   readonly id: number;
-  readonly call: SqliteCall;
+  readonly method: keyof FileMethods;
+  readonly args: readonly unknown[];
   /** When nobody waits for the response any more, in milliseconds since 1970 by a clock that cannot be set. */
   readonly giveUpAt: number;
 }
@@ -131,17 +104,17 @@ async function openSqlite(
   const writer = createThread({ ...settings, readOnly }, timeoutMs);
   const reader = createThread({ ...settings, readOnly: true }, timeoutMs * readFactor);
   const driver: StoreDriver = {
-    insertIfAbsent: (row) => writer.ask<InsertResult>({ method: 'insertIfAbsent', row }),
-    compareAndSet: (id, version, row) => writer.ask<boolean>({ method: 'compareAndSet', id, version, row }),
-    find: (id) => writer.ask<StoredText | null>({ method: 'find', id }),
-    search: (query) => reader.ask<StoredText[]>({ method: 'search', query }),
-    findMissing: (attempts) => writer.ask<Attempt[]>({ method: 'findMissing', attempts }),
-    purge: (before) => writer.ask<number>({ method: 'purge', before }),
-    count: (before) => reader.ask<RowCounts>({ method: 'count', before }),
-    readMetadata: () => writer.ask<MetadataSnapshot>({ method: 'readMetadata' }),
-    writeMetadata: (version, next) => writer.ask<boolean>({ method: 'writeMetadata', version, next }),
+    insertIfAbsent: (row) => writer.ask('insertIfAbsent', [row]),
+    compareAndSet: (id, version, row) => writer.ask('compareAndSet', [id, version, row]),
+    find: (id) => writer.ask('find', [id]),
+    search: (query) => reader.ask('search', [query]),
+    findMissing: (attempts) => writer.ask('findMissing', [attempts]),
+    purge: (before) => writer.ask('purge', [before]),
+    count: (before) => reader.ask('count', [before]),
+    readMetadata: () => writer.ask('readMetadata', []),
+    writeMetadata: (version, next) => writer.ask('writeMetadata', [version, next]),
     // The thread answers in order, and one that died writes no more.
-    settleWrites: () => writer.ask<void>({ method: 'settleWrites' }),
+    settleWrites: () => writer.ask('settleWrites', []),
     async close() {
       // The last connection to close empties the log into the file.
       await reader.end();
@@ -149,7 +122,7 @@ async function openSqlite(
     },
   };
   try {
-    await writer.ask({ method: 'open', create }, startTimeoutMs);
+    await writer.ask('open', [create], startTimeoutMs);
   } catch (error) {
     await driver.close();
     const reason = error instanceof Error ? error.message : String(error);
@@ -194,7 +167,11 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
 
   return {
     /** Errors: StoreUnavailable that names the file and the reason; WriteUncertain. */
-    ask<T>(call: SqliteCall, limitMs = timeoutMs): Promise<T> {
+    ask<Name extends keyof FileMethods, T>(
+      method: Name,
+      args: Parameters<FileMethods[Name]>,
+      limitMs = timeoutMs,
+    ): Promise<T> {
       return new Promise((resolve, reject) => {
         if (isOver) throw new StoreUnavailable(message('it is closed'));
         if (unanswered.size >= maxUnanswered)
@@ -202,7 +179,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
         const id = ++lastId;
         worker ??= start();
         const giveUpAt = performance.timeOrigin + performance.now() + limitMs;
-        worker.postMessage({ id, call, giveUpAt } satisfies SqliteRequest);
+        worker.postMessage({ id, method, args, giveUpAt } satisfies SqliteRequest);
         const timeout = startResponseTimeout(limitMs, () =>
           reject(new WriteUncertain(message(`no answer in ${limitMs} ms`))),
         );

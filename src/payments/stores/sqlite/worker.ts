@@ -12,9 +12,9 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
+import { columnsOf, finished, rowColumns, searchSql, storedColumns } from '../../driver.ts';
 import { checkSchema, isBusy, upgradeSchema } from './schema.ts';
-import type { SqliteCall, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
+import type { FileMethods, SqliteRequest, SqliteResponse, ThreadSettings } from './sqlite-store.ts';
 
 /**
  * A thread that works with the payment store's SQLite file: one writes, and a second one, which only reads, searches, so that no
@@ -32,7 +32,7 @@ const purgeStepMs = 10;
 
 interface OpenFile {
   readonly database: DatabaseSync;
-  readonly statements: ReturnType<typeof prepareStatements>;
+  readonly methods: FileMethods;
   readonly inode: string;
 }
 
@@ -73,51 +73,44 @@ const countSql = `SELECT (SELECT count(*) FROM payment) - old.n AS records, old.
   FROM (SELECT count(*) AS n FROM payment WHERE ${finished} AND updated_at < $before) AS old`;
 
 /** Errors: any of SQLite's. */
-function execute({ database, statements }: OpenFile, call: SqliteCall): unknown {
-  switch (call.method) {
-    case 'open':
-    case 'settleWrites':
-      return null;
-    case 'insertIfAbsent': {
-      const { row } = call;
-      if (Number(statements.insert.run({ ...row }).changes) === 1)
-        return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
-      return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
+const methodsOf = (
+  database: DatabaseSync,
+  statements: ReturnType<typeof prepareStatements>,
+): FileMethods => ({
+  open: () => null,
+  settleWrites: () => null,
+  insertIfAbsent(row) {
+    if (Number(statements.insert.run(columnsOf(row)).changes) === 1)
+      return { existing: null, ...statements.countBegin.get({ created_at: row.created_at }) };
+    return { existing: statements.find.get({ id: row.id }), ...statements.counts.get() };
+  },
+  compareAndSet(id, expected, row) {
+    const { changes } =
+      row === null
+        ? statements.remove.run({ id, expected })
+        : statements.replace.run({ ...columnsOf(row), expected });
+    return Number(changes) === 1;
+  },
+  find: (id) => statements.find.get({ id }) ?? null,
+  search(query) {
+    const { text, values } = searchSql(query, '?', 'payment');
+    return database.prepare(text).all(...(values as SQLInputValue[]));
+  },
+  findMissing: (attempts) =>
+    attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined),
+  purge(before) {
+    const until = performance.now() + purgeStepMs;
+    for (let deleted = 0; ; ) {
+      const step = Number(statements.purge.run({ before }).changes);
+      deleted += step;
+      if (step === 0 || performance.now() >= until) return deleted;
     }
-    case 'compareAndSet': {
-      const { id, version, row } = call;
-      const { changes } =
-        row === null
-          ? statements.remove.run({ id, expected: version })
-          : statements.replace.run({ ...row, expected: version });
-      return Number(changes) === 1;
-    }
-    case 'find':
-      return statements.find.get({ id: call.id }) ?? null;
-    case 'search': {
-      const { text, values } = searchSql(call.query, '?', 'payment');
-      return database.prepare(text).all(...(values as SQLInputValue[]));
-    }
-    case 'findMissing':
-      return call.attempts.filter((attempt) => statements.isMissing.get({ ...attempt }) === undefined);
-    case 'purge': {
-      const until = performance.now() + purgeStepMs;
-      for (let deleted = 0; ; ) {
-        const step = Number(statements.purge.run({ before: call.before }).changes);
-        deleted += step;
-        if (step === 0 || performance.now() >= until) return deleted;
-      }
-    }
-    case 'count':
-      return database.prepare(countSql).get({ before: call.before });
-    case 'readMetadata':
-      return { ...statements.metadata.get(), serverTime: machineTime() };
-    case 'writeMetadata': {
-      const { version, next } = call;
-      return Number(statements.writeMetadata.run({ ...next, expected: version }).changes) === 1;
-    }
-  }
-}
+  },
+  count: (before) => database.prepare(countSql).get({ before }),
+  readMetadata: () => ({ ...statements.metadata.get(), serverTime: machineTime() }),
+  writeMetadata: (expected, next) =>
+    Number(statements.writeMetadata.run({ ...next, expected }).changes) === 1,
+});
 
 /**
  * The clock of the machine, by which a file gets its times: that of a process may be another one. Null if no file can be made.
@@ -133,7 +126,7 @@ function machineTime(): number | null {
   }
 }
 
-const writes: ReadonlySet<SqliteCall['method']> = new Set([
+const writes: ReadonlySet<keyof FileMethods> = new Set([
   'insertIfAbsent',
   'compareAndSet',
   'purge',
@@ -144,15 +137,14 @@ const writes: ReadonlySet<SqliteCall['method']> = new Set([
 function executeAll(requests: readonly SqliteRequest[]): SqliteResponse[] {
   let isCommitting = false;
   try {
-    const open = openFile(requests.some(({ call }) => call.method === 'open' && call.create));
-    const isTransaction = requests.some(({ call }) => writes.has(call.method));
+    const open = openFile(requests.some(({ method, args }) => method === 'open' && args[0] === true));
+    const isTransaction = requests.some(({ method }) => writes.has(method));
     if (isTransaction) open.database.exec('BEGIN IMMEDIATE');
     const now = performance.timeOrigin + performance.now();
-    const responses = requests.map(({ id, call, giveUpAt }): SqliteResponse => {
+    const responses = requests.map(({ id, method, args, giveUpAt }): SqliteResponse => {
       // Its caller takes it back, or says that nothing is stored.
-      if (writes.has(call.method) && giveUpAt < now)
-        return { id, error: 'its caller gave up', isCertain: true };
-      return { id, value: execute(open, call) };
+      if (writes.has(method) && giveUpAt < now) return { id, error: 'its caller gave up', isCertain: true };
+      return { id, value: Reflect.apply(open.methods[method], null, args) };
     });
     isCommitting = isTransaction;
     if (isTransaction) open.database.exec('COMMIT');
@@ -196,7 +188,7 @@ function openToRead(): OpenFile {
   if (isInspected && !existsSync(`${path}-wal`)) url.searchParams.set('immutable', '1');
   const database = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs });
   checkSchema(database);
-  return { database, statements: prepareStatements(database), inode };
+  return { database, methods: methodsOf(database, prepareStatements(database)), inode };
 }
 
 /**
@@ -227,11 +219,11 @@ function openOnce(create: boolean): OpenFile {
     const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
     if (mode !== 'wal') throw new Error('its file system has no write-ahead log');
     database.exec('PRAGMA synchronous = FULL');
-    const statements = prepareStatements(database);
+    const methods = methodsOf(database, prepareStatements(database));
     // A file from elsewhere may be readable by everybody. Only after it proved to be a store: the file at a wrong path
     // stays untouched.
     for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
-    return { database, statements, inode };
+    return { database, methods, inode };
   } catch (error) {
     database.close();
     throw error;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { StoreEvent } from '../../../../src/payments/store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
-import type { StoreEvent } from '../../../../src/payments/store-event.ts';
 import {
   createPostgresStore,
   type PostgresStoreOptions,

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { searchSql } from '../../../../src/payments/driver.ts';
-import type { PaymentStore } from '../../../../src/payments/store.ts';
-import type { StoreEvent } from '../../../../src/payments/store-event.ts';
+import type { PaymentStore, StoreEvent } from '../../../../src/payments/store.ts';
 import {
   createPostgresStore,
   type PostgresStoreOptions,
