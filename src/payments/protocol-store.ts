@@ -46,6 +46,17 @@ interface Known {
   readonly version: string;
 }
 
+/** A record with the times of the store's server, whose clock is ahead by so many milliseconds. */
+const inStoreTime = (record: PaymentRecord, aheadMs: number): PaymentRecord =>
+  aheadMs === 0
+    ? record
+    : {
+        ...record,
+        createdAt: record.createdAt + aheadMs,
+        updatedAt: record.updatedAt + aheadMs,
+        leaseUntil: record.leaseUntil + aheadMs,
+      };
+
 const rowOf = (held: HeldPayment): Row => {
   const { id, createdAt } = held.record;
   return { id, version: randomUUID(), created_at: createdAt, held };
@@ -93,7 +104,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const clock = createStoreClock(onEvent, options.clocks);
   /** What this process has begun and not ended: it saves reading the record again. */
   const begun = new Map<string, Known>();
-  const inserting = new Map<string, Promise<void>>();
+  const inserting = new Map<string, Promise<unknown>>();
   const uncertain = new Map<string, Attempt>();
   let lastNow = Date.now();
   let takingBack = false;
@@ -212,7 +223,8 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     const row = rowOf(next);
     let mayBeStored = false;
     try {
-      const { existing, ...counts } = await clock.measure(() => driver.insertIfAbsent(row));
+      const counts = await clock.measure(() => driver.insertIfAbsent(row));
+      const { existing } = counts;
       mayBeStored = existing === null;
       // Another process has noticed a loss, or the store is another one than before.
       if (counts.metadataVersion !== guard.metadataVersion) await guard.check(driver);
@@ -227,24 +239,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     }
   }
 
-  /** Others that begin this payment meanwhile wait for it. */
-  async function insertAlone(record: PaymentRecord): Promise<StoredRow | null> {
-    const inserted = insert(record);
-    const isOver = inserted.then(
-      () => {},
-      () => {},
-    );
-    inserting.set(record.id, isOver);
-    try {
-      return await inserted;
-    } finally {
-      if (inserting.get(record.id) === isOver) inserting.delete(record.id);
-    }
-  }
-
   async function purge(now: number): Promise<void> {
-    // A clock that was set back must not stop the purge until it has caught up.
-    if (Math.abs(now - purgedAt) < purgeEveryMs) return;
     purgedAt = now;
     const expiry = clock.forRetention(now);
     if (expiry === null) return;
@@ -368,27 +363,25 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       lastNow = now;
       if (guard.loss !== null) await guard.check(driver);
       if (guard.loss !== null) throw new StoreUnavailable(guard.loss);
-      const { createdAt, updatedAt, leaseUntil } = given;
-      const record = {
-        ...given,
-        createdAt: clock.toStore(createdAt),
-        updatedAt: clock.toStore(updatedAt),
-        leaseUntil: clock.toStore(leaseUntil),
-      };
+      const record = inStoreTime(given, clock.toStore(now) - now);
       // Long before its lease ends no other process takes it for over, whatever its clock says.
       const isUnderWay = (known: Known | undefined): known is Known =>
         known !== undefined &&
         clock.forLeases(now) < (known.held.record.createdAt + known.held.record.leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
         // What this process has begun, or is beginning, nobody has to ask the database about.
-        await inserting.get(record.id);
+        const other = inserting.get(record.id);
+        if (other !== undefined) await other.catch(() => {});
         const own = begun.get(record.id);
         if (isUnderWay(own)) return own.held.record;
-        const existing = await insertAlone(record);
+        const inserted = insert(record);
+        inserting.set(record.id, inserted);
+        const existing = await inserted.finally(() => {
+          if (inserting.get(record.id) === inserted) inserting.delete(record.id);
+        });
         if (existing === null) {
-          purge(now).catch(() => {
-            // Payments fail for the same reason, and report it.
-          });
+          // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
+          if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});
           return null;
         }
         const found = await current(record.id, now, read(existing));

@@ -2,12 +2,8 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/outcome-writer.ts';
 import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
-import {
-  type AttemptOutcome,
-  parseUnwrittenOutcome,
-  writeOutcome,
-} from '../../payments/outcome-writer.ts';
 import {
   CommandError,
   confirm,
