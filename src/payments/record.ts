@@ -180,7 +180,15 @@ export function paymentDetails(input: { readonly ids: unknown; readonly body?: u
   const what = bounded(description, 512, 'description');
   const toBankId = bounded(to.bank_id, 128, 'to.bankId');
   const toAccountId = bounded(to.account_id, 128, 'to.accountId');
-  return { bankId: ids.BANK_ID, accountId: ids.ACCOUNT_ID, toBankId, toAccountId, currency, amount, description: what };
+  return {
+    bankId: ids.BANK_ID,
+    accountId: ids.ACCOUNT_ID,
+    toBankId,
+    toAccountId,
+    currency,
+    amount,
+    description: what,
+  };
 }
 
 const algorithm = 'aes-256-gcm';
