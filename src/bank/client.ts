@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import type { Answer, Operation } from '../contract/operation.ts';
+import type { ShedReason } from '../ledger.ts';
 import { type BreakerReason, breaker } from './breaker.ts';
 import type { NetworkOptions } from './connector.ts';
 import { mapTransportFailure } from './errors.ts';
@@ -8,10 +9,10 @@ import { type HttpResponse, TransportFailure } from './http-message.ts';
 import { parseSuccess, type ReadResult, remember, successOf } from './remember.ts';
 import { type CallReport, report, type TraceCall } from './report.ts';
 import { type CallInput, type PreparedCall, prepareCall } from './request.ts';
-import { createUpdateQueue, type UpdateQueue } from './resilience/update-queue.ts';
 import { type Drift, isEmptyResponse } from './response.ts';
 import { retry } from './retry.ts';
 import { type ReadLimits, SharedReads, type ShareOptions } from './share.ts';
+import { UpdateQueue } from './update-queue.ts';
 
 export interface BankOptions extends ShareOptions {
   /** The bank's address, {base_url} of the specification; every path is appended to it. */
@@ -32,6 +33,8 @@ export interface BankOptions extends ShareOptions {
   readonly maxBodyBytes: number;
   /** Directly to the bank, with Node's certificates, if omitted. */
   readonly network?: NetworkOptions | undefined;
+  /** Called when a call or an update is refused because callers hold too much; it must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
   /** The memory that parsed answers may take, which may come again byte for byte; in bytes. */
   readonly parsedCacheBytes: number;
   /** The share of reads that may be tried again; 0 for none. */
@@ -85,10 +88,12 @@ export interface BankClient {
   /** Counts a drift that shows only where an answer is used. */
   noteDrift(drift: Drift): void;
   /**
-   * Runs an update; the writes of one record take turns (resilience/update-queue.ts).
+   * Runs an update; the writes of one record take turns (update-queue.ts).
    * Errors: those of the update; OVERLOADED and BANK_TIMEOUT if its turn did not come and nothing was written.
    */
-  readonly update: UpdateQueue;
+  readonly update: UpdateQueue['run'];
+  /** How much callers hold of a resource of the ledger. */
+  held(resource: 'connections' | 'updates'): number;
   /** What each bank operation holds and waits for of the connections. */
   poolUsage(): readonly PoolUsage[];
   /** From now on the bank is shown these certificates, and its own are checked against these. */
@@ -115,6 +120,7 @@ export function createBankClient(options: BankOptions): BankClient {
   };
   const transport = createTransport({ ...options, origin });
   const attempt = report(options, breaker(breakerOptions, transport.send));
+  const updates = new UpdateQueue(options.onShed);
   const reads = new SharedReads(options, remember(options, retry(options, attempt)));
 
   async function send(call: PreparedCall): Promise<HttpResponse> {
@@ -163,7 +169,8 @@ export function createBankClient(options: BankOptions): BankClient {
     },
 
     noteDrift: (drift) => onDrift?.(drift),
-    update: createUpdateQueue(),
+    update: (record, update) => updates.run(record, update),
+    held: (resource) => (resource === 'updates' ? updates.waiting : transport.held()),
     poolUsage: transport.usage,
     useTls: transport.useTls,
     close: transport.close,

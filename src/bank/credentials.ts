@@ -94,14 +94,17 @@ export class CallerIdentity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   readonly id: string;
+  /** Who takes turns with others, as the ledger counts callers: by what proves who they are. */
+  readonly name: string;
   /** The headers of each operation that was called. */
   readonly headers = new Map<Operation, string[]>();
   #keyId: string | null = null;
 
-  constructor(credentials: Credentials) {
+  constructor(credentials: Caller) {
     const { subscriptionKey, authProviderName, authId } = credentials;
     this.credentials = credentials;
     this.id = hash([subscriptionKey, authProviderName, authId]);
+    this.name = credentials.identity?.name ?? this.id;
   }
 
   /** Identifies subscription keys without containing one. */

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
+import { type ShedReason, uses } from '../ledger.ts';
 import { BankConnection, shownSwitchingProtocols } from './connection.ts';
 import { createConnector, describeConnectionFailure, type NetworkOptions } from './connector.ts';
 import { type Cancellation, type OperationDeadline, type QueuedTimer, TimerQueue } from './deadline.ts';
@@ -25,6 +26,8 @@ export interface TransportOptions {
   readonly maxBodyBytes: number;
   /** Directly to the bank, with Node's certificates, if omitted. */
   readonly network?: NetworkOptions | undefined;
+  /** Called when a call is refused because callers hold too much; it must not throw. */
+  readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
 /** What one bank operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
@@ -51,6 +54,8 @@ export type Send = (call: PreparedCall, limits: CallLimits, onResult: OnResult) 
 export interface Transport {
   readonly send: Send;
   usage(): readonly PoolUsage[];
+  /** How many connections calls hold, of the kind of which they hold more. */
+  held(): number;
   /** From now on connections are opened with these certificates, and none is used again that was opened before. */
   useTls(secureContext: SecureContext): void;
   close(): Promise<void>;
@@ -74,6 +79,7 @@ export function createTransport(options: TransportOptions): Transport {
   const { origin, connections, connectionWaitMs, operationShare, connectTimeoutMs, maxBodyBytes } = options;
   const poolOptions = {
     share: operationShare,
+    reserve: uses.connections.reserve,
     quickMs: options.slowCallMs / quickDivisor,
     slowMs: options.slowCallMs,
     waitMs: connectionWaitMs,
@@ -98,6 +104,7 @@ export function createTransport(options: TransportOptions): Transport {
       timers: new TimerQueue(),
       maxBodyBytes,
       isPerIdentity,
+      onShed: options.onShed ?? (() => {}),
     };
   }
 
@@ -111,6 +118,7 @@ export function createTransport(options: TransportOptions): Transport {
       ...kept.pool.usage.map((usage) => ({ ...usage, pool: 'kept' as const })),
       ...alone.pool.usage.map((usage) => ({ ...usage, pool: 'alone' as const })),
     ],
+    held: () => Math.max(kept.pool.held, alone.pool.held),
     useTls: connector.useTls,
     async close() {
       isClosed = true;
@@ -126,6 +134,7 @@ interface Connections {
   readonly timers: TimerQueue;
   readonly maxBodyBytes: number;
   readonly isPerIdentity: boolean;
+  readonly onShed: (why: ShedReason) => void;
 }
 
 /** How many interim (1xx) responses may come before the final one; how long each may be is bounded by undici. */
@@ -161,7 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
   #size = 0;
 
   constructor(connections: Connections, call: PreparedCall, limits: CallLimits, onResult: OnResult) {
-    this.caller = call.caller.id;
+    this.caller = call.caller.name;
     this.operation = call.operation.id;
     this.session = limits.operationDeadline;
     this.suits = connections.isPerIdentity
@@ -201,7 +210,8 @@ class Exchange implements Dispatcher.DispatchHandler, PoolRequest<BankConnection
 
   onOverloaded(): void {
     this.#waiting = null;
-    this.#fail('overloaded', 'no connection became free in time');
+    this.#connections.onShed('connections');
+    this.#fail('overloaded', uses.connections.refusal);
   }
 
   onTimeout(): void {

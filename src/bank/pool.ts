@@ -1,3 +1,4 @@
+import { littleShare } from '../ledger.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** A request for a resource. */
@@ -35,6 +36,8 @@ const realClock: Clock = {
 export interface FairPoolOptions {
   /** The share of the resources that one bank operation may hold while others wait, above 0; 1 for all. */
   readonly share: number;
+  /** The part of the resources that only callers that hold little of them can take; none if omitted. */
+  readonly reserve?: number;
   /**
    * Up to this time a resource is held quickly, and beyond the other one slowly, however long others take; in
    * milliseconds.
@@ -115,7 +118,8 @@ const maxTickMs = 2 * tickMs;
  * first, however many wait; but only once until another caller was served, so that many newcomers do not starve those
  * that wait.
  *
- * Requests whose bank operation is held back (OperationState) are skipped.
+ * Requests whose bank operation is held back (OperationState) are skipped, and so are callers that hold an eighth of the
+ * resources or more while no more than the reserve is free.
  *
  * Waiting time counts only while a request could have been served: a turn of the event loop that takes long counts as
  * two ticks of 25 ms.
@@ -126,6 +130,9 @@ export class FairPool<Resource> {
   readonly #waitMs: number;
   readonly #clock: Clock;
   readonly #limits: OperationLimits;
+  /** How many resources are left to callers that hold little, and what that is. */
+  readonly #reserve: number;
+  readonly #little: number;
   readonly #slots = new Map<Resource, Slot<Resource>>();
   readonly #idle: Slot<Resource>[] = [];
   /** How many resources are free, or were never created. */
@@ -151,13 +158,22 @@ export class FairPool<Resource> {
   constructor(
     max: number,
     create: () => Resource,
-    { share, quickMs, slowMs, waitMs = Number.POSITIVE_INFINITY, clock = realClock }: FairPoolOptions,
+    {
+      share,
+      reserve = 0,
+      quickMs,
+      slowMs,
+      waitMs = Number.POSITIVE_INFINITY,
+      clock = realClock,
+    }: FairPoolOptions,
   ) {
     this.#max = max;
     this.#create = create;
     this.#free = max;
     this.#waitMs = waitMs;
     this.#clock = clock;
+    this.#reserve = Math.floor(max * reserve);
+    this.#little = max * littleShare;
     // A quarter and a half of what is beyond the share: with a share of one half, an eighth and a quarter of all.
     const beyond = max * (1 - share);
     this.#limits = {
@@ -173,7 +189,10 @@ export class FairPool<Resource> {
     const operation = this.#operations.get(request.operation) ?? this.#addOperation(request.operation);
     operation.lastUse = now;
     // Requests that already wait for this operation are held back as well, so none of them is overtaken.
-    if (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) {
+    if (
+      (this.#free > this.#limits.reserves[2] || operation.admits(operation.pressure(now), this.#free)) &&
+      this.#mayTake(request.caller)
+    ) {
       this.#grant(request, operation, now);
       return null;
     }
@@ -206,6 +225,22 @@ export class FairPool<Resource> {
     queue.position = null;
     caller.queues.delete(operation);
     if (caller.queues.size === 0) this.#leave(caller);
+  }
+
+  /** How many resources are held. */
+  get held(): number {
+    return this.#max - this.#free;
+  }
+
+  /** Whether a caller may take one of those that are free: the last ones are for callers that hold little. */
+  #mayTake(caller: string): boolean {
+    return this.#free > this.#reserve || this.#heldBy(caller) < this.#little;
+  }
+
+  #heldBy(caller: string): number {
+    let held = 0;
+    for (const slot of this.#slots.values()) if (slot.operation !== null && slot.caller === caller) held++;
+    return held;
   }
 
   /** What each bank operation that was ever called holds and waits for. */
@@ -287,8 +322,10 @@ export class FairPool<Resource> {
     let least = 2;
     if (this.#free === 0) return null;
     for (const operation of this.#operations.values()) {
-      const queue = operation.queues.first?.value;
-      if (queue === undefined) continue;
+      let node = operation.queues.first;
+      while (node !== null && !this.#mayTake(node.value.caller.id)) node = node.next;
+      if (node === null) continue;
+      const queue = node.value;
       const pressure = operation.pressure(now);
       if (pressure > least || !operation.admits(pressure, this.#free)) continue;
       if (next !== null && pressure === least && queue.caller.rank > next.caller.rank) continue;
@@ -327,10 +364,7 @@ export class FairPool<Resource> {
 
   /** A caller begins to wait. */
   #enter(id: string): Caller<Resource> {
-    let held = 0;
-    for (const operation of this.#operations.values())
-      for (let hold = operation.holds.first; hold !== null; hold = hold.next)
-        if (hold.value.caller === id) held++;
+    const held = this.#heldBy(id);
     const before = this.#gone.get(id);
     const goesFirst = this.#mayGoFirst && held === 0 && before === undefined;
     const served = Math.max(this.#virtualTime + held, before ?? 0);

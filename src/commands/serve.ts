@@ -115,6 +115,7 @@ export async function serveBankql(
     onBreaker: telemetry.onBreaker,
     onDrift: telemetry.onDrift,
     onShared: telemetry.onShared,
+    onShed: telemetry.onShed,
   });
   const bank = limitBank(client, rateLimiter);
   if (config.bank !== null && config.state.url === 'memory:')
@@ -219,7 +220,11 @@ export async function serveBankql(
       sample: config.logSample,
     }),
   });
-  telemetry.watchHeld(server.held, config.ledger.totals);
+  telemetry.watchHeld(
+    (resource) =>
+      resource === 'connections' || resource === 'updates' ? bank.held(resource) : server.held[resource],
+    config.ledger.totals,
+  );
   telemetry.watchDroppedLines(() => droppedLines);
   const reloadTls =
     bankTls === null

@@ -1,11 +1,11 @@
 import type { BankOptions } from '../bank/client.ts';
 import type { AnswerLimits } from '../engine/engine.ts';
 import type { DocumentLimits } from '../engine/validation.ts';
+import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
 import { type BankWords, bankWordsOf } from '../payments/outcome-words.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
-import { type LedgerLimits, valueBytes } from '../server/ledger.ts';
 import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
 import type { Compression } from '../server/response.ts';
 import type { OperationNameMode, TracingOptions } from '../telemetry/options.ts';
@@ -183,13 +183,8 @@ function configOf(values: Values): Config {
     maxRequestBytes: values.LIMIT_BODY_BYTES,
     memoryBounds,
     ledger: {
-      totals: {
-        requests: shareOf(values.MAX_IN_FLIGHT),
-        arriving: memoryBounds.arrivingRequests,
-        values: Math.floor(memoryBounds.builtAnswers / valueBytes),
-        unread: shareOf(values.LIMIT_UNREAD_BYTES),
-      },
-      requestsPerCaller: values.MAX_IN_FLIGHT_PER_CALLER,
+      totals: totalsOf(values, shareOf),
+      requestsPerCaller: values[uses.requests.share],
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
     },
     maxUnreadMs: values.LIMIT_UNREAD_MS,
@@ -248,6 +243,15 @@ function configOf(values: Values): Config {
     },
   };
 }
+
+/** What there is of each resource in this process: its share of a variable's value, or a part of its own heap. */
+const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLimits['totals'] =>
+  Object.fromEntries(
+    resources.map((resource) => {
+      const { variable } = uses[resource];
+      return [resource, variable === null ? heapTotal(resource) : shareOf(values[variable])];
+    }),
+  ) as LedgerLimits['totals'];
 
 /** The sandbox's logins are the ids of its customers, each of whom has a current account. */
 function viewerOf(values: Values): ViewerTemplates {

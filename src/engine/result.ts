@@ -1,5 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { answerTooLong } from '../executor/answer-budget.ts';
+import { uses } from '../ledger.ts';
 import { retryLaterError } from './errors.ts';
 
 export interface BoundedResultOptions {
@@ -65,18 +66,11 @@ export class BoundedResult implements ExecutionResult {
   }
 }
 
-/** Why a large answer is not given. */
-export const noRoomFor = {
-  values: 'Too many large answers are being built, and this one is large. What the request changed stands.',
-  unread:
-    'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
-} as const;
-
 /** There is no room for a long answer to wait for its client. */
-export const noRoom = () => retryLaterError('OVERLOADED', noRoomFor.unread, 503, 1);
+export const noRoom = () => retryLaterError('OVERLOADED', uses.unread.refusal, 503, 1);
 
 /** There is no room for the values of a large answer. */
-export const tooMuchBuilt = () => retryLaterError('OVERLOADED', noRoomFor.values, 503, 1);
+export const tooMuchBuilt = () => retryLaterError('OVERLOADED', uses.values.refusal, 503, 1);
 
 /** What did something must not come again as it is: its error says what it did, and not when to try again. */
 export function unlessItDid(result: ExecutionResult): ExecutionResult {

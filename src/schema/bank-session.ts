@@ -1,5 +1,5 @@
 import type { BankClient, BankRead } from '../bank/client.ts';
-import { type Credentials, callerId } from '../bank/credentials.ts';
+import { type Credentials, identityOf } from '../bank/credentials.ts';
 import { OperationDeadline } from '../bank/deadline.ts';
 import type { CallInput } from '../bank/request.ts';
 import type { Drift } from '../bank/response.ts';
@@ -175,7 +175,7 @@ export class BankSession {
     bank.prepare(operation, { ids, credentials });
     let isAgain = false;
     return bank.update(record, {
-      caller: callerId(credentials),
+      caller: identityOf(credentials).name,
       deadline: this.#deadline,
       read: () => {
         if (isAgain) this.#calls--;

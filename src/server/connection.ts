@@ -8,15 +8,17 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Identity } from '../bank/credentials.ts';
+import { retryLaterError } from '../engine/errors.ts';
 import {
   Account,
+  type Counted,
   type Holder,
   Ledger,
   overheadBytes,
-  overloaded,
-  type Resource,
+  refusalOf,
+  type ShedReason,
   unbounded,
-} from './ledger.ts';
+} from '../ledger.ts';
 
 /** A client's connection, with the requests that are under way on it. */
 export class Connection {
@@ -113,7 +115,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   since = 0;
   canGiveWay = true;
   /** Answers it in place of its handler, because it gives way; set by the server. */
-  onGiveWay: ((resource: Resource) => void) | null = null;
+  onGiveWay: ((resource: Counted) => void) | null = null;
   /** Its connection; null once it is closed, when what is made of it goes nowhere. */
   #connection: Connection | null = null;
   /** Bytes that are written and that the network has not taken, before it is ended. */
@@ -127,7 +129,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     this.once('close', () => {
       const connection = this.#connection;
       connection?.end(this);
-      connection?.ledger.releaseAll(this);
+      connection?.ledger.release(this);
       this.#connection = null;
       if (!this.writableFinished) this.abandon();
     });
@@ -156,7 +158,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     this.#abort?.abort();
   }
 
-  giveWay(resource: Resource): void {
+  giveWay(resource: Counted): void {
     if (resource === 'unread') {
       this.socket?.destroy();
       return;
@@ -255,14 +257,16 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
       if (this.account === nobody) this.account = this.#connection.account;
       if (this.#written === 0) this.since = performance.now();
       // Given back when all is out: Node then says that the answer is closed.
-      this.#connection.ledger.ready(this, this.#written + sizeOf(chunk));
+      this.#connection.ledger.release(this, this.#written + sizeOf(chunk));
     }
     if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
     return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
   }
 }
 
-const nobody = new Account('');
+const nobody = new Account('', '');
+
+const overloaded = (why: ShedReason) => retryLaterError('OVERLOADED', refusalOf(why), 503, 1);
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const slowestRequestMs = 10_000;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCodes } from '../errors.ts';
+import { Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
 import { createGraphQLServer, type GraphQLServerOptions } from './handlers.ts';
-import { Ledger, type LedgerLimits, type Resource, type ShedReason, uses } from './ledger.ts';
 import {
   checkRequest,
   fromNodeRequest,
@@ -38,7 +38,7 @@ export interface ServerOptions extends GraphQLServerOptions {
 export interface RunningServer {
   readonly url: string;
   /** What all callers together hold. */
-  readonly held: Readonly<Record<Resource, number>>;
+  readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread'>;
   /** Replaces the documents that can be requested by id; operations under way are not affected. */
   replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
   /** Lets what is under way end, and serves nothing new. */
@@ -109,7 +109,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       // Of a body in chunks only its reader knows that it is too long.
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     }
-    const incoming = fromNodeRequest(request);
+    const incoming = fromNodeRequest(request, response.peer);
     const isHealth = /^\/(health|ready)(\?|$)/.test(target);
     const failures = {
       log: logUnexpected,

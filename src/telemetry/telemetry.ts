@@ -7,12 +7,12 @@ import type { CallReport } from '../bank/report.ts';
 import type { Drift } from '../bank/response.ts';
 import { operations } from '../contract/operations.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
+import { type Resource, resources, type ShedReason, shedReasons } from '../ledger.ts';
 import type { FailedPayment, PaymentRefusal } from '../payments/payment-refusals.ts';
 import type { AuditEntry } from '../payments/record.ts';
 import type { StoreEvent } from '../payments/store.ts';
 import type { ObservedStore, StoreOperation } from '../payments/stores/observed-store.ts';
 import type { TokenRefusal } from '../server/auth/token-refusal.ts';
-import { type Resource, resources, type ShedReason } from '../server/ledger.ts';
 import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
@@ -84,7 +84,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   });
   const shed = new Counter({
     name: 'bankql_requests_shed_total',
-    help: 'What was refused or ended because callers held too much, by what of.',
+    help: 'What was refused or ended because callers held too much, by what they held.',
     labelNames: ['why'],
     registers,
   });
@@ -156,19 +156,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       RELEASED: true,
     }),
   });
-  startAtZero(shed, {
-    why: words<ShedReason>({
-      'event loop lag': true,
-      requests: true,
-      'requests of the caller': true,
-      arriving: true,
-      'arriving of the caller': true,
-      values: true,
-      'values of the caller': true,
-      unread: true,
-      'unread of the caller': true,
-    }),
-  });
+  startAtZero(shed, { why: shedReasons });
   startAtZero(refused, { status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }) });
   startAtZero(tokens, {
     why: words<TokenRefusal>({
@@ -235,10 +223,10 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       logger.warn({ operation, ...(reason && { reason }) }, isOpen ? 'calls are paused' : 'calls go on');
     },
     /** Shows what callers hold of the process, and how much there is of it. */
-    watchHeld(held: Readonly<Record<Resource, number>>, totals: Readonly<Record<Resource, number>>) {
-      const show = (values: Readonly<Record<Resource, number>>) =>
+    watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
+      const show = (amount: (resource: Resource) => number) =>
         function collect(this: Gauge<'resource'>) {
-          for (const resource of resources) this.set({ resource }, values[resource]);
+          for (const resource of resources) this.set({ resource }, amount(resource));
         };
       new Gauge({
         name: 'bankql_held',
@@ -252,7 +240,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
         help: 'How much there is of what callers hold.',
         labelNames: ['resource'],
         registers,
-        collect: show(totals),
+        collect: show((resource) => totals[resource]),
       });
     },
     /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */

@@ -21,6 +21,37 @@ function turnstileOf(places: number) {
   return { turnstile, inside, ask, made: () => made };
 }
 
+test('the last connections are for callers that hold little, also among those that wait', () => {
+  let made = 0;
+  const pool = new FairPool<number>(16, () => ++made, { ...noBulkheads, reserve: 1 / 8 });
+  const served: string[] = [];
+  const held: number[] = [];
+  const ask = (caller: string) =>
+    pool.acquire({
+      caller,
+      operation: 'read',
+      suits: null,
+      onOverloaded() {},
+      onAcquired(connection) {
+        served.push(caller);
+        held.push(connection);
+      },
+    });
+  for (let n = 0; n < 20; n++) ask('greedy');
+  expect([served.length, pool.held]).toEqual([14, 14]);
+  expect(ask('newcomer')).toBeNull();
+  expect(ask('newcomer')).toBeNull();
+  expect(pool.held).toBe(16);
+  ask('newcomer');
+  // What the greedy caller gives back stays in the reserve: the newcomer, which holds two of sixteen, holds much now.
+  for (let n = 0; n < 2; n++) pool.release(held.shift() ?? 0);
+  expect(served.slice(14)).toEqual(['newcomer', 'newcomer']);
+  pool.release(held.pop() ?? 0);
+  expect(served.slice(16)).toEqual(['newcomer']);
+  while (held.length > 0) pool.release(held.shift() ?? 0);
+  expect([served.length, pool.held]).toEqual([23, 0]);
+});
+
 test('as many as there are places go in at once; the next goes in where one leaves, at once', () => {
   const { turnstile, inside, ask } = turnstileOf(2);
   expect([ask('a'), ask('a')]).toEqual([null, null]);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { inForce } from '../../src/config/environment.ts';
 import { memoryBounds, memoryBoundsOf } from '../../src/config/memory-bounds.ts';
-import { valueBytes } from '../../src/server/ledger.ts';
+import { valueBytes } from '../../src/ledger.ts';
 
 const megabyte = 1024 * 1024;
 /** All but the number of requests, in megabytes. */

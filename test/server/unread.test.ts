@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { JsonWriter } from '../../src/engine/json.ts';
-import type { LedgerLimits } from '../../src/server/ledger.ts';
+import type { LedgerLimits } from '../../src/ledger.ts';
 import { credentials } from '../support/bankql.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';

@@ -37,7 +37,9 @@ export const authenticateByHeaders =
     redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
     const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
     const identity = identityOf(given, request.peer, areProven);
-    return identity === null ? { ...own, isAnonymous: true } : { ...own, identity };
+    return identity === null
+      ? { ...own, isAnonymous: true, identity: { name: request.peer, group: request.peer } }
+      : { ...own, identity };
   };
 
 /**

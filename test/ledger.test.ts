@@ -1,22 +1,30 @@
 import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { getIntrospectionQuery } from 'graphql';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config/config.ts';
 import {
   type Account,
+  type Counted,
   type Holder,
+  heapTotal,
   Ledger,
   overheadBytes,
-  type Resource,
+  resources,
   type ShedReason,
+  shedReasons,
   uses,
-} from '../../src/server/ledger.ts';
-import { type RunningServer, serve } from '../../src/server/server.ts';
-import { createTestBankql, credentials, type Result, testOptions } from '../support/bankql.ts';
-import { ledgerLimits } from '../support/ledger-limits.ts';
-import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
-import { startServerFixture } from '../support/server-fixture.ts';
+} from '../src/ledger.ts';
+import { type RunningServer, serve } from '../src/server/server.ts';
+import { createTelemetry } from '../src/telemetry/telemetry.ts';
+import { createTestBankql, credentials, type Result, testOptions } from './support/bankql.ts';
+import { ledgerLimits } from './support/ledger-limits.ts';
+import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
+import { startServerFixture } from './support/server-fixture.ts';
 
 /** A ledger, and requests that hold something of it. */
 function open(limits: Parameters<typeof ledgerLimits>[0]) {
@@ -41,11 +49,11 @@ function open(limits: Parameters<typeof ledgerLimits>[0]) {
       holders.push(this);
     }
 
-    giveWay(resource: Resource): void {
+    giveWay(resource: Counted): void {
       ended.push(`${resource} of ${this.name}`);
     }
   }
-  const holding = (caller: string, resource: Resource, amount: number, group?: string) => {
+  const holding = (caller: string, resource: Counted, amount: number, group?: string) => {
     const holder = new TestHolder(caller, group);
     return {
       holder,
@@ -68,7 +76,7 @@ test('a caller has a share, and what a request gives back others can take', () =
   const first = admit('noisy');
   expect([first.why, admit('noisy').why, admit('noisy').why]).toEqual([null, null, 'requests of the caller']);
   expect(admit('quiet').why).toBeNull();
-  ledger.releaseAll(first.holder);
+  ledger.release(first.holder);
   expect([ledger.requests, admit('quiet').why]).toEqual([2, null]);
   expect(given.shed).toEqual(['requests of the caller']);
 });
@@ -150,9 +158,9 @@ test('an answer that is ready gives its slot and its values back, and waits for 
   using given = open({});
   const { holder } = given.admit('a');
   given.ledger.take(holder, 'values', 5000);
-  given.ledger.ready(holder, 100);
+  given.ledger.release(holder, 100);
   expect(given.ledger).toMatchObject({ requests: 0, values: 0, unread: 100 + overheadBytes });
-  given.ledger.releaseAll(holder);
+  given.ledger.release(holder);
   expect(given.ledger).toMatchObject({ requests: 0, values: 0, unread: 0 });
 });
 
@@ -168,12 +176,49 @@ test('while the event loop is late only the reserve is given, and soon after it 
 });
 
 test('docs/hardening.md shows the table of uses', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/hardening.md'), 'utf8');
-  const rows = Object.entries(uses).map(([resource, { unit, total, share, reserve, givesWay }]) => {
-    const part = resource === 'requests' ? '`MAX_IN_FLIGHT_PER_CALLER`' : `1/${1 / share}`;
-    return `| \`${resource}\` | ${unit} | ${total} | ${part} | 1/${1 / reserve} | ${givesWay} |`;
-  });
+  const page = readFileSync(join(import.meta.dirname, '../docs/hardening.md'), 'utf8');
+  const part = (share: number) => (share === 0 ? '–' : share === 1 ? 'all' : `1/${1 / share}`);
+  const shareOf = (share: number | string | { readonly most: number; readonly of: string }) => {
+    if (typeof share === 'number') return part(share);
+    return typeof share === 'string' ? `\`${share}\`` : `${share.most} of ${share.of}`;
+  };
+  const rows = Object.entries(uses).map(
+    ([resource, { unit, total, share, reserve, givesWay, refusal }]) =>
+      `| \`${resource}\` | ${unit} | ${total} | ${shareOf(share)} | ${part(reserve)} | ${givesWay} | ${refusal.split(/[.,] /)[0]} |`,
+  );
   expect(page).toContain(rows.join('\n'));
+});
+
+test('the totals, their defaults and the metrics come from the table of uses', async () => {
+  const heap = getHeapStatistics().heap_size_limit;
+  const documented = readFileSync(join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
+  for (const resource of resources) {
+    const { variable } = uses[resource];
+    const given =
+      variable === null
+        ? {}
+        : {
+            [variable]: '4096',
+            WORKERS: '2',
+            BANK_BASE_URL: 'https://bank.example',
+            STATE_URL: 'sqlite:state.db',
+          };
+    const total = readConfig(given).ledger.totals[resource];
+    expect([resource, total]).toEqual([resource, variable === null ? heapTotal(resource, heap) : 2048]);
+    if (variable !== null) expect(documented).toContain(`\`${variable}\``);
+  }
+  const { requests, unread } = readConfig({}).ledger.totals;
+  expect([requests, unread]).toEqual([heapTotal('requests'), heapTotal('unread')]);
+  const { registry, watchHeld, onShed } = createTelemetry(pino({ enabled: false }), pino({ enabled: false }));
+  watchHeld((resource) => resource.length, readConfig({}).ledger.totals);
+  onShed('connections');
+  const text = await registry.metrics();
+  const labels = (metric: string, label: string) =>
+    [...text.matchAll(new RegExp(`^${metric}\\{${label}="(.*)"\\} `, 'gm'))].map(([, value]) => value);
+  expect(labels('bankql_held', 'resource')).toEqual(resources);
+  expect(labels('bankql_held_max', 'resource')).toEqual(resources);
+  expect(labels('bankql_requests_shed_total', 'why')).toEqual(shedReasons);
+  expect(text).toContain('bankql_requests_shed_total{why="connections"} 1');
 });
 
 test('a request without credentials may cost a tenth, which is enough for introspection', async () => {
@@ -291,6 +336,30 @@ describe('over a socket', () => {
     expect((await quiet).status).toBe(200);
     await noisy;
     expect(shed).toEqual(['requests of the caller']);
+  });
+
+  test('names that one peer invents give way to another peer', async () => {
+    bank.otherwise(() => 'hang');
+    const agents = [new Agent({ localAddress: '127.0.0.2' }), new Agent({ localAddress: '127.0.0.1' })];
+    const statuses: number[] = [];
+    const post = (agent: Agent | undefined, authId: string) =>
+      new Promise<number>((resolve) => {
+        const headers = { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': authId };
+        const sent = request(`${server.url}/graphql`, { method: 'POST', agent, headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        });
+        sent.on('error', () => resolve(0));
+        sent.end(JSON.stringify({ query: '{ bank { branches { totalCount } } }' }));
+      });
+    const [attackers, others] = agents;
+    for (const name of ['invented', 'made up'])
+      void post(attackers, name).then((status) => statuses.push(status));
+    await expect.poll(() => server.held.requests).toBe(2);
+    void post(others, 'a customer');
+    await expect.poll(() => statuses).toEqual([503]);
+    expect(server.held.requests).toBe(2);
+    for (const agent of agents) agent.destroy();
   });
 
   test('a client that leaves makes room', async () => {

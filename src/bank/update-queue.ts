@@ -1,5 +1,6 @@
-import { BankqlError } from '../../errors.ts';
-import type { OperationDeadline } from '../deadline.ts';
+import { BankqlError } from '../errors.ts';
+import { type ShedReason, uses } from '../ledger.ts';
+import type { OperationDeadline } from './deadline.ts';
 
 /** An update of a record: a read, and a write of what the read led to. */
 export interface Update<Body, Result> {
@@ -11,14 +12,8 @@ export interface Update<Body, Result> {
   write(body: Body): Promise<Result>;
 }
 
-/** Runs an update of a record; null if there was nothing to write. */
-export type UpdateQueue = <Body, Result>(
-  record: string,
-  update: Update<Body, Result>,
-) => Promise<Result | null>;
-
 /** How many updates of one caller may wait for one record. */
-const maxWaitingPerCaller = 3;
+const maxWaitingPerCaller = uses.updates.share.most;
 
 /**
  * An update reads a record and writes it back whole: concurrent updates would overwrite each other's changes, so the
@@ -27,29 +22,42 @@ const maxWaitingPerCaller = 3;
  * Errors: those of the update; OVERLOADED if three updates of the caller already wait for the record; BANK_TIMEOUT if
  *         its turn did not come in time or its client has left. In the last two cases nothing was written.
  */
-export function createUpdateQueue(): UpdateQueue {
+export class UpdateQueue {
   /** The records that an update is reading, waiting for or writing. */
-  const queues = new Map<string, RecordQueue>();
+  readonly #queues = new Map<string, RecordQueue>();
+  readonly #onShed: (why: ShedReason) => void;
 
-  return async (record, { caller, deadline, read, write }) => {
-    const queue = queues.get(record) ?? new RecordQueue();
-    queues.set(record, queue);
+  constructor(onShed: (why: ShedReason) => void = () => {}) {
+    this.#onShed = onShed;
+  }
+
+  /** Runs an update of a record; null if there was nothing to write. */
+  async run<Body, Result>(record: string, update: Update<Body, Result>): Promise<Result | null> {
+    const queue = this.#queues.get(record) ?? new RecordQueue(this.#onShed);
+    this.#queues.set(record, queue);
     queue.updates++;
     try {
       const before = queue.ended;
-      let body = await read();
+      let body = await update.read();
       if (body === null) return null;
-      await queue.turn(caller, deadline);
+      await queue.turn(update.caller, update.deadline);
       try {
-        if (queue.ended !== before) body = await read();
-        return body === null ? null : await write(body);
+        if (queue.ended !== before) body = await update.read();
+        return body === null ? null : await update.write(body);
       } finally {
         queue.leave();
       }
     } finally {
-      if (--queue.updates === 0) queues.delete(record);
+      if (--queue.updates === 0) this.#queues.delete(record);
     }
-  };
+  }
+
+  /** How many updates wait for their turn. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.waiting;
+    return waiting;
+  }
 }
 
 class RecordQueue {
@@ -60,6 +68,17 @@ class RecordQueue {
   #isTaken = false;
   /** The waiting updates of each caller, callers in the order of their turns. */
   readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #onShed: (why: ShedReason) => void;
+
+  constructor(onShed: (why: ShedReason) => void) {
+    this.#onShed = onShed;
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const own of this.#waiting.values()) waiting += own.size;
+    return waiting;
+  }
 
   /** Resolves when no other update has its turn. */
   turn(caller: string, deadline: OperationDeadline): Promise<void> {
@@ -69,7 +88,10 @@ class RecordQueue {
       return Promise.resolve();
     }
     const own = this.#waiting.get(caller) ?? new Set();
-    if (own.size >= maxWaitingPerCaller) return Promise.reject(tooMany());
+    if (own.size >= maxWaitingPerCaller) {
+      this.#onShed('updates of the caller');
+      return Promise.reject(tooMany());
+    }
     this.#waiting.set(caller, own);
     return new Promise((resolve, reject) => {
       const begin = () => {
@@ -110,12 +132,7 @@ class RecordQueue {
   }
 }
 
-const tooMany = () =>
-  new BankqlError(
-    'OVERLOADED',
-    `${maxWaitingPerCaller} of your updates of this record wait already; nothing was written by this one.`,
-    { retryAfter: 1 },
-  );
+const tooMany = () => new BankqlError('OVERLOADED', uses.updates.refusal, { retryAfter: 1 });
 
 const tooLate = () =>
   new BankqlError(

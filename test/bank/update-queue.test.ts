@@ -1,12 +1,12 @@
 import { setImmediate as iteration } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OperationDeadline } from '../../../src/bank/deadline.ts';
-import { createUpdateQueue } from '../../../src/bank/resilience/update-queue.ts';
+import { OperationDeadline } from '../../src/bank/deadline.ts';
+import { UpdateQueue } from '../../src/bank/update-queue.ts';
 
 /** Updates whose reads and writes end when the test says so; `log` lists what was begun. */
 function setUp() {
-  const queue = createUpdateQueue();
+  const queue = new UpdateQueue();
   const log: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
   const step = (name: string): Promise<string> => {
@@ -19,7 +19,7 @@ function setUp() {
     log,
     /** An update of one letter's record, such as r1 and r2 of the record r. */
     begin(name: string, { caller = 'a', deadline = new OperationDeadline() } = {}) {
-      const running = queue(name[0] ?? '', {
+      const running = queue.run(name[0] ?? '', {
         caller,
         deadline,
         read: async () => ((await step(`read ${name}`)) === 'nothing' ? null : name),
@@ -133,21 +133,23 @@ test('a client that leaves, and one that has no time left, writes nothing and de
 test('no update overwrites the change of another, in whatever order their steps end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), fc.array(fc.nat(3), { maxLength: 12 }), async (scheduler, callers) => {
-      const queue = createUpdateQueue();
+      const queue = new UpdateQueue();
       const record: number[] = [];
       const updates = callers.map((caller, n) =>
-        queue('r', {
-          caller: `${caller}`,
-          deadline: new OperationDeadline(),
-          read: () => scheduler.schedule(Promise.resolve()).then(() => [...record, n]),
-          write: async (body) => {
-            await scheduler.schedule(Promise.resolve());
-            record.splice(0, record.length, ...body);
-          },
-        }).then(
-          () => n,
-          () => null,
-        ),
+        queue
+          .run('r', {
+            caller: `${caller}`,
+            deadline: new OperationDeadline(),
+            read: () => scheduler.schedule(Promise.resolve()).then(() => [...record, n]),
+            write: async (body) => {
+              await scheduler.schedule(Promise.resolve());
+              record.splice(0, record.length, ...body);
+            },
+          })
+          .then(
+            () => n,
+            () => null,
+          ),
       );
       const settled = Promise.all(updates);
       await scheduler.waitFor(settled);

@@ -1,16 +1,39 @@
-import { type RequestError, retryLaterError } from '../engine/errors.ts';
-import { noRoomFor } from '../engine/result.ts';
+import { getHeapStatistics } from 'node:v8';
 
-/** What a caller can hold of the process. */
-export type Resource = 'requests' | 'arriving' | 'values' | 'unread';
+/** What a caller can hold of the process; counted by the Ledger below. */
+export type Counted = 'requests' | 'arriving' | 'values' | 'unread';
+/** The rest is counted where callers wait for it in turn: bank/pool.ts and bank/update-queue.ts. */
+export type Resource = Counted | 'connections' | 'updates';
+
+const megabyte = 1024 * 1024;
+/**
+ * The memory that a value of an answer takes while it is built, in bytes: once built 25 to 60 in plain objects and 96 in those
+ * without a prototype, and some more for what waits.
+ */
+export const valueBytes = 128;
+/** What a request or an answer that waits takes beside its bytes: its objects and its part of a connection. */
+export const overheadBytes = 2048;
+/** Callers that would hold no more than this part of a share hold little. */
+export const littleShare = 1 / 8;
+
+/** A part of the heap, and at most so many megabytes, in units of so many bytes. */
+interface HeapPart {
+  readonly part: number;
+  readonly mostMegabytes: number;
+  readonly unitBytes: number;
+}
 
 /** How one resource is shared. */
 interface Use {
   readonly unit: string;
-  /** Where its total comes from, for the documentation. */
+  /** The variable that sets its total, for all workers together; null if nothing but the heap does. */
+  readonly variable: 'MAX_IN_FLIGHT' | 'LIMIT_UNREAD_BYTES' | 'BANK_CONNECTIONS' | null;
+  /** Its total without a variable, or the variable's default; null if that is a constant. */
+  readonly heap: HeapPart | null;
+  /** Its total, for the documentation. */
   readonly total: string;
-  /** What one caller may hold, as a part of the total; a caller that holds little may take more at once. */
-  readonly share: number;
+  /** What one caller may hold: a part of the total (a caller that holds little may take more at once), a variable or a number. */
+  readonly share: number | 'MAX_IN_FLIGHT_PER_CALLER' | { readonly most: number; readonly of: string };
   /** The part of the total that only callers that hold little can take. */
   readonly reserve: number;
   /** What gives way if the total is reached: of the caller that holds most. */
@@ -19,26 +42,37 @@ interface Use {
   readonly times: number;
   /** What has waited for so long is stalled, and gives way to an equal too, in milliseconds. */
   readonly stalledMs: number;
+  /** The message of OVERLOADED. */
   readonly refusal: string;
+  /** What can be used up: the total, the caller's share, or both. */
+  readonly refuses: readonly ('total' | 'share')[];
 }
 
 const nothingDone =
   'bankql did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
 
-/** All uses of the ledger. docs/hardening.md shows this table; a test compares the two. */
-export const uses: Readonly<Record<Resource, Use>> = {
+/**
+ * All that a caller can hold. docs/hardening.md shows this table, and the configuration and the metrics are made from it; a
+ * test compares them.
+ */
+export const uses = {
   requests: {
     unit: 'requests whose body has arrived and whose answer is not ready',
+    variable: 'MAX_IN_FLIGHT',
+    heap: { part: 1, mostMegabytes: 1000, unitBytes: megabyte },
     total: '`MAX_IN_FLIGHT`',
-    share: 1,
+    share: 'MAX_IN_FLIGHT_PER_CALLER',
     reserve: 1 / 8,
     givesWay: 'the latest query',
     times: 1,
     stalledMs: Infinity,
     refusal: `bankql has too much to do. ${nothingDone}`,
+    refuses: ['total', 'share'],
   },
   arriving: {
     unit: 'bytes of requests that have not arrived completely, 2 kB for each request included',
+    variable: null,
+    heap: { part: 1 / 16, mostMegabytes: 64, unitBytes: 1 },
     total: '1/16 of the heap, at most 64 MB',
     share: 1 / 4,
     reserve: 1 / 8,
@@ -46,40 +80,73 @@ export const uses: Readonly<Record<Resource, Use>> = {
     times: 1,
     stalledMs: 2000,
     refusal: `Too many requests are arriving. ${nothingDone}`,
+    refuses: ['total', 'share'],
   },
   values: {
     unit: 'values of answers that are being built, beyond the first 1,000 of each',
-    total: '1/4 of the heap, at 128 bytes a value',
+    variable: null,
+    heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
+    total: `1/4 of the heap, at ${valueBytes} bytes a value`,
     share: 1 / 2,
     reserve: 1 / 8,
     givesWay: 'the largest query',
     times: 2,
     stalledMs: 10_000,
-    refusal: noRoomFor.values,
+    refusal:
+      'Too many large answers are being built, and this one is large. What the request changed stands.',
+    refuses: ['total', 'share'],
   },
   unread: {
     unit: 'bytes of answers that clients have not read, 2 kB for each answer included',
+    variable: 'LIMIT_UNREAD_BYTES',
+    heap: { part: 1 / 8, mostMegabytes: 256, unitBytes: 1 },
     total: '`LIMIT_UNREAD_BYTES`',
     share: 1 / 8,
     reserve: 1 / 8,
     givesWay: 'the largest answer, with its connection',
     times: 2,
     stalledMs: 10_000,
-    refusal: noRoomFor.unread,
+    refusal:
+      'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
+    refuses: ['total', 'share'],
   },
-};
+  connections: {
+    unit: 'connections to the bank that REST calls hold, for reads and for writes each',
+    variable: 'BANK_CONNECTIONS',
+    heap: null,
+    total: '`BANK_CONNECTIONS`',
+    share: 1,
+    reserve: 1 / 8,
+    givesWay: 'nothing: waiting callers get equal turns, newcomers first',
+    times: 1,
+    stalledMs: Infinity,
+    refusal: 'no connection became free in time',
+    refuses: ['total'],
+  },
+  updates: {
+    unit: 'updates that wait for their turn',
+    variable: 'MAX_IN_FLIGHT',
+    heap: null,
+    total: '`MAX_IN_FLIGHT`: each is a request',
+    share: { most: 3, of: 'a record' },
+    reserve: 0,
+    givesWay: 'nothing: waiting callers get equal turns',
+    times: 1,
+    stalledMs: Infinity,
+    refusal: '3 of your updates of this record wait already; nothing was written by this one.',
+    refuses: ['share'],
+  },
+} as const satisfies Record<Resource, Use>;
 
 export const resources = Object.keys(uses) as Resource[];
+const counted = ['requests', 'arriving', 'values', 'unread'] as const satisfies Resource[];
 
-/** What a request or an answer that waits takes beside its bytes: its objects and its part of a connection. */
-export const overheadBytes = 2048;
-/**
- * The memory that a value of an answer takes while it is built, in bytes: once built 25 to 60 in plain objects and 96 in those
- * without a prototype, and some more for what waits.
- */
-export const valueBytes = 128;
-/** Callers that would hold no more than this part of a share hold little. */
-const littleShare = 1 / 8;
+/** What a heap of so many bytes, this process's own if left out, gives of a resource. */
+export function heapTotal(resource: Resource, heapBytes = getHeapStatistics().heap_size_limit): number {
+  const { heap } = uses[resource];
+  if (heap === null) return Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(heap.part * heapBytes, heap.mostMegabytes * megabyte) / heap.unitBytes);
+}
 
 export interface LedgerLimits {
   /** The total of each resource. */
@@ -90,36 +157,45 @@ export interface LedgerLimits {
   readonly eventLoopLagMs: number;
 }
 
-/** Says that a request is refused, or ended, for this reason. */
-export function overloaded(why: ShedReason): RequestError {
-  const [resource] = resources.filter((name) => why.startsWith(name));
-  return retryLaterError('OVERLOADED', uses[resource ?? 'requests'].refusal, 503, 1);
-}
-
 /** Limits that nothing reaches. */
 export const unbounded: LedgerLimits = {
-  totals: {
-    requests: Number.MAX_SAFE_INTEGER,
-    arriving: Number.MAX_SAFE_INTEGER,
-    values: Number.MAX_SAFE_INTEGER,
-    unread: Number.MAX_SAFE_INTEGER,
-  },
+  totals: Object.fromEntries(
+    resources.map((resource) => [resource, Number.MAX_SAFE_INTEGER]),
+  ) as LedgerLimits['totals'],
   requestsPerCaller: Number.MAX_SAFE_INTEGER,
   eventLoopLagMs: Number.MAX_SAFE_INTEGER,
 };
 
-/** Why a request is refused. */
+/** Why a request, or a REST call of one, is refused. */
 export type ShedReason = 'event loop lag' | Resource | `${Resource} of the caller`;
 
-type Held = Record<Resource, number>;
+export const shedReasons: readonly ShedReason[] = [
+  'event loop lag',
+  ...resources.flatMap((resource) =>
+    uses[resource].refuses.map(
+      (what): ShedReason => (what === 'total' ? resource : `${resource} of the caller`),
+    ),
+  ),
+];
+
+/** The message with which it is refused. */
+export function refusalOf(why: ShedReason): string {
+  const resource = resources.find((name) => why.startsWith(name));
+  return uses[resource ?? 'requests'].refusal;
+}
+
+type Held = Record<Counted, number>;
 
 /**
  * One caller: a verified subject, an identity in headers that a proxy vouches for, or a peer. An identity that nobody has
  * proven is one caller for each peer that claims it, so that nobody uses up what belongs to its real owner.
  */
 export class Account {
+  readonly name: string;
   /** Accounts of one group give way together: those of a peer that claims many identities. */
   readonly group: string;
+  /** Whether the ledger knows it: it forgets those that hold nothing. */
+  isListed = true;
   requests = 0;
   arriving = 0;
   values = 0;
@@ -127,7 +203,8 @@ export class Account {
   /** Its place among the callers whose long operations take turns: see executor/scheduler.ts. */
   nextTurn = 0;
 
-  constructor(group: string) {
+  constructor(name: string, group: string) {
+    this.name = name;
     this.group = group;
   }
 }
@@ -140,11 +217,12 @@ export interface Holder extends Held {
   /** Whether the work for it can be given up: that for a mutation cannot. */
   readonly canGiveWay: boolean;
   /** Ends it: nothing more is done for it, and all that it holds is released. */
-  giveWay(resource: Resource): void;
+  giveWay(resource: Counted): void;
 }
 
-/** How often the event loop's lag is measured, in milliseconds. */
+/** How often the event loop's lag is measured, in milliseconds, and after how many times idle accounts are removed. */
 const measureEveryMs = 100;
+const sweepEvery = 10;
 
 /**
  * Counts what callers hold of the process. There is a total of each resource, a share for each caller, and a reserve for
@@ -158,10 +236,12 @@ export class Ledger implements Held {
   values = 0;
   unread = 0;
   readonly #totals: Held;
+  /** What is left of the totals without the reserves. */
+  readonly #open: Held;
   readonly #shares: Held;
   readonly #lagMs: number;
   readonly #onShed: (why: ShedReason) => void;
-  /** Those that hold nothing are removed a few times a second: a Map that grows and shrinks all the time leaves tables behind. */
+  /** Those that hold nothing are removed once a second: a Map that grows and shrinks all the time leaves tables behind. */
   readonly #accounts = new Map<string, Account>();
   readonly #timer: NodeJS.Timeout;
   #isLate = false;
@@ -173,19 +253,23 @@ export class Ledger implements Held {
     onShed: (why: ShedReason) => void = () => {},
   ) {
     this.#totals = { ...totals };
+    this.#open = { ...totals };
     this.#shares = { ...totals };
-    for (const resource of resources)
-      this.#shares[resource] = Math.ceil(totals[resource] * uses[resource].share);
-    this.#shares.requests = requestsPerCaller;
+    for (const resource of counted) {
+      const { reserve, share } = uses[resource];
+      this.#open[resource] -= Math.floor(totals[resource] * reserve);
+      this.#shares[resource] =
+        typeof share === 'number' ? Math.ceil(totals[resource] * share) : requestsPerCaller;
+    }
     this.#lagMs = eventLoopLagMs;
     this.#onShed = onShed;
     let expected = performance.now() + measureEveryMs;
+    let measured = 0;
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#isLate = now - expected > this.#lagMs;
       expected = now + measureEveryMs;
-      for (const [name, account] of this.#accounts)
-        if (resources.every((resource) => account[resource] === 0)) this.#accounts.delete(name);
+      if (++measured % sweepEvery === 0) this.#removeIdle();
     }, measureEveryMs).unref();
   }
 
@@ -197,10 +281,19 @@ export class Ledger implements Held {
   account(name: string, group: string = name): Account {
     let account = this.#accounts.get(name);
     if (account === undefined) {
-      account = new Account(group);
+      account = new Account(name, group);
       this.#accounts.set(name, account);
     }
     return account;
+  }
+
+  #removeIdle(): void {
+    for (const account of this.#accounts.values()) {
+      const { requests, arriving, values, unread } = account;
+      if (requests + arriving + values + unread > 0) continue;
+      account.isListed = false;
+      this.#accounts.delete(account.name);
+    }
   }
 
   /** Whether a request of a caller that holds nothing would be accepted. */
@@ -212,7 +305,10 @@ export class Ledger implements Held {
   /** Takes a slot, with which the work for a request begins; returns why there is none, if there is none. */
   admit(holder: Holder): ShedReason | null {
     const { account } = holder;
-    if (this.#isLate && (account.requests > 0 || this.requests >= this.#reserveOf('requests')))
+    if (
+      this.#isLate &&
+      (account.requests > 0 || this.requests >= this.#totals.requests - this.#open.requests)
+    )
       return this.#refuse('event loop lag');
     if (account.unread >= this.#shares.unread) return this.#refuse('unread of the caller');
     if (this.unread >= this.#totals.unread && !this.#findRoom(account, 'unread', 0))
@@ -221,46 +317,40 @@ export class Ledger implements Held {
   }
 
   /** Takes so much more of a resource; returns why that cannot be, if it cannot. */
-  take(holder: Holder, resource: Resource, amount: number): ShedReason | null {
+  take(holder: Holder, resource: Counted, amount: number): ShedReason | null {
     const { account } = holder;
     const held = account[resource];
     const wanted = held + amount;
     if (held > this.#shares[resource] * littleShare && wanted > this.#shares[resource])
       return this.#refuse(`${resource} of the caller`);
-    if (
-      this[resource] + amount > this.#totals[resource] - this.#reserveOf(resource) &&
-      !this.#findRoom(account, resource, amount)
-    )
+    if (this[resource] + amount > this.#open[resource] && !this.#findRoom(account, resource, amount))
       return this.#refuse(resource);
     this.add(holder, resource, amount);
     return null;
   }
 
   /** Counts what is there already, or what is given back if it is negative. */
-  add(holder: Holder, resource: Resource, amount: number): void {
+  add(holder: Holder, resource: Counted, amount: number): void {
     holder[resource] += amount;
     holder.account[resource] += amount;
     this[resource] += amount;
   }
 
-  /** Gives back all that a request holds. */
-  releaseAll(holder: Holder): void {
-    const { account, requests, arriving, values, unread } = holder;
+  /** Gives back all that a request holds; of its answer, if it is ready, so many bytes wait for the client from now on. */
+  release(holder: Holder, answerBytes: number | null = null): void {
+    const { account, requests, arriving, values } = holder;
+    const unread = answerBytes === null ? 0 : answerBytes + overheadBytes;
+    const more = unread - holder.unread;
     this.requests -= requests;
     this.arriving -= arriving;
     this.values -= values;
-    this.unread -= unread;
+    this.unread += more;
     account.requests -= requests;
     account.arriving -= arriving;
     account.values -= values;
-    account.unread -= unread;
-    holder.requests = holder.arriving = holder.values = holder.unread = 0;
-  }
-
-  /** Its answer is ready, and so long: it waits for its client from now on. */
-  ready(holder: Holder, bytes: number): void {
-    this.releaseAll(holder);
-    this.add(holder, 'unread', bytes + overheadBytes);
+    account.unread += more;
+    holder.requests = holder.arriving = holder.values = 0;
+    holder.unread = unread;
   }
 
   #refuse(why: ShedReason): ShedReason {
@@ -268,22 +358,18 @@ export class Ledger implements Held {
     return why;
   }
 
-  #reserveOf(resource: Resource): number {
-    return Math.floor(this.#totals[resource] * uses[resource].reserve);
-  }
-
   /** Whether there is room beyond what all callers may take: in the reserve, or because larger holders give way. */
-  #findRoom(account: Account, resource: Resource, amount: number): boolean {
+  #findRoom(account: Account, resource: Counted, amount: number): boolean {
     const total = this.#totals[resource];
     const holdsLittle =
       account[resource] === 0 || account[resource] + amount <= this.#shares[resource] * littleShare;
-    const most = holdsLittle ? total : total - this.#reserveOf(resource);
+    const most = holdsLittle ? total : this.#open[resource];
     while (this[resource] + amount > most) {
       const largest = this.#largest(account, resource, amount);
       if (largest === null) return false;
       largest.giveWay(resource);
       // Whoever gives way says what became of it; here it must not be found again.
-      this.releaseAll(largest);
+      this.release(largest);
     }
     return true;
   }
@@ -293,7 +379,7 @@ export class Ledger implements Held {
    * most. Null if nobody holds more than the caller that asks would, or twice as much if what gives way has to be done again;
    * what is stalled gives way to an equal too.
    */
-  #largest(asking: Account, resource: Resource, amount: number): Holder | null {
+  #largest(asking: Account, resource: Counted, amount: number): Holder | null {
     const groups = new Map<string, number>();
     for (const { group, [resource]: held } of this.#accounts.values())
       groups.set(group, (groups.get(group) ?? 0) + held);
@@ -321,7 +407,7 @@ export class Ledger implements Held {
   }
 
   /** Whether the first of two requests of callers that hold the same gives way. */
-  #givesWayFirst(one: Holder, other: Holder, resource: Resource): boolean {
+  #givesWayFirst(one: Holder, other: Holder, resource: Counted): boolean {
     if (resource === 'requests') return one.since > other.since;
     if (resource === 'arriving' || one[resource] === other[resource]) return one.since < other.since;
     return one[resource] > other[resource];
