@@ -4,6 +4,7 @@ import { endAll } from './load/process.ts';
 import { readOptions } from './options.ts';
 import { reportOf, writeReport } from './report/write.ts';
 import { compareWithBefore } from './sections/before.ts';
+import { profile } from './sections/profile.ts';
 import { measureAll } from './sections/results.ts';
 import { measureTelemetry } from './sections/telemetry.ts';
 
@@ -17,16 +18,23 @@ if (process.platform !== 'linux')
 const options = readOptions(process.argv.slice(2));
 const started = performance.now();
 await using bench = await openBench(options);
-if (options.before !== null || options.telemetry) {
-  const table = options.before === null ? measureTelemetry(bench) : compareWithBefore(bench, options.before);
-  process.stdout.write(`${await table}\n`);
+const alone =
+  options.before !== null
+    ? compareWithBefore(bench, options.before)
+    : options.profile !== null
+      ? profile(bench, options.profile)
+      : options.telemetry
+        ? measureTelemetry(bench)
+        : null;
+if (alone !== null) {
+  process.stdout.write(`${await alone}\n`);
   process.exit();
 }
 const results = await measureAll(bench);
 progress(null);
 const report = reportOf(bench, results, (performance.now() - started) / 60_000);
-process.stdout.write(`${report}\n`);
-if (options.write) await writeReport(report, results);
+process.stdout.write(`${report.page}\n${report.details}\n`);
+if (options.write) await writeReport(report);
 
 const failed = [results.a, results.b, results.c, results.d]
   .flatMap((section) => section ?? [])

@@ -4,7 +4,7 @@ import { contenders } from './contenders.ts';
 import { shapes as allShapes } from './shapes.ts';
 
 /** What is measured: see README.md. */
-export const sectionNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
+export const sectionNames = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface Options {
@@ -15,6 +15,8 @@ export interface Options {
   readonly before: string | null;
   /** Whether it is measured what the log and the metrics cost, and nothing else is done. */
   readonly telemetry: boolean;
+  /** The query whose CPU profile is written, and nothing else is done; null: none. */
+  readonly profile: string | null;
   readonly sections: ReadonlySet<string>;
   /** Of one round. */
   readonly seconds: number;
@@ -25,7 +27,7 @@ export interface Options {
   readonly delaysMs: readonly number[];
   /** How often each latency is measured (twice as often), and how often the start. */
   readonly repeats: number;
-  /** Whether docs/ gets the results: those of a run in which nothing was left out. */
+  /** Whether docs/performance.md and README.md get the results: those of a run that left nothing out. */
   readonly write: boolean;
   /** As they were given, for the record. */
   readonly text: string;
@@ -41,13 +43,14 @@ export function readOptions(args: readonly string[]): Options {
       shapes: { type: 'string' },
       before: { type: 'string' },
       telemetry: { type: 'boolean', default: false },
+      profile: { type: 'string' },
       sections: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       'no-write': { type: 'boolean', default: false },
     },
   });
-  const { quick, only, shapes, before, telemetry, sections, seconds, rounds } = values;
+  const { quick, only, shapes, before, telemetry, profile, sections, seconds, rounds } = values;
   const names = (text: string | undefined, known: readonly string[]) => {
     if (text === undefined) return null;
     const given = text.toLowerCase().split(',');
@@ -60,22 +63,21 @@ export function readOptions(args: readonly string[]): Options {
     if (number > 0) return number;
     throw new Error(`${text} is no number above 0`);
   };
+  const shapeNames = allShapes.map(({ name }) => name);
   const isWhole = !quick && only === undefined && shapes === undefined && sections === undefined;
   return {
     before: before === undefined ? null : resolve(before),
     telemetry,
+    profile: profile === undefined ? null : [...(names(profile, shapeNames) ?? [])].join(),
     only: names(
       only,
       contenders.map(({ name }) => name),
     ),
-    shapes: names(
-      shapes,
-      allShapes.map(({ name }) => name),
-    ),
+    shapes: names(shapes, shapeNames),
     sections: names(sections, sectionNames) ?? new Set(sectionNames),
-    seconds: positive(seconds, quick ? 0.5 : 2.5),
-    rounds: positive(rounds, quick ? 2 : 3),
-    memorySeconds: quick ? 6 : 60,
+    seconds: positive(seconds, quick ? 0.5 : 1),
+    rounds: positive(rounds, quick ? 2 : 6),
+    memorySeconds: quick ? 6 : 30,
     delaysMs: quick ? [20] : [20, 100, 500],
     repeats: quick ? 2 : 5,
     write: isWhole && !values['no-write'],

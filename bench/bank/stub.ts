@@ -7,7 +7,7 @@ import { serialMark } from './records.ts';
  * The bank of the bench. It is in the process of the load, which never sleeps: see load/awake.ts.
  *
  * It speaks HTTP/1.1 over node:net, because node:http costs as much for each small answer as the contender that asks for
- * it, and would be what is measured. Every request of the bench is a GET, so that a head is all there is to read; its
+ * it, and would be what is measured. It reads no more of a request than its head, and skips the body of a payment; its
  * answers are buffers made at the start. A call without its credentials is refused, and counted as such.
  */
 
@@ -15,6 +15,10 @@ const answers = prepareAnswers();
 const empty = (status: string) => Buffer.from(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`);
 const forbidden = empty('403 Forbidden');
 const notFound = empty('404 Not Found');
+
+const paid = Buffer.from(
+  'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n{"status":"COMPLETED"}',
+);
 
 const calls = new Map<string, number>();
 let isFresh = false;
@@ -25,7 +29,7 @@ const key = /\r\nocp-apim-subscription-key: *[^\s]/i;
 const provider = /\r\nauth-provider-name: *[^\s]/i;
 const authId = /\r\nauth-id: *[^\s]/i;
 
-function isAllowed(head: string, { auth }: PreparedAnswer): boolean {
+function isAllowed(head: string, auth: PreparedAnswer['auth']): boolean {
   return key.test(head) && (auth === 'none' || (provider.test(head) && authId.test(head)));
 }
 
@@ -41,13 +45,20 @@ function write(socket: Socket, answer: PreparedAnswer): void {
   socket.uncork();
 }
 
+const count = (what: string) => calls.set(what, (calls.get(what) ?? 0) + 1);
+
+function answerPayment(socket: Socket, head: string): void {
+  const isPayment = head.includes('/make-transaction ') && isAllowed(head, 'required');
+  count(isPayment ? 'postMakeTransaction' : 'refused');
+  socket.write(isPayment ? paid : forbidden);
+}
+
 function answer(socket: Socket, head: string): void {
   const from = head.indexOf(' ') + 1;
   const target = head.slice(from, head.indexOf(' ', from));
   const prepared = answers.get(target);
-  const isRefused = prepared !== undefined && !isAllowed(head, prepared);
-  const counted = prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation;
-  calls.set(counted, (calls.get(counted) ?? 0) + 1);
+  const isRefused = prepared !== undefined && !isAllowed(head, prepared.auth);
+  count(prepared === undefined ? 'unknown path' : isRefused ? 'refused' : prepared.operation);
   if (prepared === undefined) socket.write(notFound);
   else if (isRefused) socket.write(forbidden);
   else if (latencyMs === 0) write(socket, prepared);
@@ -60,8 +71,13 @@ function serve(socket: Socket): void {
   socket.on('data', (text: string) => {
     pending += text;
     for (let end = pending.indexOf('\r\n\r\n'); end !== -1; end = pending.indexOf('\r\n\r\n')) {
-      answer(socket, pending.slice(0, end));
-      pending = pending.slice(end + 4);
+      const head = pending.slice(0, end);
+      const isPost = head.startsWith('POST ');
+      const bodyLength = isPost ? Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) : 0;
+      if (pending.length < end + 4 + bodyLength) return;
+      if (isPost) answerPayment(socket, head);
+      else answer(socket, head);
+      pending = pending.slice(end + 4 + bodyLength);
     }
   });
   // A contender that is ended leaves in the middle of a call.

@@ -11,9 +11,17 @@ const credentialsOf = (caller: number) => ({
 });
 
 /** The requests of a query, one for each caller, as the bytes that go over the wire. */
-export function requestsOf(query: string, port: number, callerCount = callers): readonly Buffer[] {
-  const body = JSON.stringify({ query });
+export const requestsOf = (query: string, port: number, callerCount = callers): readonly Buffer[] =>
+  requestsWith(JSON.stringify({ query }), port, callerCount);
+
+/** The same with a whole body, or one for each caller. */
+export function requestsWith(
+  bodies: string | ((caller: number) => string),
+  port: number,
+  callerCount = callers,
+): readonly Buffer[] {
   return Array.from({ length: callerCount }, (_, caller) => {
+    const body = typeof bodies === 'string' ? bodies : bodies(caller);
     const headers = {
       Host: `127.0.0.1:${port}`,
       'Content-Type': 'application/json',

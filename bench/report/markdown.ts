@@ -15,6 +15,6 @@ export function number(value: number): string {
 
 export const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '–');
 
-/** The median, and what it was at least and at most. */
+/** The median, with its interval. */
 export const ratioSpread = (spread: Spread | null): string =>
-  spread === null ? '–' : `${ratio(spread.median)} (${ratio(spread.least)} to ${ratio(spread.most)})`;
+  spread === null ? '–' : `${ratio(spread.median)} (${ratio(spread.low)} to ${ratio(spread.high)})`;

@@ -3,25 +3,45 @@ import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
 import type { Shape } from '../shapes.ts';
 
-/** A figure over the rounds. */
+/** The median of a figure over the rounds, with its 95 % interval by bootstrap. */
 export interface Spread {
   readonly median: number;
-  readonly least: number;
-  readonly most: number;
+  readonly low: number;
+  readonly high: number;
 }
 
-/** Null where there is nothing. */
-export function spreadOf(values: readonly number[]): Spread | null {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [least] = sorted;
-  const most = sorted.at(-1);
-  if (least === undefined || most === undefined) return null;
+/** Middle of a list; NaN if it is empty. */
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
-  const median = ((sorted[Math.floor(middle)] ?? least) + (sorted[Math.ceil(middle)] ?? most)) / 2;
-  return { median, least, most };
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
-export const medianOf = (values: readonly number[]): number => spreadOf(values)?.median ?? Number.NaN;
+const resamples = 2000;
+
+/** Numbers in [0, 1) that are the same in every run (mulberry32): one set of rounds has one interval. */
+function* randomNumbers(seed: number): Generator<number, never> {
+  for (let state = seed; ; ) {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    yield ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+}
+
+/** Null if there are no values. */
+export function spreadOf(values: readonly number[]): Spread | null {
+  if (values.length === 0) return null;
+  const random = randomNumbers(values.length);
+  const drawn = () => values[Math.floor(random.next().value * values.length)] ?? Number.NaN;
+  const medians = Array.from({ length: resamples }, () => medianOf(values.map(drawn))).sort((a, b) => a - b);
+  const at = (share: number) => medians[Math.round(share * (resamples - 1))] ?? Number.NaN;
+  return { median: medianOf(values), low: at(0.025), high: at(0.975) };
+}
+
+/** How a cost compares with another, by the interval of their ratio. */
+export const standing = ({ low, high }: Spread): 'ahead' | 'level' | 'behind' =>
+  high < 1 ? 'ahead' : low > 1 ? 'behind' : 'level';
 
 export const find = (measured: readonly Measured[] | undefined, name: string, shape: string, size?: number) =>
   measured?.find(
@@ -31,7 +51,7 @@ export const find = (measured: readonly Measured[] | undefined, name: string, sh
       (size === undefined || each.shape.size === size),
   );
 
-/** A figure of one against the other's of the same round, so that the machine's drift falls out. */
+/** A figure divided by another contender's of the same round, so that the machine's drift cancels out. */
 export function ratioOf(
   one: Measured | undefined,
   other: Measured | undefined,

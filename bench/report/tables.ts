@@ -1,44 +1,110 @@
+import type { Round } from '../measure.ts';
 import type { Measured } from '../sections/interleave.ts';
 import type { LatencyResult } from '../sections/latency.ts';
 import type { MemoryResult } from '../sections/memory.ts';
 import type { Results } from '../sections/results.ts';
+import type { SessionResult } from '../sections/session.ts';
 import type { StartResult } from '../sections/start.ts';
-import { titleOf } from '../shapes.ts';
+import type { WorkersResult } from '../sections/workers.ts';
+import { type Shape, titleOf } from '../shapes.ts';
 import { number, ratio, ratioSpread, table } from './markdown.ts';
-import { peersTables } from './peers.ts';
 import { bankqlOf, distinct, limitOf, medianOf, ratioOf } from './statistics.ts';
+
+const contendersOf = (measured: readonly Measured[]) => distinct(measured.map(({ contender }) => contender));
+const shapesOf = (measured: readonly Measured[]) => distinct(measured.map(({ shape }) => shape));
+const middle = (measured: Measured | undefined, figure: (round: Round) => number) =>
+  number(medianOf(measured?.rounds.map(figure) ?? []));
+
+/** A figure divided by the limit's: a row for each contender, a column for each shape. */
+function ratioTable(measured: readonly Measured[], figure: (round: Round) => number): string {
+  const shapes = shapesOf(measured);
+  const rows = contendersOf(measured).map((contender) => [
+    contender.title,
+    ...shapes.map((shape) =>
+      ratioSpread(
+        ratioOf(
+          measured.find((each) => each.contender === contender && each.shape === shape),
+          limitOf(measured, shape),
+          figure,
+        ),
+      ),
+    ),
+  ]);
+  return table(['', ...shapes.map(titleOf)], rows);
+}
+
+/** The tables of docs/performance.md. */
+export const timeTable = (measured: readonly Measured[]): string =>
+  ratioTable(measured, ({ cpuUs }) => cpuUs);
+export const throughputTable = (measured: readonly Measured[]): string =>
+  ratioTable(measured, ({ requestsPerSecond }) => requestsPerSecond);
+
+function detailTable(measured: readonly Measured[], shape: Shape): string {
+  const rows = measured
+    .filter((each) => each.shape === shape)
+    .map((each) => {
+      const { contender, rounds, failure } = each;
+      const title =
+        failure === null ? contender.title : `${contender.title}: ${failure.what}: ${failure.reason}`;
+      if (rounds.length === 0) return [title, ...Array(7).fill('')];
+      return [
+        title,
+        middle(each, (round) => round.requestsPerSecond),
+        middle(each, (round) => round.cpuUs),
+        middle(each, (round) => round.p50Ms),
+        middle(each, (round) => round.p99Ms),
+        middle(each, (round) => round.rssMb),
+        number(Math.max(...rounds.map((round) => round.peakMb))),
+        middle(each, (round) => round.callsPerRequest),
+      ];
+    });
+  const head = ['requests/s', 'CPU µs', 'p50 ms', 'p99 ms', 'RSS MB', 'peak MB', 'REST calls'];
+  return table([titleOf(shape), ...head], rows);
+}
+
+const details = (measured: readonly Measured[]): string =>
+  shapesOf(measured)
+    .map((shape) => detailTable(measured, shape))
+    .join('\n\n');
 
 const pair = (measured: readonly Measured[]): string =>
   table(
     ['', 'the limit, requests/s', 'bankql, requests/s', 'bankql / limit', 'bankql, REST calls'],
-    distinct(measured.map(({ shape }) => shape)).map((shape) => {
+    shapesOf(measured).map((shape) => {
       const [one, other] = [limitOf(measured, shape), bankqlOf(measured, shape)];
       return [
         titleOf(shape),
-        number(medianOf(one?.rounds.map((round) => round.requestsPerSecond) ?? [])),
-        other?.failure?.reason ??
-          number(medianOf(other?.rounds.map((round) => round.requestsPerSecond) ?? [])),
+        middle(one, (round) => round.requestsPerSecond),
+        other?.failure?.reason ?? middle(other, (round) => round.requestsPerSecond),
         ratioSpread(ratioOf(other, one)),
-        number(medianOf(other?.rounds.map((round) => round.callsPerRequest) ?? [])),
+        middle(other, (round) => round.callsPerRequest),
       ];
     }),
   );
 
-const growth = (measured: readonly Measured[]): string =>
-  table(
-    ['CPU µs a request', 'the limit', 'bankql', 'bankql / limit'],
-    distinct(measured.map(({ shape }) => shape)).map((shape) => {
-      const [one, other] = [limitOf(measured, shape), bankqlOf(measured, shape)];
+const growth = (measured: readonly Measured[]): string => {
+  const contenders = contendersOf(measured);
+  return table(
+    [
+      'CPU µs per request',
+      ...contenders.map(({ title }) => title),
+      ...contenders.slice(1).map(({ title }) => `${title} / limit`),
+    ],
+    shapesOf(measured).map((shape) => {
+      const each = contenders.map((contender) =>
+        measured.find((one) => one.contender === contender && one.shape === shape),
+      );
+      const time = (round: Round) => round.cpuUs;
       return [
         titleOf(shape),
-        number(medianOf(one?.rounds.map((round) => round.cpuUs) ?? [])),
-        other?.failure?.reason ?? number(medianOf(other?.rounds.map((round) => round.cpuUs) ?? [])),
-        ratioSpread(ratioOf(other, one, ({ cpuUs }) => cpuUs)),
+        ...each.map((one) => one?.failure?.reason ?? middle(one, time)),
+        ...each.slice(1).map((one) => ratioSpread(ratioOf(one, each[0], time))),
       ];
     }),
   );
+};
 
-const memory = ({ seconds, samples, p50Ms, p99Ms }: MemoryResult): string =>
+const memory = ({ seconds, samples, p50Ms, p99Ms, ...more }: MemoryResult): string =>
   table(
     [`Q2, ${seconds} s, 64 connections`, ''],
     [
@@ -48,6 +114,10 @@ const memory = ({ seconds, samples, p50Ms, p99Ms }: MemoryResult): string =>
       ['p50, ms', number(p50Ms)],
       ['p99, ms', number(p99Ms)],
       ['p99 / p50', ratio(p99Ms / p50Ms)],
+      ['garbage collections per second', number(more.pausesPerSecond)],
+      ['garbage collection, % of the time', number(more.pausedShare * 100)],
+      ['longest pause, ms', number(more.longestPauseMs)],
+      [`RSS of ${number(more.idleConnections)} idle connections, MB`, number(more.idleMb)],
     ],
   );
 
@@ -75,16 +145,52 @@ const start = ({ firstAnswerMs, firstDataMs }: StartResult): string =>
     ],
   );
 
-/** All that was measured, as Markdown. */
-export function tablesOf({ a, b, c, d, e, f, g }: Results): string {
+const workers = (results: readonly WorkersResult[]): string =>
+  table(
+    ['CPU µs per request', 'one worker', 'two workers', 'throughput of two / one'],
+    results.map(({ title, one, two }) => [title, number(one), number(two), ratio((2 * one) / two)]),
+  );
+
+const session = ({ rows, screens, reads, distinctReads }: SessionResult): string =>
+  [
+    `Of the session's ${reads} reads ${distinctReads} differ: a cache that starts empty makes no fewer.`,
+    table(
+      [
+        '14 screens, without the receipt, 50 ms per REST call',
+        'REST calls',
+        'KB from the bank',
+        'ms per screen',
+      ],
+      rows.map(({ title, total }) =>
+        typeof total === 'string'
+          ? [`${title}: ${total}`, '', '', '']
+          : [title, number(total.calls), number(total.bytes / 1024), number(total.ms / (screens.length - 1))],
+      ),
+    ),
+    table(
+      ['bankql, by screen', 'REST calls', 'bytes', 'ms', 'calls with the cache'],
+      screens.map(({ name, calls, bytes, ms, cachedCalls }) => [
+        name,
+        String(calls),
+        number(bytes),
+        number(ms),
+        String(cachedCalls),
+      ]),
+    ),
+  ].join('\n\n');
+
+/** What docs/performance.md leaves out, as Markdown. */
+export function detailsOf({ a, b, c, d, e, f, g, h, i }: Results): string {
   const sections: [string, string | undefined][] = [
-    ['A. Nothing reused', a && peersTables(a)],
+    ['A. Nothing reused', a && details(a)],
     ['B. The bank’s bodies are the same bytes each time', b && pair(b)],
     ['C. How the cost grows', c && growth(c)],
     ['D. All callers share credentials and ask the same', d && pair(d)],
     ['E. Memory under load, and how evenly it answers', e && memory(e)],
     ['F. Latency added', f && latency(f)],
     ['G. Start', g && start(g)],
+    ['H. Two workers', h && workers(h)],
+    ['I. A session', i && session(i)],
   ];
   return sections.flatMap(([title, text]) => (text === undefined ? [] : [`### ${title}`, text])).join('\n\n');
 }

@@ -27,19 +27,25 @@ export const describeRatios = (ratios: readonly number[]): string => {
  * Warms it up, and gives a function that asks for one burst: its processor time for a request, in microseconds.
  * Errors: an answer that is not the first one's.
  */
-export async function openBursts(
-  running: Running,
-  shape: Shape,
+export const openBursts = (running: Running, shape: Shape, warmUpSeconds: number) => {
+  const requests = requestsOf(shape.query, running.port);
+  return openBurstsOf(running, () => requests, warmUpSeconds);
+};
+
+/** The same with other requests for each burst. */
+export async function openBurstsOf(
+  { port, process: { pid } }: Pick<Running, 'port' | 'process'>,
+  requestsFor: () => readonly Buffer[],
   warmUpSeconds: number,
 ): Promise<() => Promise<number>> {
-  const requests = requestsOf(shape.query, running.port);
-  const [request = Buffer.alloc(0)] = requests;
-  const { body: expected } = await askOnce(running.port, request);
-  const load = { port: running.port, requests, connections, expected };
-  await fire({ ...load, seconds: warmUpSeconds });
+  const [request = Buffer.alloc(0)] = requestsFor();
+  const { body: expected } = await askOnce(port, request);
+  const load = { port, connections, expected };
+  await fire({ ...load, requests: requestsFor(), seconds: warmUpSeconds });
   return async () => {
-    const cpu = cpuOf(running.process.pid);
-    const fired = await fire({ ...load, seconds: burstSeconds });
-    return (cpuOf(running.process.pid) - cpu) / fired.requests;
+    const requests = requestsFor();
+    const cpu = cpuOf(pid);
+    const fired = await fire({ ...load, requests, seconds: burstSeconds });
+    return (cpuOf(pid) - cpu) / fired.requests;
   };
 }

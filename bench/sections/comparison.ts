@@ -6,6 +6,7 @@ import { interleave, type Measured } from './interleave.ts';
 /** Sections A to D: everyone or bankql alone beside the limit. */
 
 const both: readonly Contender[] = [limit, bankql];
+const closest: readonly Contender[] = [...both, ...contenders.filter(({ name }) => name === 'mercurius')];
 
 const chosen = (bench: Bench, names: readonly string[]) =>
   shapes.filter(({ name }) => names.includes(name) && (bench.options.shapes?.has(name) ?? true));
@@ -33,7 +34,7 @@ const growthConnections = 8;
 /** C: longer lists, and more accounts. */
 export const measureGrowth = (bench: Bench): Promise<Measured[]> =>
   interleave(bench, {
-    contenders: both,
+    contenders: closest,
     shapes: [...branchCounts.map(q1), ...accountCounts.map(q2)].filter(
       ({ name }) => bench.options.shapes?.has(name) ?? true,
     ),

@@ -34,8 +34,8 @@ export interface Interleaved {
 const laterWarmUp = 0.25;
 
 /**
- * Rounds of every contender with every shape, one contender after the other within each round, so that what drifts on
- * the machine drifts for all. Whoever fails is left out from there on.
+ * Rounds of every contender with every shape, one contender after the other within each round: figures of the same round
+ * are pairs. A contender that fails is left out from there on.
  */
 export async function interleave(
   bench: Bench,
@@ -76,7 +76,9 @@ export async function interleave(
   for (let turn = 0; turn < options.rounds; turn++) {
     const warmUpSeconds = options.seconds * (turn === 0 ? 1 : laterWarmUp);
     for (const shape of shapes) {
-      for (const entry of entries.filter((each) => each.shape === shape)) {
+      const inTurn = entries.filter((each) => each.shape === shape);
+      // Every second round runs backwards, so that nobody always follows the same contender.
+      for (const entry of turn % 2 === 0 ? inTurn : inTurn.reverse()) {
         const limitAnswer = answers.get(shape);
         if (entry.running === null || entry.failure !== null || limitAnswer === undefined) continue;
         progress(`${titleOf(shape)}, ${entry.contender.name}, round ${turn + 1} of ${options.rounds}`);

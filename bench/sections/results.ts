@@ -4,7 +4,9 @@ import { measureGrowth, measurePeers, measureShared, measureUnchanged } from './
 import { reasonOf } from './interleave.ts';
 import { measureLatency } from './latency.ts';
 import { measureMemory } from './memory.ts';
+import { measureSession } from './session.ts';
 import { measureStart } from './start.ts';
+import { measureWorkers } from './workers.ts';
 
 const sections = {
   a: { title: 'A. Nothing reused', measure: measurePeers },
@@ -14,6 +16,8 @@ const sections = {
   e: { title: 'E. Memory', measure: measureMemory },
   f: { title: 'F. Latency', measure: measureLatency },
   g: { title: 'G. Start', measure: measureStart },
+  h: { title: 'H. Two workers', measure: measureWorkers },
+  i: { title: 'I. A session', measure: measureSession },
 } as const satisfies Record<SectionName, { title: string; measure: (bench: Bench) => Promise<unknown> }>;
 
 /** What each section measured; undefined where it was left out, or failed. */
@@ -47,5 +51,7 @@ export async function measureAll(bench: Bench): Promise<Results> {
     e: await run('e'),
     f: await run('f'),
     g: await run('g'),
+    h: await run('h'),
+    i: await run('i'),
   };
 }

@@ -44,7 +44,6 @@ const exempt = [
   'docs/operations.md',
   'docs/payment-protocol.md',
   'docs/payments.md',
-  'docs/performance.md',
   'docs/reliability.md',
   'docs/sandbox.md',
 ];

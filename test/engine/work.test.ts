@@ -14,7 +14,7 @@ import { bankDefaults } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 
 /**
- * What one request takes, counted: it is the same on every machine, and stands in docs/performance.md. A change that
+ * What one request takes, counted: it is the same on every machine, and stands in bench/README.md. A change that
  * takes more fails here, however fast the machine is; one that takes less has to say so there.
  */
 interface Work {
@@ -40,20 +40,10 @@ vi.mock('dataloader', async (importOriginal) => {
   };
 });
 
-const page = join(import.meta.dirname, '../../docs/performance.md');
+const page = join(import.meta.dirname, '../../bench/README.md');
 const command = 'UPDATE_WORK=1 npx vitest run test/engine/work.test.ts';
 const isUpdate = process.env.UPDATE_WORK === '1';
 const [begin, end] = ['<!-- work:begin -->', '<!-- work:end -->'];
-/** What the page says of the table, where it does not say it yet. */
-const section = `## What one request takes
-
-Counted, not timed: the same on every machine. Between the engine's call and its answer, of the queries above, once what
-is prepared and kept is there. \`test/engine/work.test.ts\` fails where a change takes more, or where the table says over
-5 % too much; this writes it anew:
-
-\`\`\`sh
-${command}
-\`\`\``;
 /** How much more than is measured the page may say. */
 const mostSlack = 1.05;
 
@@ -182,10 +172,8 @@ function write(rows: readonly string[]): void {
   const text = readFileSync(page, 'utf8');
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  writeFileSync(
-    page,
-    after === undefined ? `${text.trimEnd()}\n\n${section}\n\n${table}\n` : `${before}${table}${after}`,
-  );
+  if (after === undefined) throw new Error(`${page} has no ${begin} … ${end}`);
+  writeFileSync(page, `${before}${table}${after}`);
 }
 
 const works = new Map<Shape, readonly Work[]>();
@@ -203,7 +191,7 @@ beforeAll(async () => {
 });
 
 test.each(shapes.map((shape) => [titleOf(shape), shape] as const))(
-  '%s takes what docs/performance.md says, each time',
+  '%s takes what bench/README.md says, each time',
   (title, shape) => {
     const [work, ...others] = works.get(shape) ?? [];
     if (work === undefined) throw new Error('nothing was measured');
@@ -211,16 +199,16 @@ test.each(shapes.map((shape) => [titleOf(shape), shape] as const))(
     expect(work.calls).toBe(shape.calls);
 
     const said = documented(shape);
-    if (said === undefined) throw new Error(`docs/performance.md has no row for ${title}: run ${command}`);
+    if (said === undefined) throw new Error(`bench/README.md has no row for ${title}: run ${command}`);
     for (const what of ['calls', 'batches', 'promises'] as const) {
       const [is, may] = [work[what], said[what]];
       expect(
         is,
-        `${title} takes ${is} ${what}, and docs/performance.md says ${may}: take less, or, where that is what the change is worth, run ${command}`,
+        `${title} takes ${is} ${what}, and bench/README.md says ${may}: take less, or, where that is what the change is worth, run ${command}`,
       ).toBeLessThanOrEqual(may);
       expect(
         may,
-        `${title} takes ${is} ${what} only, and docs/performance.md says ${may}: run ${command}`,
+        `${title} takes ${is} ${what} only, and bench/README.md says ${may}: run ${command}`,
       ).toBeLessThanOrEqual(is * mostSlack);
     }
   },
