@@ -16,7 +16,7 @@ import { observeFailures } from '../payments/payment-refusals.ts';
 import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
-import { passwordsOf } from '../payments/stores/store-passwords.ts';
+import { passwordsOf } from '../payments/stores/store-address.ts';
 import { schema } from '../schema/schema.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';

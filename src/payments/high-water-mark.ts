@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { keepOwner } from './keep-owner.ts';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
@@ -184,4 +183,19 @@ async function removeOldDrafts(file: string): Promise<void> {
     const { mtimeMs } = await stat(draft);
     if (Date.now() - mtimeMs > draftMs) await rm(draft, { force: true });
   }
+}
+
+/**
+ * Gives a new file the owner and the mode of the one that it is about to replace, or, if there is none, the owner of its folder:
+ * what root writes stays usable for the service.
+ */
+export function keepOwner(file: string, replaced: string): void {
+  const old = statSync(replaced, { throwIfNoEntry: false });
+  const { uid, gid } = old ?? statSync(dirname(replaced));
+  try {
+    chownSync(file, uid, gid);
+  } catch {
+    // Only root may give files away; everybody else writes their own.
+  }
+  if (old !== undefined) chmodSync(file, old.mode & 0o777);
 }

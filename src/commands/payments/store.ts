@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util';
-import { backupStore, type StoreContents } from '../../payments/stores/sqlite/backup.ts';
-import { type RestorePlan, restoreStore } from '../../payments/stores/sqlite/restore.ts';
+import {
+  backupStore,
+  type RestorePlan,
+  restoreStore,
+  type StoreContents,
+} from '../../payments/stores/sqlite/backup.ts';
 import {
   CommandError,
   confirm,

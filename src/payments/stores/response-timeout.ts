@@ -5,14 +5,6 @@ export interface ResponseTimeout {
 
 const ticks = 10;
 
-interface Waiting {
-  left: number;
-  readonly onTimeout: () => void;
-}
-
-/** One timer for all that wait equally long: a payment waits several times. */
-const waitingByPeriod = new Map<number, { readonly waiting: Set<Waiting>; readonly timer: NodeJS.Timeout }>();
-
 /**
  * Calls `onTimeout` once `timeoutMs` (and up to a tenth more) have passed without `clear`, not counting time in which the process
  * was too busy to read a response.
@@ -22,32 +14,17 @@ const waitingByPeriod = new Map<number, { readonly waiting: Set<Waiting>; readon
  * tick is read before it counts as missing.
  */
 export function startResponseTimeout(timeoutMs: number, onTimeout: () => void): ResponseTimeout {
-  const period = timeoutMs / ticks;
-  const { waiting, timer } = waitingByPeriod.get(period) ?? startTimer(period);
-  // The first tick comes early.
-  const entry = { left: ticks + 1, onTimeout };
-  waiting.add(entry);
+  let left = ticks;
+  let last: NodeJS.Immediate | undefined;
+  const timer = setInterval(() => {
+    if (--left > 0) return;
+    clearInterval(timer);
+    last = setImmediate(onTimeout);
+  }, timeoutMs / ticks);
   return {
     clear() {
-      entry.left = Number.POSITIVE_INFINITY;
-      if (!waiting.delete(entry) || waiting.size > 0) return;
       clearInterval(timer);
-      waitingByPeriod.delete(period);
+      clearImmediate(last);
     },
   };
-}
-
-function startTimer(period: number) {
-  const waiting = new Set<Waiting>();
-  const timer = setInterval(() => {
-    // `clear` before the last moment keeps it from running.
-    for (const entry of waiting)
-      if (--entry.left <= 0)
-        setImmediate(() => {
-          if (waiting.has(entry)) entry.onTimeout();
-        });
-  }, period);
-  const started = { waiting, timer };
-  waitingByPeriod.set(period, started);
-  return started;
 }

@@ -1,10 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
-import { resolve as absolute, dirname } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { resolve as absolute, basename, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { heldMark, parseMetadata } from '../../lost-records.ts';
-import { upgradeSchema } from './schema.ts';
+import { heldIn } from '../../driver.ts';
+import { createMarkWriter, type HighWaterMark, keepOwner, readMark } from '../../high-water-mark.ts';
+import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
+import type { PaymentRecord } from '../../store.ts';
+import { isBusy, upgradeSchema } from './schema.ts';
+import { markFiles } from './sqlite-store.ts';
+
+/** Backups of a SQLite store's file, and their way back. */
 
 /** What a store's file holds. */
 export interface StoreContents {
@@ -31,19 +48,19 @@ const contents = z.object({
 const allPages = 2 ** 31 - 1;
 
 /** How long to wait for locks, in milliseconds. It may be long, because no payment waits for it. */
-export const busyTimeoutMs = 5_000;
+const busyTimeoutMs = 5_000;
 
 /** A name next to the path for an incomplete file. */
-export const draftOf = (path: string): string => `${absolute(path)}.${randomUUID().slice(0, 8)}`;
+const draftOf = (path: string): string => `${absolute(path)}.${randomUUID().slice(0, 8)}`;
 
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export function removeDatabase(path: string): void {
+function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
 }
 
 /** Syncs the folder, so that a created or renamed file survives a power failure. */
-export function syncFolder(path: string): void {
+function syncFolder(path: string): void {
   const folder = openSync(dirname(absolute(path)), 'r');
   try {
     fsyncSync(folder);
@@ -53,7 +70,7 @@ export function syncFolder(path: string): void {
 }
 
 /** Copies a store to a new file, verifies the copy, and upgrades it to this version. Errors: any, naming the reason. */
-export async function copyStore(source: DatabaseSync, copy: string): Promise<StoreContents> {
+async function copyStore(source: DatabaseSync, copy: string): Promise<StoreContents> {
   closeSync(openSync(copy, 'wx', 0o600));
   await backup(source, copy, { rate: allPages });
   using database = new DatabaseSync(copy);
@@ -66,13 +83,13 @@ export async function copyStore(source: DatabaseSync, copy: string): Promise<Sto
 }
 
 /** Errors: an Error that says what is damaged. */
-export function checkIntegrity(database: DatabaseSync): void {
+function checkIntegrity(database: DatabaseSync): void {
   const check = database.prepare('PRAGMA integrity_check').get()?.integrity_check;
   if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
 }
 
 /** What an open file of this version holds. */
-export function contentsOf(database: DatabaseSync): StoreContents {
+function contentsOf(database: DatabaseSync): StoreContents {
   const { text, began, newestAt, ...counts } = contents.parse(
     database
       .prepare(
@@ -105,4 +122,255 @@ export async function backupStore(path: string, target: string): Promise<StoreCo
   } finally {
     removeDatabase(draft);
   }
+}
+
+export interface RestorePlan {
+  readonly backup: StoreContents;
+  /** The records of the file in use that are not in the backup: sending one of them again would pay again. */
+  readonly missing: readonly PaymentRecord[];
+  /** How many further payments began after the backup, according to the high-water mark; their records are unknown. */
+  readonly unnamed: number;
+  /** Why the file in use could not be read, so that `missing` is empty; null where it was read, or there is none. */
+  readonly unreadable: string | null;
+}
+
+export interface RestoreOptions {
+  /** Who decided it, and why: it stays in the store. */
+  readonly by: string;
+  readonly now: number;
+  /** As OpenStoreOptions has it: its mark is made to fit as well. */
+  readonly witness?: string | undefined;
+  /** Asked for confirmation of the plan before anything is replaced; without it the restore goes ahead. */
+  readonly confirm?: ((plan: RestorePlan) => Promise<boolean>) | undefined;
+}
+
+export interface Restored extends RestorePlan {
+  /** Where the replaced file is now, its log beside it as `-wal` where it had one; null where there was neither. */
+  readonly replaced: string | null;
+}
+
+/**
+ * Puts a backup in the place of a SQLite store's file, which is kept as PATH.replaced-<time>, and makes the marks fit.
+ * Shape:  what was done; null where `confirm` said no, and nothing was changed.
+ * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is none or damaged; or
+ *         that the file in its place is not whole, and where the replaced one is.
+ *         Where it was interrupted the path is either the old file or the restored one, whole.
+ */
+export async function restoreStore(
+  from: string,
+  path: string,
+  options: RestoreOptions,
+): Promise<Restored | null> {
+  const target = absolute(path);
+  const files = markFiles(target, options.witness);
+  const draft = draftOf(target);
+  const old = draftOf(target);
+  let mark: HighWaterMark;
+  let restored: Restored;
+  try {
+    using source = new DatabaseSync(absolute(from), { readOnly: true, timeout: busyTimeoutMs });
+    const saved = await copyStore(source, draft);
+    const unreadable = whyUnreadable(target);
+    using current = existsSync(target) && unreadable === null ? lockFile(target) : null;
+    const inUse = current === null ? unreadable : await copyStore(current, old).catch(reasonOf);
+    const plan = makePlan(saved, inUse, { draft, old, files });
+    if (options.confirm !== undefined && !(await options.confirm(plan))) return null;
+    mark = recordDecision(draft, knownMarks(inUse, files), plan, options);
+    restored = { ...plan, replaced: replaceFile(draft, realPath(target), options.now) };
+    checkRestored(target, { ...saved, ...mark }, restored);
+  } catch (error) {
+    throw new Error(`${from} was not restored to ${path}: ${reasonOf(error)}.`, { cause: error });
+  } finally {
+    removeDatabase(draft);
+    removeDatabase(old);
+  }
+  await writeMarks(mark, files);
+  return restored;
+}
+
+/**
+ * Why the file cannot be opened; null if it can, or there is none. Opened read-only: a writable connection would, when
+ * it is closed, write its log into a file that it cannot read, and delete the log.
+ */
+function whyUnreadable(path: string): string | null {
+  if (!existsSync(path)) return null;
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    database.prepare('PRAGMA schema_version').get();
+    return null;
+  } catch (error) {
+    return isBusy(error) ? null : reasonOf(error);
+  }
+}
+
+/** Opens the file with an exclusive lock, held while it is open. Errors: an Error where a bankql has it open. */
+function lockFile(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 500 });
+  try {
+    // Leaving WAL mode fails while another process has the file open. It also checkpoints the log.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT');
+    // Left behind by readers; no other process has it open.
+    rmSync(`${path}-shm`, { force: true });
+  } catch (error) {
+    if (isBusy(error)) {
+      database.close();
+      throw new Error('a bankql has it open: stop it first', { cause: error });
+    }
+    // It is damaged, or no database: copying it will say so.
+  }
+  return database;
+}
+
+/** What is known of the payments that were there before. */
+function knownMarks(inUse: StoreContents | string | null, files: readonly string[]): HighWaterMark[] {
+  const marks = files.flatMap((file) => markOf(file) ?? []);
+  return inUse === null || typeof inUse === 'string' ? marks : [...marks, inUse];
+}
+
+/** Writes the decision into the copy, so that all that was there before fits it. Shape: its high-water mark. */
+function recordDecision(
+  draft: string,
+  marks: readonly HighWaterMark[],
+  { backup, missing, unnamed, unreadable }: RestorePlan,
+  { by, now }: RestoreOptions,
+): HighWaterMark {
+  using database = new DatabaseSync(draft);
+  const { text, ...counts } = metaRow.parse(
+    database.prepare('SELECT text, began, newest_at AS newestAt FROM meta').get(),
+  );
+  const done = { backup, missing: missing.map(({ id }) => id), unnamed, unreadable };
+  const decision = { at: now, by, what: `restored a backup: ${JSON.stringify(done)}` };
+  const next = acceptMarks(parseMetadata(text), counts, marks, decision);
+  database
+    .prepare('UPDATE meta SET version = $version, text = $text')
+    .run({ version: randomUUID(), text: JSON.stringify(next) });
+  return heldMark(next, counts);
+}
+
+const metaRow = z.object({ text: z.string(), began: z.number(), newestAt: z.number().nullable() });
+
+/** The file that a link names: SQLite keeps the log beside that one. */
+const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+
+/**
+ * Replaces the file and its log by the copy atomically: at no time may the old log be replayed over the copy, or a file
+ * be read without its log.
+ * Shape: where the replaced file is now; null where there was neither a file nor a log.
+ */
+function replaceFile(draft: string, path: string, now: number): string | null {
+  keepOwner(draft, path);
+  const time = new Date(now).toISOString().replaceAll(':', '-');
+  const replaced = `${path}.replaced-${time}`;
+  // A file that could be read has no log any more.
+  const hasLog = existsSync(`${path}-wal`);
+  const parts = ['', '-wal'].filter((end) => existsSync(path + end));
+  for (const end of parts) linkSync(path + end, replaced + end);
+  let ready = draft;
+  if (hasLog) {
+    // Two files cannot be replaced at once, but SQLite looks for the log beside the file that a link names.
+    ready = `${path}.restored-${time}`;
+    renameSync(draft, ready);
+    const link = draftOf(path);
+    symlinkSync(basename(ready), link);
+    syncFolder(path);
+    renameSync(link, path);
+    syncFolder(path);
+    rmSync(`${path}-wal`);
+  }
+  rmSync(`${path}-shm`, { force: true });
+  // The removal of the log has to be durable before the copy takes the file's name.
+  syncFolder(path);
+  renameSync(ready, path);
+  syncFolder(path);
+  return parts.length > 0 ? replaced : null;
+}
+
+/** Errors: an Error where the file at its final path is not what was to be restored. */
+function checkRestored(path: string, expected: StoreContents, { replaced }: Restored): void {
+  const kept = replaced === null ? '' : `; the file before it is ${replaced}`;
+  try {
+    using database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+    checkIntegrity(database);
+    const found = contentsOf(database);
+    if (!isDeepStrictEqual(found, expected)) throw new Error(`it holds ${JSON.stringify(found)}`);
+  } catch (error) {
+    throw new Error(`the restored file is not what the backup was: ${reasonOf(error)}${kept}`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeMarks(mark: HighWaterMark, files: readonly string[]): Promise<void> {
+  const failures: string[] = [];
+  for (const file of files)
+    await createMarkWriter(file, (reason) => {
+      if (reason !== null) failures.push(`${file} (${reason})`);
+    }).write(mark);
+  if (failures.length > 0)
+    throw new Error(
+      `The backup is in its place, but its mark could not be written to ${failures.join(', ')}.`,
+    );
+}
+
+interface Files {
+  readonly draft: string;
+  /** A copy of the file in use. */
+  readonly old: string;
+  /** The mark files. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Describes the effect of restoring a backup.
+ * Shape: `inUse`: what the file in use holds; why it cannot be read; null where there is none.
+ */
+function makePlan(
+  saved: StoreContents,
+  inUse: StoreContents | string | null,
+  { draft, old, files }: Files,
+): RestorePlan {
+  const unreadable = typeof inUse === 'string' ? inUse : null;
+  const read = inUse === null || typeof inUse === 'string' ? null : inUse;
+  // Payments that the mark counts and neither file contains.
+  const unnamed = files.flatMap((file) => {
+    const mark = markOf(file);
+    if (mark === null) return [];
+    const known = [saved, ...(read === null ? [] : [read])].filter(({ storeId }) => storeId === mark.storeId);
+    return mark.began - Math.max(0, ...known.map(({ began }) => began));
+  });
+  return {
+    backup: saved,
+    missing: read === null ? [] : recordsMissing(draft, old),
+    unnamed: Math.max(0, ...unnamed),
+    unreadable,
+  };
+}
+
+/** The mark in a file; null also where it cannot be read. */
+function markOf(file: string): HighWaterMark | null {
+  try {
+    return readMark(file);
+  } catch {
+    // A damaged mark is ignored, and overwritten.
+    return null;
+  }
+}
+
+/** The records of the one file that are not in the other. */
+function recordsMissing(file: string, other: string): PaymentRecord[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  database.prepare('ATTACH $other AS other').run({ other });
+  const rows = database
+    .prepare(`SELECT id, version, created_at, json FROM other.payment AS record
+      WHERE NOT EXISTS (SELECT 1 FROM main.payment WHERE id = record.id) ORDER BY created_at, id`)
+    .all();
+  return rows.map(({ id, version, created_at, json }) => {
+    const row = {
+      id: String(id),
+      version: String(version),
+      created_at: Number(created_at),
+      json: String(json),
+    };
+    return heldIn(row).record;
+  });
 }

@@ -16,8 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
-import { backupStore } from '../../../../src/payments/stores/sqlite/backup.ts';
-import { restoreStore } from '../../../../src/payments/stores/sqlite/restore.ts';
+import { backupStore, restoreStore } from '../../../../src/payments/stores/sqlite/backup.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 

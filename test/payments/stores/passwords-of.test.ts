@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passwordsOf } from '../../../src/payments/stores/store-passwords.ts';
+import { passwordsOf } from '../../../src/payments/stores/store-address.ts';
 
 /** User and password, as an address has them. */
 const who = 'me:p%2F%40';
