@@ -1,6 +1,205 @@
-import { type Answer, failed, networkError, readAnswer } from './answer.ts';
-import { type Document, idOf, isMutation, type Print, textOf } from './document.ts';
-import { delayBefore, throwIfAborted, wait } from './wait.ts';
+import type { ErrorCode } from '../errors.ts';
+
+/**
+ * bankql's codes (docs/errors.md), and two of the client's own. NETWORK_ERROR: no answer came, so that a mutation may have
+ * been executed. BAD_RESPONSE: something between answered, such as a proxy, and not in GraphQL.
+ */
+export type ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'BAD_RESPONSE';
+
+/** One error of an answer. */
+export interface ClientError {
+  readonly code: ClientErrorCode;
+  readonly message: string;
+  /** Whether the same request may be tried again as it is. */
+  readonly retryable: boolean;
+  /** Seconds to wait before that. */
+  readonly retryAfter?: number | undefined;
+  /** The field that failed; undefined where it is the whole request. */
+  readonly path?: readonly (string | number)[] | undefined;
+  /** The HTTP status: the bank's, or, with BAD_RESPONSE, that of who answered. */
+  readonly status?: number | undefined;
+  /** The REST operation, and the Track-ID of its call: the bank's operator can find it. */
+  readonly operation?: string | undefined;
+  readonly trackId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** All that the server said of it. */
+  readonly extensions: Readonly<Record<string, unknown>>;
+  /** What `fetch` failed with. */
+  readonly cause?: unknown;
+}
+
+/** What an operation came to. Both are there where some fields failed and the others stand. */
+export interface Answer<Data> {
+  readonly data: Data | null;
+  /** Empty where all went well. */
+  readonly errors: readonly ClientError[];
+  readonly extensions: Readonly<Record<string, unknown>>;
+}
+
+/** An answer's errors, thrown. `code` and `message` are the first one's. */
+export class BankqlClientError extends Error {
+  override readonly name = 'BankqlClientError';
+  readonly code: ClientErrorCode;
+  readonly errors: readonly ClientError[];
+
+  constructor(errors: readonly [ClientError, ...ClientError[]]) {
+    super(errors[0].message, { cause: errors[0].cause });
+    this.code = errors[0].code;
+    this.errors = errors;
+  }
+}
+
+/** The data of an answer without errors. Errors: BankqlClientError where it has any, or no data. */
+export function dataOf<Data>({ data, errors }: Answer<Data>): Data {
+  const [error, ...more] = errors;
+  if (error !== undefined) throw new BankqlClientError([error, ...more]);
+  if (data === null) throw new BankqlClientError([badResponse('The answer holds neither data nor errors.')]);
+  return data;
+}
+
+export const failed = (error: ClientError): Answer<never> => ({
+  data: null,
+  errors: [error],
+  extensions: {},
+});
+
+export const networkError = (message: string, cause?: unknown): ClientError => ({
+  code: 'NETWORK_ERROR',
+  message,
+  retryable: true,
+  extensions: {},
+  cause,
+});
+
+const badResponse = (message: string, details: Partial<ClientError> = {}): ClientError => ({
+  code: 'BAD_RESPONSE',
+  message,
+  retryable: false,
+  extensions: {},
+  ...details,
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads an answer. Its data is taken as the document's types have it: the server validates, the client does not. */
+export async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // What is no JSON is no answer of bankql.
+  }
+  const { errors, extensions, ...rest } = members(body);
+  if ('data' in rest || Array.isArray(errors)) {
+    const { data = null } = rest;
+    return {
+      data: data as Data | null,
+      errors: Array.isArray(errors) ? errors.map(toClientError) : [],
+      extensions: members(extensions),
+    };
+  }
+  const { status } = response;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return failed(
+    badResponse(`HTTP ${status}, and no answer of GraphQL.`, {
+      status,
+      retryable: [408, 429, 502, 503, 504].includes(status),
+      ...(seconds >= 0 ? { retryAfter: seconds } : {}),
+    }),
+  );
+}
+
+/** The members of an object of JSON; none of anything else. */
+const members = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+
+function toClientError(error: unknown): ClientError {
+  const { message, path, extensions } = members(error);
+  const more = members(extensions);
+  return {
+    // Members that a server of another version has, or lacks, are told as they are.
+    ...(more as Partial<ClientError>),
+    code: (more.code ?? 'INTERNAL') as ClientErrorCode,
+    message: String(message),
+    retryable: more.retryable === true,
+    path: path as ClientError['path'],
+    extensions: more,
+  };
+}
+
+/**
+ * An operation with the types of its answer and its variables: what graphql-codegen's client preset makes
+ * (`TypedDocumentString`, `TypedDocumentNode`), and gql.tada.
+ */
+export interface TypedDocument<Data, Variables> {
+  toString(): string;
+  readonly __apiType?: ((variables: Variables) => Data) | undefined;
+}
+
+/** A text has no types: its data is `unknown` unless the caller names them. */
+export type Document<Data, Variables> = string | TypedDocument<Data, Variables>;
+
+/** graphql's own `print`, for documents that are syntax trees: this package does not bring graphql along. */
+export type Print = (document: never) => string;
+
+/** A document's text. Errors: TypeError for a syntax tree where there is no `print`. */
+export function textOf(document: Document<unknown, never>, print: Print | undefined): string {
+  const text = String(document);
+  if (text !== '[object Object]') return text;
+  // A template tag such as gql keeps the source of what it parsed.
+  const source: unknown = member(member(member(document, 'loc'), 'source'), 'body');
+  if (print !== undefined) return print(document as never);
+  if (typeof source === 'string') return source;
+  throw new TypeError(
+    "This document is a syntax tree: give createClient graphql's `print`, or generate documents with documentMode: 'string'.",
+  );
+}
+
+/** The id that the build gave a document: `__meta__.hash` of graphql-codegen, `documentId` of gql.tada. */
+export function idOf(document: Document<unknown, never>): string | undefined {
+  const id = member(document, 'documentId') ?? member(member(document, '__meta__'), 'hash');
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** Whether a document's text holds a mutation. In doubt it does: what changes something is not sent again. */
+export const isMutation = (text: string): boolean =>
+  /(^|\})\s*mutation\b/.test(text.replace(/#.*|"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|,/g, ' '));
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Rejects with the signal's reason where it was aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw signal.reason;
+}
+
+/** Waits; an abort ends it with the signal's reason. */
+export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    throwIfAborted(signal);
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener('abort', end);
+  });
+}
+
+/**
+ * How long to wait before an operation is tried again, in milliseconds: as long as the server says, otherwise twice as
+ * long each time, and not all clients at once. Null where no error is worth another attempt.
+ */
+export function delayBefore(errors: readonly ClientError[], attempt: number): number | null {
+  const retryable = errors.filter((error) => error.retryable);
+  if (retryable.length === 0) return null;
+  const said = Math.max(...retryable.map(({ retryAfter }) => retryAfter ?? 0)) * 1000;
+  return said > 0 ? said : Math.min(250 * 2 ** attempt, 4000) * (0.5 + Math.random() / 2);
+}
 
 type Headers = Readonly<Record<string, string>>;
 

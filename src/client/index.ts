@@ -1,12 +1,26 @@
 export type { ErrorCode } from '../errors.ts';
-export { type Answer, BankqlClientError, type ClientError, type ClientErrorCode, dataOf } from './answer.ts';
-export { type Client, type ClientOptions, createClient, type RequestOptions } from './client.ts';
-export type { Document, Print, TypedDocument } from './document.ts';
 export {
+  type Answer,
+  BankqlClientError,
+  type Client,
+  type ClientError,
+  type ClientErrorCode,
+  type ClientOptions,
+  createClient,
+  type Document,
+  dataOf,
+  type Print,
+  type RequestOptions,
+  type TypedDocument,
+} from './client.ts';
+export {
+  createPayments,
+  type KeyStorage,
   type PaymentOutcome,
   type PaymentOutcomeState,
   type PaymentQuery,
   type PaymentRecord,
+  type Payments,
+  type PaymentsOptions,
   paymentQuery,
-} from './payment-outcome.ts';
-export { createPayments, type KeyStorage, type Payments, type PaymentsOptions } from './payments.ts';
+} from './payments.ts';

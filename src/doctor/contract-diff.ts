@@ -107,14 +107,14 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 const valueAt = (root: unknown, path: Path): unknown =>
-  path.reduce((place, key) => (isObject(place) ? Reflect.get(place, key) : undefined), root);
+  path.reduce((place, key) => (isContainer(place) ? Reflect.get(place, key) : undefined), root);
 
 /** The paths of amounts that are strings. */
 function amountsAsText(value: unknown, path: Path): Path[] {
-  if (!isObject(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
+  if (!isContainer(value)) return typeof value === 'string' && path.at(-1) === 'amount' ? [path] : [];
   return Object.entries(value).flatMap(([key, member]) =>
     amountsAsText(member, [...path, Array.isArray(value) ? Number(key) : key]),
   );
@@ -128,7 +128,7 @@ function unknownFields(shape: z.core.$ZodType, value: unknown, path: Path): Path
   if (shape instanceof z.ZodArray && Array.isArray(value)) {
     return value.flatMap((entry, index) => unknownFields(shape.element, entry, [...path, index]));
   }
-  if (shape instanceof z.ZodObject && isObject(value) && !Array.isArray(value)) {
+  if (shape instanceof z.ZodObject && isContainer(value) && !Array.isArray(value)) {
     return Object.entries(value).flatMap(([key, member]) => {
       const known: z.core.$ZodType | undefined = Object.hasOwn(shape.shape, key)
         ? shape.shape[key]

@@ -1,8 +1,194 @@
 import type { BankOptions } from '../bank/client.ts';
-import { createTransport } from '../bank/exchange.ts';
-import { type Check, checksOf } from './checks.ts';
-import type { DoctorOptions } from './options.ts';
-import { type CheckResult, runCheck } from './run-check.ts';
+import type { Credentials } from '../bank/credentials.ts';
+import { bankText } from '../bank/errors.ts';
+import { createTransport, type Transport } from '../bank/exchange.ts';
+import { type HttpResponse, type HttpResult, TransportFailure } from '../bank/http-message.ts';
+import { type CallInput, type PreparedCall, prepareCall } from '../bank/request.ts';
+import { ErrorInSuccess } from '../bank/response.ts';
+import type { Operation } from '../contract/operation.ts';
+import { operations } from '../contract/operations.ts';
+import { type ContractDiff, diffWithContract } from './contract-diff.ts';
+import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } from './options.ts';
+
+/** An operation that changes nothing: the types prevent the doctor from calling any other. */
+type ReadOperation = Operation & { readonly kind: 'read' };
+
+/** One call that the doctor makes. */
+export interface Check {
+  readonly operation: ReadOperation;
+  /** The request line, with placeholders for ids. */
+  readonly request: string;
+  /** The id that the record should have if it is the only entry of a list. */
+  readonly only?: IdOption;
+  /**
+   * The call, ready to be sent; or the missing options.
+   * Errors: BankqlError BAD_USER_INPUT (an invalid id).
+   */
+  prepare(prefix: string, ids: DoctorIds, credentials: Credentials): PreparedCall | readonly string[];
+}
+
+function check<T extends ReadOperation>(
+  operation: T,
+  input: (id: (option: IdOption) => string) => Omit<CallInput<T>, 'credentials'>,
+): Check {
+  const fixed = new Map<string, string>(Object.entries(input(() => '').ids));
+  return {
+    operation,
+    request: `${operation.method} ${operation.path.replaceAll(/\{(\w+)\}/g, (name, key) => fixed.get(key) || name)}`,
+    prepare(prefix, ids, credentials) {
+      const missing: string[] = [];
+      const content = input((option) => {
+        const id = ids[option];
+        if (id === undefined) missing.push(`--${option}`);
+        return id ?? '';
+      });
+      if (operation.auth === 'required') {
+        for (const option of ['auth-provider', 'auth-id'] as const) {
+          if (credentials[credentialOptions[option].credential] === null) missing.push(`--${option}`);
+        }
+      }
+      return missing.length > 0 ? missing : prepareCall(prefix, operation, { ...content, credentials });
+    },
+  };
+}
+
+type Id = (option: IdOption) => string;
+const inBank = (id: Id) => ({ BANK_ID: id('bank-id') });
+const inView = (id: Id) => ({ ...inBank(id), ACCOUNT_ID: id('account'), VIEW_ID: id('view') });
+
+const accountList = (scope: string): Check =>
+  check(operations.getAccountsScope, (id) => ({ ids: { ...inView(id), scope } }));
+
+/**
+ * A call of each read operation, including the POST queries; for the account list, one with each scope of the
+ * specification and one with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
+ */
+export const checksOf = (accountScope: string): readonly Check[] => [
+  check(operations.getBranches, (id) => ({ ids: inBank(id) })),
+  check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
+  check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
+  check(operations.postProducts, (id) => ({ ids: inBank(id), body: { id: id('product') } })),
+  check(operations.postMetadata, (id) => ({ ids: {}, body: { id: id('metadata') } })),
+  check(operations.getCustomer, (id) => ({ ids: { ...inBank(id), CUSTOMER_ID: id('customer') } })),
+  check(operations.getMessagesOwner, (id) => ({ ids: inBank(id) })),
+  ...[...new Set([accountScope, 'views', 'permissions'])].map((scope) =>
+    scope === accountScope ? { ...accountList(scope), only: 'account' as const } : accountList(scope),
+  ),
+  check(operations.getOtherAccounts, (id) => ({ ids: inView(id) })),
+  check(operations.postOtherAccounts, (id) => ({ ids: inView(id), body: { IBAN: id('iban') } })),
+  check(operations.getTransaction, (id) => ({
+    ids: { ...inView(id), TRANSACTION_ID: id('transaction') },
+  })),
+  check(operations.getTransactionsRequest, (id) => ({ ids: inView(id) })),
+];
+
+/** The checks of the default configuration. */
+export const checks = checksOf('views');
+
+/** The result of one check. */
+export interface CheckResult {
+  readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
+  /** The bank's status; null if there was no answer. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+  /** A short summary. */
+  readonly verdict: string;
+  /** One line for each difference from the contract. */
+  readonly differences: readonly string[];
+}
+
+/** The most differences of each kind that are shown: there may be any number of unknown fields. */
+const maxListLength = 20;
+
+/**
+ * Makes one call, once, and evaluates the result. Its texts contain no credentials. `only` is the id that a single
+ * entry of a list should have.
+ */
+export async function runCheck(
+  transport: Transport,
+  call: PreparedCall,
+  timeoutMs: number,
+  only?: string,
+): Promise<CheckResult> {
+  const started = performance.now();
+  const limits = { deadline: started + timeoutMs, cancellation: null, operationDeadline: null };
+  const response = await new Promise<HttpResult>((resolve) => {
+    transport.send(call, limits, resolve);
+  });
+  const milliseconds = Math.round(performance.now() - started);
+  const finding =
+    response instanceof TransportFailure ? evaluateFailure(response) : evaluateResponse(call, response, only);
+  const secrets = secretsOf(call);
+  return {
+    status: response instanceof TransportFailure ? null : response.status,
+    milliseconds,
+    ...finding,
+    differences: finding.differences.map((line) => plain(line, secrets)),
+  };
+}
+
+type Finding = Pick<CheckResult, 'outcome' | 'verdict' | 'differences'>;
+
+function evaluateFailure({ message, cause }: TransportFailure): Finding {
+  // If several addresses were tried, undici's error has a code but no message.
+  const said = cause instanceof Error ? cause.message || ('code' in cause ? cause.code : '') : '';
+  const why = said ? ` (${said})` : '';
+  return { outcome: 'no answer', verdict: `no answer: ${message}${why}`, differences: [] };
+}
+
+function evaluateResponse(call: PreparedCall, response: HttpResponse, only: string | undefined): Finding {
+  if (response.status < 200 || response.status > 299) {
+    const isRedirect = response.status >= 300 && response.status < 400;
+    return refused(isRedirect ? 'a redirect, which is not followed' : whyRefused(call, response));
+  }
+  let diff: ContractDiff;
+  try {
+    diff = diffWithContract(call, response, only);
+  } catch (error) {
+    if (error instanceof ErrorInSuccess) return refused(whyRefused(call, response));
+    throw error;
+  }
+  const { contract, drift, unknown } = diff;
+  const differences = [
+    ...listDifferences('contract', contract),
+    ...listDifferences('drift', drift),
+    ...listDifferences('unknown', unknown),
+  ];
+  const verdict = [...summarise('contract', contract), ...summarise('drift', drift)].join(', ') || 'ok';
+  if (contract.length > 0) return { outcome: 'contract', verdict, differences };
+  return { outcome: drift.length > 0 ? 'drift' : 'ok', verdict, differences };
+}
+
+const refused = (why: string): Finding => ({
+  outcome: 'refused',
+  verdict: `refused by the bank: ${why}`,
+  differences: [],
+});
+
+const whyRefused = (call: PreparedCall, response: HttpResponse): string =>
+  bankText(response, secretsOf(call)) || 'it does not say why';
+
+const summarise = (sort: string, found: readonly string[]): string[] =>
+  found.length === 0 ? [] : [`${sort}: ${found.length} ${found.length === 1 ? 'place' : 'places'}`];
+
+function listDifferences(sort: string, found: readonly string[]): string[] {
+  const shown = found.slice(0, maxListLength).map((text) => `${sort.padEnd(9)} ${text}`);
+  const rest = found.length - shown.length;
+  return rest === 0 ? shown : [...shown, `${sort.padEnd(9)} … and ${rest} more`];
+}
+
+/** All of a caller's credentials, including short ones: replacing an innocent word does no harm here. */
+const secretsOf = ({ credentials }: PreparedCall): string[] =>
+  Object.values(credentials).filter((value): value is string => typeof value === 'string' && value !== '');
+
+/** A line for a terminal: unknown field names are whatever the bank sends. */
+function plain(line: string, secrets: readonly string[]): string {
+  let text = line;
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
+    text = text.replaceAll(secret, '[redacted]');
+  }
+  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
+}
 
 /** The doctor's options and environment. */
 export interface DoctorContext extends DoctorOptions {
@@ -40,7 +226,7 @@ function rowsFor(checks: readonly Check[]): Row {
 
 /**
  * Calls every read operation for which ids are given, once and one after the other, and prints how the answers compare
- * with the contract. It cannot write: see checks.ts. It prints no credentials and no values from answers, except the
+ * with the contract. It cannot write: see `ReadOperation`. It prints no credentials and no values from answers, except the
  * bank's message when it refuses a call.
  * Shape:  the exit code: 0 if every call conforms, 1 if one does not, 2 if none could be made.
  * Errors: BankqlError BAD_USER_INPUT if an id cannot be sent.

@@ -80,7 +80,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
         if (field.resolve !== null) {
           pending = new PendingField(execution, parent, field, field.name);
           value = field.resolve(source, given, context, pending);
-        } else if (isObject(source)) {
+        } else if (hasProperties(source)) {
           // The default resolver.
           value = source[field.field.name];
           if (typeof value === 'function') {
@@ -117,7 +117,7 @@ function executeFields(plan: ObjectPlan, source: unknown, parent: PendingValue):
   return outstanding === 0 ? data : parent.awaitMembers(data, outstanding);
 }
 
-const isObject = (source: unknown): source is Data =>
+const hasProperties = (source: unknown): source is Data =>
   (typeof source === 'object' && source !== null) || typeof source === 'function';
 
 /** The specification's CompleteValue. Shape: `pending` if the value is not complete yet. */

@@ -10,18 +10,111 @@ import { getOtherAccounts, type OtherAccountQuery, postOtherAccounts } from '../
 import { getProduct, type ProductQuery, postProducts } from '../contract/product.ts';
 import { getTransaction } from '../contract/transaction.ts';
 import { getTransactionsRequest } from '../contract/transaction-request.ts';
-import { ListedRecords } from './listed-records.ts';
-import {
-  type BankIds,
-  inBank,
-  inCustomer,
-  inProduct,
-  inTransaction,
-  inView,
-  type ViewIds,
-} from './rest-ids.ts';
 
-export type { BankIds, CustomerIds, ProductIds, TransactionIds, ViewIds } from './rest-ids.ts';
+/**
+ * The ids that paths of REST operations need, from the names that GraphQL gives them, for reads and writes alike.
+ */
+
+export interface BankIds {
+  readonly bankId: string;
+}
+export interface CustomerIds extends BankIds {
+  readonly customerId: string;
+}
+export interface BranchIds extends BankIds {
+  readonly branchId: string;
+}
+export interface ProductIds extends BankIds {
+  readonly productId: string;
+}
+export interface AccountIds extends BankIds {
+  readonly accountId: string;
+}
+/** An account as seen through one of its views. */
+export interface ViewIds extends AccountIds {
+  readonly viewId: string;
+}
+export interface TransactionIds extends ViewIds {
+  readonly transactionId: string;
+}
+
+export const inBank = ({ bankId }: BankIds) => ({ BANK_ID: bankId });
+
+export const inCustomer = ({ bankId, customerId }: CustomerIds) => ({
+  BANK_ID: bankId,
+  CUSTOMER_ID: customerId,
+});
+
+export const inBranch = ({ bankId, branchId }: BranchIds) => ({ BANK_ID: bankId, BRANCH_ID: branchId });
+
+export const inProduct = ({ bankId, productId }: ProductIds) => ({ BANK_ID: bankId, PRODUCT_ID: productId });
+
+export const inAccount = ({ bankId, accountId }: AccountIds) => ({ BANK_ID: bankId, ACCOUNT_ID: accountId });
+
+export const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
+  BANK_ID: bankId,
+  ACCOUNT_ID: accountId,
+  VIEW_ID: viewId,
+});
+
+export const inTransaction = ({ transactionId, ...view }: TransactionIds) => ({
+  ...inView(view),
+  TRANSACTION_ID: transactionId,
+});
+
+/** An entry of a list of the bank: a record, or the error of an invalid one. */
+type Entry = { readonly id?: string | null | undefined };
+
+/** Longer lists are indexed. */
+const shortList = 16;
+
+const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
+
+/**
+ * The entry of a loaded list with this id (the first, if there are several); null if there is none. A long list is
+ * indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
+ */
+export function findById<T extends Entry>(list: readonly T[], id: string): T | null;
+export function findById(list: readonly Entry[], id: string): Entry | null {
+  if (list.length <= shortList) return list.find((entry) => entry.id === id) ?? null;
+  let index = indexes.get(list);
+  if (index === undefined) {
+    index = new Map();
+    for (const entry of list)
+      if (typeof entry.id === 'string' && !index.has(entry.id)) index.set(entry.id, entry);
+    indexes.set(list, index);
+  }
+  return index.get(id) ?? null;
+}
+
+/**
+ * Records from lists that were read during the operation, so that they need not be read one by one. A record is
+ * identified by its place (the other ids that a single read takes) and its id.
+ */
+export class ListedRecords<T extends Entry> {
+  #lists: Map<string, Set<readonly T[]>> | null = null;
+
+  add(place: string, list: readonly T[]): void {
+    this.#lists ??= new Map();
+    const lists = this.#lists.get(place);
+    if (lists === undefined) this.#lists.set(place, new Set([list]));
+    else lists.add(list);
+  }
+
+  /** Null if no list contains it, or only with broken values: a single read may return it whole. */
+  find(place: string, id: string): T | null {
+    for (const list of this.#lists?.get(place) ?? []) {
+      const record = findById(list, id);
+      if (record !== null && isWhole(record)) return record;
+    }
+    return null;
+  }
+}
+
+/** Whether none of its values is replaced by an error. */
+const isWhole = (value: unknown): boolean =>
+  !(value instanceof Error) &&
+  (typeof value !== 'object' || value === null || Object.values(value).every(isWhole));
 
 /** `{scope}` of getAccountsScope for lists of accounts. */
 export type Scope = 'permissions' | 'views';

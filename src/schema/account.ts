@@ -5,7 +5,7 @@ import { type Account, account, getAccountsScope, putAccountID } from '../contra
 import type { ChangesInput } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
-import { inAccount } from '../loaders/rest-ids.ts';
+import { inAccount } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';

@@ -9,7 +9,7 @@ import {
   putBranchID,
 } from '../contract/branch.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { inBranch, type BranchIds as RestBranchIds } from '../loaders/rest-ids.ts';
+import { inBranch, type BranchIds as RestBranchIds } from '../loaders/loaders.ts';
 import { CoordinatesInput, checkCoordinates, coordinatesOf, distanceKm } from './branch-search.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';

@@ -161,7 +161,8 @@ export function estimateCalls({
     if (!isObjectType(getNamedType(field.type))) return null;
     // The entries of a page, or a part of the parent's own record.
     const entry: unknown = Reflect.get(parent, pageEntry);
-    const isEntry = isObject(entry) && (field.name === 'nodes' || field.name === 'node');
+    const isEntry =
+      typeof entry === 'object' && entry !== null && (field.name === 'nodes' || field.name === 'node');
     return { parent: isEntry ? entry : entry === undefined ? {} : parent, from: 'parent' };
   };
 
@@ -224,8 +225,6 @@ function placeOf(lead: Lead, { field }: SelectedField, at: WalkedPlace): WalkedP
   const round = isKnown || (at.hasRecord && !isPage) ? at.round : at.round + 1;
   return { ...at, isCertain: false, lists, round, hasRecord: isPage || isKnown };
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 function memoised<A, B, T extends object>(make: (a: A, b: B) => T): (a: A, b: B) => T {
   const made = new Map<A, Map<B, T>>();

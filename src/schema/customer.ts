@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
 import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
-import { inCustomer } from '../loaders/rest-ids.ts';
+import { inCustomer } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';

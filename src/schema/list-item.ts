@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
 import type { Operation } from '../contract/operation.ts';
 import { BankqlError } from '../errors.ts';
-import { findById } from '../loaders/find-by-id.ts';
+import { findById } from '../loaders/loaders.ts';
 
 /**
  * Entries of the bank's lists may have no id, or the id of another entry. Such an entry is identified by its position in

@@ -1,5 +1,5 @@
 import { type Message, message, putCustomerMessage } from '../contract/message.ts';
-import { inCustomer } from '../loaders/rest-ids.ts';
+import { inCustomer } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';

@@ -8,8 +8,8 @@ import {
   otherAccount,
   otherAccountQuery,
 } from '../contract/other-account.ts';
-import { findById } from '../loaders/find-by-id.ts';
 import type { ViewIds } from '../loaders/loaders.ts';
+import { findById } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';

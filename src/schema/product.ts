@@ -10,7 +10,7 @@ import {
 } from '../contract/product.ts';
 import { badUserInput } from '../errors.ts';
 import type { BankIds } from '../loaders/loaders.ts';
-import { inBank } from '../loaders/rest-ids.ts';
+import { inBank } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';

@@ -12,7 +12,7 @@ import {
 } from '../contract/transaction.ts';
 import { badUserInput } from '../errors.ts';
 import type { TransactionIds } from '../loaders/loaders.ts';
-import { inTransaction } from '../loaders/rest-ids.ts';
+import { inTransaction } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { startPrefetch } from './field-extensions.ts';
 import { recordFields } from './fields.ts';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { checks } from '../../src/doctor/checks.ts';
-import { runDoctor } from '../../src/doctor/doctor.ts';
+import { checks, runDoctor } from '../../src/doctor/doctor.ts';
 import type { DoctorIds } from '../../src/doctor/options.ts';
 import { example } from '../../src/sandbox/identity.ts';
 import { startSandbox } from '../../src/sandbox/server.ts';

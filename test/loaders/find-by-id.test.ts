@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { validateResponse } from '../../src/bank/response.ts';
 import type { Branch } from '../../src/contract/branch.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { findById } from '../../src/loaders/find-by-id.ts';
+import { findById } from '../../src/loaders/loaders.ts';
 
 const branch = (id: string | null | undefined, name: string): Branch => ({ acceptsDeposits: true, id, name });
 

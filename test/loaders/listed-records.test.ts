@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ListedRecords } from '../../src/loaders/listed-records.ts';
+import { ListedRecords } from '../../src/loaders/loaders.ts';
 
 type Entry = { readonly id?: string; readonly value?: unknown };
 

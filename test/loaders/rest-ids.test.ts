@@ -9,7 +9,7 @@ import {
   inProduct,
   inTransaction,
   inView,
-} from '../../src/loaders/rest-ids.ts';
+} from '../../src/loaders/loaders.ts';
 
 const ids = {
   bankId: 'bank',

@@ -1,8 +1,148 @@
-import { explainHeader } from '../../engine/context.ts';
+import { defaultFieldResolver, type GraphQLField, type GraphQLSchema, responsePathAsArray } from 'graphql';
+import type { Operation } from '../../contract/operation.ts';
+import { explainHeader, type CallRecorder as Recorder } from '../../engine/context.ts';
 import type { ExplainOption } from '../../engine/engine.ts';
 import { RequestError } from '../../engine/errors.ts';
-import { CallRecorder, recordedSchema } from './calls.ts';
+import { BankqlError } from '../../errors.ts';
+import type { PaymentService } from '../../payments/service.ts';
+import type { CallOutcome } from '../../schema/bank-session.ts';
+import { withFields } from '../map-fields.ts';
 import { planCalls } from './plan.ts';
+
+/** A call of an operation, as `x-bankql-explain: calls` shows it. */
+export interface RecordedCall {
+  /** The field that first asked for it, by response names and list positions. */
+  readonly path: string;
+  /** The REST operation's id in the contract. */
+  readonly operation: string;
+  readonly method: Operation['method'];
+  /** The path of the specification, with its parameters: ids are private. */
+  readonly url: string;
+  /**
+   * `bank`: a REST call of its own; `joined`: another request's call that was in flight; `cached`, `stale`: an
+   * earlier answer; `loader`: this operation had asked for it before; `record`: a payment, answered from its
+   * record; `unknown`: a payment that failed, whose error tells whether it was sent.
+   */
+  readonly source: CallOutcome['source'] | 'loader' | 'record' | 'unknown';
+  readonly status: number | null;
+  /**
+   * When it was requested, relative to the operation's start, and how long
+   * it took, including the wait for a connection.
+   */
+  readonly offsetMs: number;
+  readonly milliseconds: number | null;
+  readonly bytes: number | null;
+  readonly trackId: string | null;
+  /** The code that it failed with; null if it succeeded. */
+  readonly code: string | null;
+}
+
+type Outcome = Omit<RecordedCall, 'path' | 'operation' | 'method' | 'url' | 'offsetMs' | 'milliseconds'>;
+
+const nothingKnown = { status: null, bytes: null, trackId: null, code: null } as const;
+
+/** The most calls that are listed; further ones are only counted. */
+const maxShown = 1000;
+
+/** Records the calls of one operation. */
+export class CallRecorder implements Recorder {
+  readonly #start = performance.now();
+  readonly #calls: { readonly call: RecordedCall; readonly key: string | null }[] = [];
+  /** By the key of a read, the field that first asked for it. */
+  readonly #askers = new Map<string, string>();
+  #path = '';
+  #restCalls = 0;
+
+  /** Called when a resolver begins: whatever is requested until its first await is attributed to this field. */
+  enter(path: string): void {
+    this.#path = path;
+  }
+
+  asked(operation: Operation, key: string): void {
+    const asker = this.#askers.get(key);
+    // A link prefetches what a field below it needs; the call is attributed to that field.
+    if (asker === undefined || this.#path.startsWith(`${asker}.`)) this.#askers.set(key, this.#path);
+    else
+      this.#note(operation, null, performance.now(), {
+        source: 'loader',
+        ...nothingKnown,
+      });
+  }
+
+  began(operation: Operation, key: string | null): (outcome: Outcome) => void {
+    const path = this.#path;
+    const start = performance.now();
+    return (outcome) => this.#note(operation, key, start, outcome, path);
+  }
+
+  /** The payment service, with each payment recorded. */
+  payments(payments: PaymentService): PaymentService {
+    return {
+      ...payments,
+      pay: async (operation, intent) => {
+        const ended = this.began(operation, null);
+        try {
+          const paid = await payments.pay(operation, intent);
+          ended({ ...nothingKnown, source: paid.replayed ? 'record' : 'bank', trackId: paid.trackId });
+          return paid;
+        } catch (error) {
+          const { code, trackId } = error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
+          ended({ ...nothingKnown, source: 'unknown', trackId: trackId ?? null, code });
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** For `extensions.explain`: the calls in the order in which they began. */
+  get explanation(): { readonly restCalls: number; readonly calls: readonly RecordedCall[] } {
+    const calls = this.#calls.map(({ call, key }) => ({
+      ...call,
+      path: (key === null ? undefined : this.#askers.get(key)) ?? call.path,
+    }));
+    return { restCalls: this.#restCalls, calls: calls.sort((a, b) => a.offsetMs - b.offsetMs) };
+  }
+
+  #note(
+    { id, method, path: url }: Operation,
+    key: string | null,
+    start: number,
+    outcome: Outcome,
+    path = this.#path,
+  ): void {
+    if (outcome.source === 'bank') this.#restCalls++;
+    if (this.#calls.length >= maxShown) return;
+    const took = outcome.source === 'loader' ? null : tenths(performance.now() - start);
+    const offsetMs = tenths(start - this.#start);
+    const call = { path, operation: id, method, url, ...outcome, offsetMs, milliseconds: took };
+    this.#calls.push({ call, key });
+  }
+}
+
+const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
+
+type Field = GraphQLField<unknown, unknown>;
+
+/** The schema with resolvers that report their path to the recorder in their context. */
+export const recordedSchema = (schema: GraphQLSchema): GraphQLSchema => withFields(schema, recordedField);
+
+function recordedField(field: Field): Field {
+  const { resolve = defaultFieldResolver } = field;
+  if (resolve === defaultFieldResolver) return field;
+  const recordedResolve: typeof resolve = (source, given, context, info) => {
+    recorderOf(context)?.enter(responsePathAsArray(info.path).join('.'));
+    return resolve(source, given, context, info);
+  };
+  return Object.create(field, { resolve: { value: recordedResolve } });
+}
+
+const recorderOf = (context: unknown): CallRecorder | null =>
+  typeof context === 'object' &&
+  context !== null &&
+  'recorder' in context &&
+  context.recorder instanceof CallRecorder
+    ? context.recorder
+    : null;
 
 /** A plan stops at this multiple of the calls that an operation may make. */
 const planFactor = 10;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../../src/commands/announcements.ts';
 import { readConfig } from '../../../src/config/config.ts';
-import type { RecordedCall as ExplainedCall } from '../../../src/options/explain/calls.ts';
+import type { RecordedCall as ExplainedCall } from '../../../src/options/explain/explain.ts';
 import { type CallPlan, mostCalls } from '../../../src/options/explain/plan.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
