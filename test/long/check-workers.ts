@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { credentials } from '../support/bankql.ts';
 import { startPaymentBank } from '../support/payment-bank.ts';
 import { type BankqlProcess, post, startProcess } from '../support/process.ts';
+import { freePort } from '../support/redis.ts';
 import { keepConnecting, workersOf } from '../support/workers.ts';
 import { progress } from './progress.ts';
 
@@ -36,6 +37,8 @@ async function round(signal: NodeJS.Signals, nth: number): Promise<void> {
     BANK_ID: 'BANK',
     STATE_URL: `sqlite:${join(folder, `${signal}-${nth}.db`)}`,
     WORKERS: '2',
+    // While none serves, nobody listens: with PORT=0 the next one would listen elsewhere.
+    PORT: String(await freePort()),
   });
   const stop = keepConnecting(bankql.url);
   try {

@@ -1,20 +1,23 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { variableNames } from '../../src/config/variables.ts';
 
 /**
- * The Helm chart. `helm` renders it if it is installed (npm and Debian have no package of it); without it only the templates'
- * own text is checked.
+ * The Helm chart and the manifests. `helm` and `kubectl` render them if they are installed (.ci/run does that); without them only
+ * the templates' own text is checked. The objects are checked against Kubernetes' own types, which know every field.
  */
 
 const root = join(import.meta.dirname, '../..');
 const chart = join(root, 'ops/helm');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const hasHelm = spawnSync('helm', ['version']).status === 0;
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 if (!hasHelm) process.stdout.write('skipped: rendering the Helm chart, since helm is not installed\n');
+if (!hasKubectl) process.stdout.write('skipped: kubectl kustomize, since kubectl is not installed\n');
 const values = parse(read('ops/helm/values.yaml'));
 const templates = readdirSync(join(chart, 'templates')).map((file) => read(`ops/helm/templates/${file}`));
 
@@ -24,12 +27,66 @@ type KubernetesObject = Record<string, any>;
 
 function render(...set: string[]): KubernetesObject[] {
   const args = ['template', 'bankql', chart, ...set.flatMap((pair) => ['--set', pair])];
-  return parseAllDocuments(execFileSync('helm', args, { encoding: 'utf8' }))
+  return documentsOf(execFileSync('helm', args, { encoding: 'utf8' }));
+}
+const documentsOf = (text: string): KubernetesObject[] =>
+  parseAllDocuments(text)
     .map((document) => document.toJS())
     .filter((object) => object !== null);
-}
 const ofKind = (objects: readonly KubernetesObject[], kind: string) =>
   objects.find((object) => object.kind === kind) ?? {};
+
+/** The module of kubernetes-types for an API; the Prometheus operator's own kinds are not in it (promtool checks the alerts). */
+const moduleOf = (apiVersion: string): string | null =>
+  apiVersion.startsWith('monitoring.coreos.com/')
+    ? null
+    : `kubernetes-types/${apiVersion === 'v1' ? 'core/v1' : apiVersion.replace(/\.k8s\.io/, '')}`;
+
+/** What the compiler says of the objects as values of Kubernetes' types: unknown fields, missing ones, wrong types. */
+function typeErrors(objects: readonly KubernetesObject[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bankql-kubernetes-'));
+  const values = objects.flatMap((object, index) => {
+    const module = moduleOf(object.apiVersion);
+    const name = `${object.kind}${index}`;
+    return module === null
+      ? []
+      : [
+          `import type { ${object.kind} as ${name} } from '${module}';`,
+          `export const object${index}: ${name} = ${JSON.stringify(object)};`,
+        ];
+  });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'objects.ts'), values.join('\n'));
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--types', ''];
+  const { stdout } = spawnSync(tsc, [...options, 'objects.ts'], { cwd: folder, encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  return stdout;
+}
+
+test('the manifests are what Kubernetes documents, and a misspelled field would be found', () => {
+  const objects = readdirSync(join(root, 'ops/kubernetes'))
+    .filter((file) => file !== 'kustomization.yaml')
+    .flatMap((file) => parseAllDocuments(read(`ops/kubernetes/${file}`)).map((each) => each.toJS()));
+  expect(objects.length).toBeGreaterThan(7);
+  expect(typeErrors(objects)).toBe('');
+  const deployment = structuredClone(ofKind(objects, 'Deployment'));
+  deployment.spec.template.spec.containers[0].imagePolicy = 'Always';
+  expect(typeErrors([deployment])).toMatch(/'"?imagePolicy"?' does not exist in type 'Container'/);
+}, 60_000);
+
+test.skipIf(!hasKubectl)(
+  'kustomize makes of them what it needs, with the version of the package',
+  () => {
+    const objects = documentsOf(
+      execFileSync('kubectl', ['kustomize', join(root, 'ops/kubernetes')], { encoding: 'utf8' }),
+    );
+    expect(typeErrors(objects)).toBe('');
+    const { version } = JSON.parse(read('package.json'));
+    expect(ofKind(objects, 'Deployment').spec.template.spec.containers[0].image).toBe(`bankql:${version}`);
+  },
+  60_000,
+);
 
 test('templates use values that there are, and every value is used', () => {
   const used = new Set(
@@ -65,7 +122,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
     'ingress.tlsSecret=tls',
     'serviceMonitor.enabled=true',
     'prometheusRule.enabled=true',
-    'prometheusRule.docsUrl=https://docs.example/bankql',
+    'prometheusRule.runbookUrl=https://docs.example/runbook.html',
     'workers=2',
   ];
 
@@ -97,6 +154,11 @@ describe.skipIf(!hasHelm)('rendered', () => {
     expect(ofKind(objects, 'NetworkPolicy').spec.podSelector.matchLabels).toEqual(selector);
   });
 
+  test('as Kubernetes documents its objects, with the defaults and with everything', () => {
+    expect(typeErrors(render())).toBe('');
+    expect(typeErrors(render(...all))).toBe('');
+  }, 60_000);
+
   test('with everything: variables that bankql reads, secrets by reference, alerts with their own addresses', () => {
     const objects = render(...all);
     const { data } = ofKind(objects, 'ConfigMap');
@@ -113,7 +175,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
     const [group] = ofKind(objects, 'PrometheusRule').spec.groups;
     expect(group.rules.length).toBeGreaterThan(20);
     for (const { annotations } of group.rules)
-      expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\/bankql\/runbook\.html#/);
+      expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\/runbook\.html#\w/);
     expect(ofKind(objects, 'ServiceMonitor').spec.jobLabel).toBe('app.kubernetes.io/name');
     expect(ofKind(objects, 'Ingress').spec.tls).toEqual([{ hosts: ['bankql.example'], secretName: 'tls' }]);
   });
