@@ -142,6 +142,7 @@ function explainFile(
   const defaults = {
     bankId: config.bankId ?? 'the-bank',
     viewId: config.defaultView,
+    allProductsId: config.allProductsId ?? 'all-products',
     accountScope: config.accountScope,
     viewer: config.viewer,
   };

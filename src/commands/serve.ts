@@ -193,6 +193,7 @@ export async function serveBankql(
     defaults: {
       bankId: config.bankId,
       viewId: config.defaultView,
+      allProductsId: config.allProductsId,
       accountScope: config.accountScope,
       viewer: config.viewer,
     },

@@ -59,6 +59,8 @@ export interface Config {
   readonly tracing: TracingOptions | null;
   readonly bankId: string | null;
   readonly defaultView: string;
+  /** The id with which postProducts lists all products; null if none is known. */
+  readonly allProductsId: string | null;
   /** `{scope}` of getAccountsScope where a single account is read. */
   readonly accountScope: string;
   /** How it is told who is logged in. */
@@ -204,6 +206,7 @@ function configOf(values: Values): Config {
     tracing: tracingOf(values),
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
+    allProductsId: values.BANK_ALL_PRODUCTS_ID ?? (bank === null ? sandboxBankId : null),
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
     viewer: viewerOf(values),
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,

@@ -73,6 +73,12 @@ export const bankVariables = {
     ...optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
     description: 'the view of queries that name none',
   },
+  BANK_ALL_PRODUCTS_ID: {
+    rarely: 'the bank has an id with which it lists all of its products',
+    ...optional(id('BANK_ALL_PRODUCTS_ID'), 'none; `SNDBCY2N` with the sandbox'),
+    description:
+      'the id with which postProducts lists all products of the bank, for queries of `products` without `filter`',
+  },
   BANK_ACCOUNT_SCOPE: {
     rarely: 'the bank answers single accounts at another path',
     ...optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),

@@ -1,11 +1,13 @@
 import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, type AccountRefBody, accountRef } from '../contract/shared-parts.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
-import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions, startPrefetch } from './field-extensions.ts';
 import { bodyOf, fieldsOf, inputType } from './fields.ts';
 import { restId } from './global-id.ts';
 import { nodeTypeOf } from './node.ts';
+import { findCounterparty, loadOtherAccounts } from './other-account.ts';
 
 /** An account as another record names it, with defaults for the parts that it leaves out. */
 export interface NamedAccount {
@@ -14,6 +16,8 @@ export interface NamedAccount {
   readonly bankId: string;
   /** The view through which it was read. */
   readonly viewId: string;
+  /** The account that pays it, if it is one that is paid. */
+  readonly payer?: ViewIds;
 }
 
 export const AccountRefObject = builder.objectRef<NamedAccount>('AccountRef');
@@ -41,6 +45,24 @@ AccountRefObject.implement({
       resolve: (parent, args, context, info) => {
         const ids = accountOf(parent, args.viewId);
         return ids === null ? null : nodeTypeOf('Account').load(ids, context, info);
+      },
+    }),
+    counterparty: t.field({
+      type: nodeTypeOf('OtherAccount').object,
+      nullable: true,
+      description:
+        'The counterparty of the account that pays whose id, IBAN or number this is: who is paid, by name. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
+      extensions: fieldExtensions({
+        estimate: ({ payer }: NamedAccount, _args: object, context: EstimateContext) => {
+          if (payer !== undefined) startPrefetch(() => loadOtherAccounts(payer, {}, context));
+          return null;
+        },
+      }),
+      resolve: ({ named, bankId, payer }, _args, context) => {
+        const accountId = unwrap(named.account_id);
+        return payer && accountId
+          ? findCounterparty(payer, { bankId: unwrap(named.bank_id) ?? bankId, accountId }, context)
+          : null;
       },
     }),
   }),

@@ -11,7 +11,8 @@ import { connectionFromIds, connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { recordFields } from './fields.ts';
 import { notGlobalId, restId } from './global-id.ts';
-import { findListItem } from './list-item.ts';
+import { knownTransactions } from './known-transactions.ts';
+import { findListItem, originOf } from './list-item.ts';
 import {
   defineNodeType,
   idFromPath,
@@ -39,7 +40,8 @@ import {
   versionField,
 } from './record-mutations.ts';
 import {
-  loadRequests,
+  findRequests,
+  type RequestFilter,
   TransactionRequestConnection,
   TransactionRequestObject,
   toTransactionRequestNode,
@@ -260,14 +262,25 @@ AccountObject.implement({
         type: TransactionRequestObject,
         nullable: true,
         description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
+        args: {
+          status: t.arg.stringList({
+            description: 'Those with one of these statuses, as the bank writes them, in either case.',
+          }),
+          since: t.arg({
+            type: 'DateTime',
+            description:
+              'Those that began at this time or later, of those that say when in a form that can be read.',
+          }),
+        },
         ...connectionFromIds(
-          (account: AccountNode, _args: object, context) => loadRequests(account, context),
+          (account: AccountNode, filter: RequestFilter, context) => findRequests(account, filter, context),
           (account, record, index, _args, _context, list) =>
-            toTransactionRequestNode(account, record, { index, list, trackId: null }),
+            toTransactionRequestNode(account, record, { ...originOf(record, index, list), trackId: null }),
         ),
       },
       TransactionRequestConnection,
     ),
+    knownTransactions: t.field(knownTransactions),
   }),
 });
 

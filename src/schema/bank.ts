@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
+import type { ProductQuery } from '../contract/product.ts';
+import { badUserInput } from '../errors.ts';
 import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, AccountScope, loadAccounts, toAccountNode } from './account.ts';
 import { BranchConnection, BranchFilter, type BranchNode, BranchObject, loadBranches } from './branch.ts';
@@ -52,7 +54,17 @@ const viewOf = (
   viewId: viewIdOr(defaults, viewId),
 });
 
-const queryOf = ({ id, name }: Filter) => omitNullish({ id: notGlobalId('filter.id', id), name });
+/** The query of postProducts. Errors: BAD_USER_INPUT. */
+function productQueryOf(filter: Optional<Filter>, { defaults }: ReadContext): ProductQuery {
+  const { id = defaults.allProductsId, name } = filter ?? {};
+  if (id == null)
+    throw badUserInput(
+      'Give filter: no id is configured under which this bank lists all of its products (BANK_ALL_PRODUCTS_ID).',
+      'filter',
+    );
+  return omitNullish({ id: notGlobalId('filter.id', id), name });
+}
+
 BankObject.implement({
   description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
   interfaces: [builder.nodeInterfaceRef()],
@@ -164,16 +176,15 @@ BankObject.implement({
         args: {
           filter: t.arg({
             type: ProductFilter,
-            required: true,
-            description: 'The query body of postProducts.',
+            description: 'Those with this id, or this id and name; all of them if it is left out.',
           }),
         },
         ...connectionFromIds(
-          ({ bankId }: BankIds, { filter }: { readonly filter: Filter }, { session }) =>
-            session.loaders.postProducts.load({ bankId, query: queryOf(filter) }),
-          ({ bankId }, record, position, { filter }, _context, list): ProductNode => {
+          ({ bankId }: BankIds, { filter }: { readonly filter?: Optional<Filter> }, context) =>
+            context.session.loaders.postProducts.load({ bankId, query: productQueryOf(filter, context) }),
+          ({ bankId }, record, position, { filter }, context, list): ProductNode => {
             const { id, index } = identify(record, position, list);
-            return { bankId, productId: id, query: queryOf(filter), index, record };
+            return { bankId, productId: id, query: productQueryOf(filter, context), index, record };
           },
         ),
       },

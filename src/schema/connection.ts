@@ -4,48 +4,57 @@ import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
 import { type EstimateContext, type KnownObject, startPrefetch, unknownRecord } from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
+import type { ListWork } from './list-work.ts';
 import { answeredByIdsWithPrefetch } from './node.ts';
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes'];
 
-interface PageArguments {
+export interface PageArguments {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
   readonly last?: number | null | undefined;
   readonly before?: string | null | undefined;
 }
 
-/** Checked page arguments: counts of zero or more, and positions. */
-export interface Page {
+/** Checked page arguments: counts of zero or more, and cursors. */
+interface Page {
   readonly first: number | null;
-  readonly after: number | null;
+  readonly after: Cursor | null;
   readonly last: number | null;
-  readonly before: number | null;
+  readonly before: Cursor | null;
+}
+
+/** An entry of a list: where it was when the cursor was made, and its name if it has one. */
+interface Cursor {
+  readonly index: number;
+  readonly name: string | null;
 }
 
 /** Errors: BAD_USER_INPUT for a negative count or an invalid cursor; no call is made then. */
 export const checkPage = ({ first, after, last, before }: PageArguments): Page => ({
   first: first === null || first === undefined ? null : count('first', first),
-  after: after === null || after === undefined ? null : position('after', after),
+  after: after === null || after === undefined ? null : parseCursor('after', after),
   last: last === null || last === undefined ? null : count('last', last),
-  before: before === null || before === undefined ? null : position('before', before),
+  before: before === null || before === undefined ? null : parseCursor('before', before),
 });
 
 /** Creates an entry's object from its record and its position in the list. */
 type ToNode<Item, Node> = (record: Exclude<Item, Error>, index: number) => Node;
 
 /** An entry of a page. Its cursor costs more than the rest of it and is seldom selected: it is created on demand. */
-class Edge<Node> {
+export class Edge<Node> {
   readonly node: Node;
+  readonly #list: readonly unknown[];
   readonly #index: number;
 
-  constructor(node: Node, index: number) {
+  constructor(node: Node, list: readonly unknown[], index: number) {
     this.node = node;
+    this.#list = list;
     this.#index = index;
   }
 
   get cursor(): string {
-    return cursorAt(this.#index);
+    return cursorAt(this.#list, this.#index);
   }
 }
 
@@ -68,7 +77,7 @@ class LazyList<Made> implements Iterable<Made> {
  * A page of a list: the entries from `start` up to, not including, `end`. Its parts are created on demand, entry by
  * entry, so that a page over the operation's budget costs nothing.
  */
-class Connection<Item, Node> {
+export class Connection<Item, Node> {
   readonly totalCount: number;
   readonly #list: readonly Item[];
   readonly #start: number;
@@ -90,7 +99,7 @@ class Connection<Item, Node> {
   get edges(): LazyList<Edge<Node>> {
     return new LazyList(this.#end - this.#start, (offset) => {
       const index = this.#start + offset;
-      return new Edge(this.#nodeAt(index), index);
+      return new Edge(this.#nodeAt(index), this.#list, index);
     });
   }
 
@@ -105,25 +114,26 @@ class Connection<Item, Node> {
     return {
       hasNextPage: end < totalCount,
       hasPreviousPage: start > 0,
-      startCursor: start < end ? cursorAt(start) : null,
-      endCursor: start < end ? cursorAt(end - 1) : null,
+      startCursor: start < end ? cursorAt(this.#list, start) : null,
+      endCursor: start < end ? cursorAt(this.#list, end - 1) : null,
     };
   }
 }
 
 /**
  * One page of a complete list, as the Relay specification defines it; the whole list without `first` and `last`.
- * (The bank has no pagination, and Pothos' own would silently stop at 20 or 100 entries.) A cursor is a position in
- * the list. `toNode` creates an entry's object from the record and its position; an entry that broke the contract
+ * (The bank has no pagination, and Pothos' own would silently stop at 20 or 100 entries.) A cursor names its entry, so
+ * that a page follows the one before it although the bank's list has changed in between. `toNode` creates an entry's object from the record and its position; an entry that broke the contract
  * remains an error.
  */
 export function connectionOf<Item, Node>(
   list: readonly Item[],
   { first, after, last, before }: Page,
   toNode: ToNode<Item, Node>,
+  lists: Pick<ListWork, 'charge'>,
 ): Connection<Item, Node> {
-  let start = Math.min((after ?? -1) + 1, list.length);
-  let end = Math.max(Math.min(before ?? list.length, list.length), start);
+  let start = after === null ? 0 : placeOf(after, list, lists).next;
+  let end = Math.max(before === null ? list.length : placeOf(before, list, lists).index, start);
   if (first !== null) end = Math.min(end, start + first);
   if (last !== null) start = Math.max(start, end - last);
 
@@ -179,7 +189,12 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   const resolve = (parent: Parent, args: Args & PageArguments, context: Context) => {
     const page = checkPage(args);
     return load(parent, args, context).then((list) =>
-      connectionOf(list, page, (record, index) => toNode(parent, record, index, args, context, list)),
+      connectionOf(
+        list,
+        page,
+        (record, index) => toNode(parent, record, index, args, context, list),
+        context.lists,
+      ),
     );
   };
   const prefetch = (parent: Parent, args: Args & PageArguments, context: ReadContext) => {
@@ -206,12 +221,40 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown) };
 }
 
-const cursorAt = (index: number) => Buffer.from(`at:${index}`).toString('base64url');
+/** What an entry is called in its list; null if it has no name. */
+function nameOf(entry: unknown): string | null {
+  if (typeof entry !== 'object' || entry === null) return null;
+  const name: unknown = Reflect.get(entry, 'id') ?? Reflect.get(entry, 'resource_url');
+  return typeof name === 'string' && name !== '' ? name.toWellFormed() : null;
+}
 
-function position(name: string, cursor: string): number {
-  const index = /^at:(\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (index === undefined) throw badUserInput(`${name} has to be a cursor as an edge answered it.`, name);
-  return Number(index);
+function cursorAt(list: readonly unknown[], index: number): string {
+  const name = nameOf(list[index]);
+  return Buffer.from(name === null ? `at:${index}` : `at:${index}:${name}`).toString('base64url');
+}
+
+/** Errors: BAD_USER_INPUT. */
+function parseCursor(argument: string, cursor: string): Cursor {
+  const [, index, name = null] =
+    /^at:(\d{1,9})(?::(.+))?$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (index === undefined)
+    throw badUserInput(`${argument} has to be a cursor as an edge answered it.`, argument);
+  return { index: Number(index), name };
+}
+
+/**
+ * Where a cursor's entry is now, and where the entries behind it begin. If the bank no longer lists it, the one that took its
+ * place is next; if several have its name, its position decides.
+ */
+function placeOf({ index, name }: Cursor, list: readonly unknown[], lists: Pick<ListWork, 'charge'>) {
+  const at = Math.min(index, list.length);
+  const found = { index: at, next: Math.min(at + 1, list.length) };
+  if (name === null || nameOf(list[index]) === name) return found;
+  lists.charge(list.length);
+  const first = list.findIndex((entry) => nameOf(entry) === name);
+  if (first < 0) return { index: at, next: at };
+  const isOnly = list.findLastIndex((entry) => nameOf(entry) === name) === first;
+  return isOnly ? { index: first, next: first + 1 } : found;
 }
 
 function count(name: string, value: number): number {

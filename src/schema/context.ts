@@ -29,6 +29,8 @@ export interface Defaults {
   /** The configured bank; null where none is configured. */
   readonly bankId: string | null;
   readonly viewId: string;
+  /** The id with which postProducts lists all products of the bank. */
+  readonly allProductsId?: string | null;
   /** The `{scope}` of getAccountsScope for reading a single account; `views` by default. */
   readonly accountScope?: string;
   /** How the viewer is determined: see viewer.ts. Without it, the viewer is unknown. */

@@ -43,18 +43,23 @@ export function repeatedIn<Item>(
   return repeated;
 }
 
-const positions = new WeakMap<object, number>();
-
-/** Remembers the positions of entries that have no id of their own, for lists that are made of this one. */
-export function rememberPositions(list: readonly ListItem[]): void {
-  for (const [index, entry] of list.entries())
-    if (!(entry instanceof Error) && ownId(entry, list) === null) positions.set(entry, index);
+interface Origin {
+  readonly list: readonly unknown[];
+  readonly index: number;
 }
 
-const ownId = (entry: ListItem, list: readonly ListItem[]): string | null => {
-  const id = itemId(entry);
-  return id !== null && repeatedIn(list, itemId).has(id) ? null : id;
-};
+const origins = new WeakMap<object, Origin>();
+
+/** Remembers the positions of a list's entries, for lists that are made of this one. */
+export function rememberPositions(list: readonly object[]): void {
+  for (const [index, entry] of list.entries())
+    if (!(entry instanceof Error)) origins.set(entry, { list, index });
+}
+
+/** Where the bank listed an entry of its list, or of one that was made of it. */
+export const originOf = <T extends object>(entry: T, index: number, list: readonly T[]) =>
+  // The list of an entry's origin has entries of its type.
+  (origins.get(entry) ?? { list, index }) as { readonly list: readonly T[]; readonly index: number };
 
 /** What identifies an entry of the bank's list, or of one that was made of it: its id, or else its position. */
 export function identify(
@@ -62,8 +67,9 @@ export function identify(
   index: number,
   list: readonly ListItem[],
 ): { readonly id: string | null; readonly index: number } {
-  const position = positions.get(entry);
-  return position === undefined ? { id: ownId(entry, list), index } : { id: null, index: position };
+  const origin = originOf(entry, index, list);
+  const id = itemId(entry);
+  return { id: id !== null && repeatedIn(origin.list, itemId).has(id) ? null : id, index: origin.index };
 }
 
 /**

@@ -73,7 +73,7 @@ function transferOf(input: TransferInput, defaults: Defaults) {
   const links = {
     account: { bankId, accountId, viewId },
     from: { named: body.from, bankId, viewId },
-    to: { named: body.to, bankId, viewId },
+    to: { named: body.to, bankId, viewId, payer: { bankId, accountId, viewId } },
   };
   return { ids: { BANK_ID: bankId, ACCOUNT_ID: accountId }, body, links };
 }

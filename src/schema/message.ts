@@ -1,13 +1,27 @@
+import { hash } from 'node:crypto';
 import { type Message, message, putCustomerMessage } from '../contract/message.ts';
 import { inCustomer } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr } from './context.ts';
 import { inputFields, objectType, toBody } from './fields.ts';
-import { restId } from './global-id.ts';
+import { encodeGlobalId, globalIdTypes, restId } from './global-id.ts';
 import { writeField } from './record-mutations.ts';
 
 export const MessageObject = objectType(message);
+
+globalIdTypes.add('Message');
+builder.objectField(MessageObject, 'id', (t) =>
+  t.id({
+    nullable: false,
+    description:
+      "Unique to the message's content, for the caches of clients: the bank gives messages no id, so that `node` cannot read it.",
+    resolve: (record) => {
+      const content = Object.values(message.fields).map(({ rest }) => Reflect.get(record, rest));
+      return encodeGlobalId('Message', JSON.stringify([hash('sha256', JSON.stringify(content))]));
+    },
+  }),
+);
 
 export const MessageConnection = connectionTo(MessageObject, {
   list: 'A list of messages.',

@@ -304,14 +304,16 @@ function reportingLimitOnce() {
 /** A field that leads from a parent's record to another object, or to null if the record names none. */
 export function nodeFromRecord<Name extends NodeName, Parent>(
   name: Name,
-  ids: (parent: Parent) => IdsOf<Name> | null,
+  /** The ids, with the record if the parent's record contains it. */
+  ids: (parent: Parent) => (IdsOf<Name> & { readonly record?: RecordOf<Name> | undefined }) | null,
   /** The ids that are known without the record; left out if `ids` needs only the record. */
   unknownIds?: (parent: Parent, unknownId: () => string) => IdsOf<Name>,
 ) {
   const nodeType = nodeTypeOf(name);
   const resolve: Resolve<Parent, object, Nodes[Name] | null> = (parent, _args, context, info) => {
     const named = ids(parent);
-    return named === null ? null : (nodeType.load(named, context, info) as Nodes[Name]);
+    if (named === null || named.record !== undefined) return named as Nodes[Name] | null;
+    return nodeType.load(named, context, info) as Nodes[Name];
   };
   const estimateUnknown: FieldExtensions['estimateUnknown'] = (parent: object, _args, context, unknownId) => {
     const read = { ...parent, record: unknownRecord(unknownId) } as Parent;

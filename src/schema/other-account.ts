@@ -157,13 +157,32 @@ export const otherAccountNode = defineNodeType({
  * Errors: NOT_FOUND.
  */
 function findOtherAccount(list: readonly OtherAccount[], name: string): OtherAccount {
+  const found = otherAccountNamed(list, name);
+  if (!found) throw itemNotFound(getOtherAccounts, name);
+  return found;
+}
+
+function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAccount | null | undefined {
   const byId = findById(list, name);
   if (byId !== null) return byId;
   const { byIban, byNumber } = namesIn(list);
   const iban = compactIban(name);
-  const found = byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
-  if (!found) throw itemNotFound(getOtherAccounts, name);
-  return found;
+  return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
+}
+
+/** The counterparty of an account that a payment's payee is; null if there is none. Errors: those of getOtherAccounts. */
+export async function findCounterparty(
+  payer: ViewIds,
+  { bankId, accountId }: { readonly bankId: string; readonly accountId: string },
+  context: ReadContext,
+): Promise<OtherAccountNode | null> {
+  const list = await loadOtherAccounts(payer, {}, context);
+  const found = otherAccountNamed(list, accountId);
+  if (!found || found instanceof Error) return null;
+  // Another bank may have an account of the same id.
+  const { swift_bic } = found;
+  const isElsewhere = typeof swift_bic === 'string' && swift_bic !== '' && !isCodeOf(bankId, swift_bic);
+  return isElsewhere ? null : toOtherAccountNode(payer, found, list.indexOf(found), {}, list);
 }
 
 /** Counterparties by a text; null if several share it. */
@@ -260,11 +279,13 @@ OtherAccountObject.implement({
   }),
 });
 
+/** A bank identifier code has eight characters, or eleven with XXX for the head office. */
+const isCodeOf = (bankId: string, code: unknown): boolean => code === bankId || code === `${bankId}XXX`;
+
 /** The account of this bank behind a counterparty; null if it has none. Errors: BANK_BAD_RESPONSE, BAD_USER_INPUT. */
 function linkedAccountOf(other: OtherAccountNode, viewId: string | null | undefined): ViewIds | null {
   const { bank, swift_bic, id } = recordOf(other);
-  // A bank identifier code has eight characters, or eleven with XXX for the head office.
-  if (![bank, swift_bic].some((code) => code === other.bankId || code === `${other.bankId}XXX`)) return null;
+  if (![bank, swift_bic].some((code) => isCodeOf(other.bankId, code))) return null;
   const accountId = unwrap(id);
   if (!accountId) return null;
   return {

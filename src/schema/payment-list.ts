@@ -91,7 +91,7 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Pay
     since: since?.getTime(),
   };
   // One more entry tells whether there is a further page.
-  const read = await searched(
+  const read = await searchPayments(
     { ...filter, ...(isBackward ? { oldestFirst: true, after: before } : { after }) },
     size + 1,
     context,
@@ -108,13 +108,14 @@ async function pageOf(args: PaymentListArguments, context: Context): Promise<Pay
     hasNextPage: isBackward ? before !== undefined : hasMore,
     hasPreviousPage: isBackward ? hasMore : after !== undefined,
     async count() {
-      const all = await searched(filter, maxCount + 1, context);
+      const all = await searchPayments(filter, maxCount + 1, context);
       return all.length > maxCount ? null : all.length;
     },
   };
 }
 
-const searched = (
+/** A caller's own payments; an operation reads them once for each query. Errors: those of PaymentService.search. */
+export const searchPayments = (
   query: Omit<OwnPaymentsQuery, 'limit' | 'onRead'>,
   limit: number,
   { payments, credentials, lists }: Context,

@@ -122,7 +122,8 @@ const payingAccount = ({ record }: FoundPayment, viewId: string): ViewIds =>
 const paidAccount = ({ record }: FoundPayment, viewId: string): ViewIds | null =>
   record.toAccountId ? validateViewIds(record.toBankId ?? record.bankId, record.toAccountId, viewId) : null;
 
-const receipt = ({ record }: FoundPayment) =>
+/** What the bank's answer to a payment names. */
+export const receipt = ({ record }: Pick<FoundPayment, 'record'>) =>
   receiptOf(record.answer === null ? null : parseExactJson(record.answer));
 
 /** The extensions of fields that find payments: they make no call, so that the links are planned as early as these. */
@@ -270,10 +271,14 @@ PaymentObject.implement({
   }),
 });
 
-const payeeOf = ({ toBankId, toAccountId, bankId }: PaymentRecord, viewId: string): NamedAccount => ({
+const payeeOf = (
+  { toBankId, toAccountId, bankId, accountId }: PaymentRecord,
+  viewId: string,
+): NamedAccount => ({
   named: { bank_id: toBankId, account_id: toAccountId },
   bankId,
   viewId,
+  payer: { bankId, accountId, viewId },
 });
 
 /** The caller's payment with this key; null if there is none. Errors: those of PaymentService.find. */

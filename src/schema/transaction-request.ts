@@ -14,12 +14,12 @@ import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } 
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
 import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
-import type { EstimateContext } from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
 import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
-import { itemNotFound, listIndex, repeatedIn } from './list-item.ts';
-import { forEachInSteps, type Steps } from './list-work.ts';
+import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
+import { filterInSteps, forEachInSteps, type Steps } from './list-work.ts';
 import {
   defineNodeType,
   type NodeRef,
@@ -30,6 +30,7 @@ import {
   viewKey,
 } from './node.ts';
 import { paymentExtensions, validatePaymentAmount } from './payment.ts';
+import { parseDateTime } from './scalars.ts';
 
 /** What identifies a transaction request. */
 interface RequestPosition {
@@ -90,6 +91,37 @@ async function readRequest(ids: TransactionRequestIds, context: ReadContext): Pr
 /** Transaction requests of an account. */
 export const loadRequests = ({ bankId, accountId, viewId }: ViewIds, { session }: ReadContext) =>
   session.loaders.transactionsRequest.load({ bankId, accountId, viewId });
+
+export interface RequestFilter {
+  readonly status?: readonly string[] | null | undefined;
+  readonly since?: Date | null | undefined;
+}
+
+/** The requests of an account that match a filter. */
+export function findRequests(
+  account: ViewIds,
+  { status, since }: RequestFilter,
+  context: ReadContext,
+): Promise<readonly TransactionRequest[]> {
+  const listed = loadRequests(account, context);
+  if (!status && !since) return listed;
+  const { lists } = context;
+  const wanted = status && new Set(status.map((text) => text.toUpperCase()));
+  const isWanted = (request: TransactionRequest) =>
+    !(request instanceof Error) &&
+    (!wanted || (typeof request.status === 'string' && wanted.has(request.status.toUpperCase()))) &&
+    (!since || (startOf(request) ?? Number.NEGATIVE_INFINITY) >= since.getTime());
+  return listed.then((list) =>
+    lists.once(list, JSON.stringify(['requests', wanted && [...wanted], since]), () => {
+      rememberPositions(list);
+      return filterInSteps(list, isWanted);
+    }),
+  );
+}
+
+/** When a request was made, in milliseconds since 1970; null if the bank does not say so in a form that can be read. */
+export const startOf = ({ start_date }: TransactionRequest): number | null =>
+  typeof start_date === 'string' ? (parseDateTime(start_date)?.getTime() ?? null) : null;
 
 /** An entry of a list of requests: that of the account, or that in the answer to the payment with this Track-ID. */
 export const toTransactionRequestNode = (
@@ -180,8 +212,14 @@ export const TransactionRequestConnection = connectionTo(TransactionRequestObjec
   entry: 'A transaction request and its place in a list.',
 });
 
-const named = ({ bankId, viewId }: ViewIds, account: AccountName | null | undefined): NamedAccount | null =>
-  account ? { named: unwrap(account), bankId, viewId } : null;
+const named = (
+  { bankId, viewId }: ViewIds,
+  account: AccountName | null | undefined,
+  payer?: ViewIds,
+): NamedAccount | null =>
+  account ? { named: unwrap(account), bankId, viewId, ...(payer === undefined ? {} : { payer }) } : null;
+
+const accountOf = ({ bankId, accountId, viewId }: ViewIds): ViewIds => ({ bankId, accountId, viewId });
 
 const bodyOf = (entry: TransactionRequestNode) => unwrap(recordOf(entry).body);
 
@@ -210,7 +248,13 @@ TransactionRequestObject.implement({
       type: AccountRefObject,
       nullable: true,
       description: 'The account to be paid. REST `body.to`.',
-      resolve: (entry) => named(entry, bodyOf(entry)?.to),
+      extensions: fieldExtensions({
+        estimateUnknown: (entry: TransactionRequestNode) => ({
+          parent: { ...named(entry, {}, accountOf(entry)) },
+          hasRecord: true,
+        }),
+      }),
+      resolve: (entry) => named(entry, bodyOf(entry)?.to, accountOf(entry)),
     }),
     value: t.field({
       type: MoneyObject,

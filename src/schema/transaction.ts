@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { namedObject } from '../contract/interpretations.ts';
+import { otherAccount } from '../contract/other-account.ts';
 import type { ChangesInput } from '../contract/resource.ts';
 import {
   putTransactions,
@@ -121,7 +122,9 @@ TransactionObject.implement({
         const otherAccountId = unwrap(recordOf(node).other_account);
         if (!otherAccountId) return null;
         const { bankId, accountId, viewId } = node;
-        return { bankId, accountId, viewId, otherAccountId, index: 0, query: null };
+        // Some banks write the whole counterparty instead of its id.
+        const { data: record } = otherAccount.answer.safeParse(namedObject(recordOf(node), 'other_account'));
+        return { bankId, accountId, viewId, otherAccountId, index: 0, query: null, record };
       }),
     }),
   }),

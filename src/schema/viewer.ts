@@ -6,6 +6,7 @@ import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
 import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { nodeFromIds } from './node.ts';
 import { paymentsField } from './payment-list.ts';
@@ -71,10 +72,19 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
   return viewer;
 }
 
+globalIdTypes.add('Viewer');
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description:
     'Who is logged in, at the configured bank and through the default view: where an app starts that knows nothing else.',
   fields: (t) => ({
+    id: t.id({
+      nullable: false,
+      description: 'Unique to the login and the bank, for the caches of clients: `node` cannot read it.',
+      resolve: ({ bankId, viewId, customerId, accountId }) => {
+        const ids = [customerId, accountId].map((id) => (id instanceof Error ? null : id));
+        return encodeGlobalId('Viewer', JSON.stringify([bankId, viewId, ...ids]));
+      },
+    }),
     customer: t.field({
       nullable: true,
       description: "The caller's own customer record. REST: getCustomer.",

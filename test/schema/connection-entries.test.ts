@@ -4,10 +4,15 @@ import { connectionOf } from '../../src/schema/connection.ts';
 test('the entries of a page are made one by one, when they are asked for', () => {
   const made: number[] = [];
   const whole = { first: null, after: null, last: null, before: null };
-  const { nodes, edges } = connectionOf(['a', 'b', 'c'], whole, (record, index) => {
-    made.push(index);
-    return record;
-  });
+  const { nodes, edges } = connectionOf(
+    ['a', 'b', 'c'],
+    whole,
+    (record, index) => {
+      made.push(index);
+      return record;
+    },
+    { charge() {} },
+  );
   expect([nodes.length, edges.length]).toEqual([3, 3]);
   expect(made).toEqual([]);
   const [first] = nodes;

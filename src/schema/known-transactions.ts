@@ -1,0 +1,174 @@
+import { validateBankId } from '../bank/ids.ts';
+import type { TransactionRequest } from '../contract/transaction-request.ts';
+import type { ViewIds } from '../loaders/loaders.ts';
+import { builder } from './builder.ts';
+import {
+  type Connection,
+  checkPage,
+  connectionOf,
+  type Edge,
+  type PageArguments,
+  pageEntry,
+} from './connection.ts';
+import type { Context, ReadContext } from './context.ts';
+import { startPrefetch } from './field-extensions.ts';
+import { mapOptional } from './fields.ts';
+import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
+import { answeredByIdsWithPrefetch, nodeFromRecord, nodesFromRecord } from './node.ts';
+import { receipt } from './payment.ts';
+import { searchPayments } from './payment-list.ts';
+import { loadRequests, startOf, transactionIdsOf } from './transaction-request.ts';
+
+/**
+ * The transactions of an account that bankql knows of. No bank operation lists transactions: these are the ones that
+ * transaction requests name, and those of the caller's own payments.
+ */
+
+interface KnownTransaction {
+  readonly id: string;
+  /** When it was asked for, in milliseconds since 1970; null if nobody knows. */
+  readonly at: number | null;
+}
+
+interface KnownTransactions extends ViewIds {
+  readonly page: Connection<KnownTransaction, string>;
+}
+
+interface KnownTransactionEdge extends ViewIds {
+  readonly edge: Edge<string>;
+}
+
+const idsOf = ({ bankId, accountId, viewId }: ViewIds, transactionId: string) => ({
+  bankId,
+  accountId,
+  viewId,
+  transactionId: validateBankId('a transaction', transactionId),
+});
+
+/** The largest number of a caller's payments that are searched for those of the account. */
+const maxPayments = 1000;
+
+/** The transactions of the caller's payments from an account. Errors: those of PaymentService.search. */
+async function paidFrom({ bankId, accountId }: ViewIds, context: Context): Promise<KnownTransaction[]> {
+  const payments = await searchPayments({ accountId, states: ['DONE'] }, maxPayments, context);
+  return payments.flatMap((payment) => {
+    const { record } = payment;
+    const { transactionId } = receipt(payment);
+    const isPayer = record.accountId === accountId && record.bankId === bankId;
+    return isPayer && transactionId ? [{ id: transactionId, at: record.createdAt }] : [];
+  });
+}
+
+/** All of them, each once, newest first; those of unknown time come last. A request that cannot be read names none. */
+function* collect(
+  requests: readonly TransactionRequest[],
+  paid: readonly KnownTransaction[],
+  since: Date | undefined,
+): Steps<KnownTransaction[]> {
+  const known = new Map(paid.map((entry) => [entry.id, entry]));
+  yield* forEachInSteps(requests, (request) => {
+    const named: unknown = request instanceof Error ? null : request.transaction_ids;
+    if (typeof named !== 'string') return;
+    for (const id of transactionIdsOf(request) ?? [])
+      if (!known.has(id)) known.set(id, { id, at: startOf(request) });
+  });
+  const wanted = [...known.values()].filter(
+    ({ at }) => since === undefined || (at !== null && at >= since.getTime()),
+  );
+  return yield* sortInSteps(
+    wanted,
+    ({ at }) => at,
+    (one, other) => other - one,
+  );
+}
+
+const TransactionEdge = builder.objectRef<KnownTransactionEdge>('TransactionEdge').implement({
+  description: 'A transaction and its place in a list.',
+  fields: (t) => ({
+    node: t.field({
+      nullable: true,
+      description: 'The transaction. REST: getTransaction, if more than its ids is selected.',
+      ...nodeFromRecord(
+        'Transaction',
+        (parent: KnownTransactionEdge) => idsOf(parent, parent.edge.node),
+        (parent, unknownId) => idsOf(parent, unknownId()),
+      ),
+    }),
+    cursor: t.string({
+      nullable: false,
+      description: 'The place of this transaction, for `after` and `before`.',
+      resolve: ({ edge }) => edge.cursor,
+    }),
+  }),
+});
+
+const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionConnection').implement({
+  description: 'A list of transactions, newest first.',
+  fields: (t) => ({
+    edges: t.field({
+      type: [TransactionEdge],
+      nullable: { list: true, items: true },
+      description: 'The entries of the page with their cursors.',
+      resolve: ({ page, ...account }) => Array.from(page.edges, (edge) => ({ ...account, edge })),
+    }),
+    nodes: t.field({
+      nullable: { list: true, items: true },
+      description:
+        'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
+      ...nodesFromRecord('Transaction', ({ page }: KnownTransactions) => [...page.nodes], idsOf),
+    }),
+    pageInfo: t.field({
+      type: builder.pageInfoRef(),
+      nullable: false,
+      description: 'Where the page stands in the whole list.',
+      resolve: ({ page }) => page.pageInfo,
+    }),
+    totalCount: t.int({
+      nullable: false,
+      description: 'How many entries the whole list has, whatever the page.',
+      resolve: ({ page }) => page.totalCount,
+    }),
+  }),
+});
+
+type KnownTransactionArguments = PageArguments & { readonly since?: Date | null | undefined };
+
+/** The field of an account that lists them. */
+export const knownTransactions = {
+  type: TransactionConnection,
+  nullable: true,
+  description:
+    "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, and those of the calling customer's own payments through bankql. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
+  args: builder.args((t) => ({
+    since: t.field({ type: 'DateTime', description: 'Those that were asked for at this time or later.' }),
+    first: t.int({ description: 'The first so many entries behind `after`; all if it is left out.' }),
+    after: t.string({ description: 'Only entries behind this cursor.' }),
+    last: t.int({ description: 'The last so many entries before `before`; all if it is left out.' }),
+    before: t.string({ description: 'Only entries before this cursor.' }),
+  })),
+  extensions: answeredByIdsWithPrefetch(
+    (account: ViewIds, _args: object, context: ReadContext) => loadRequests(account, context),
+    (account: ViewIds, _args: object, context) => {
+      startPrefetch(() => loadRequests(account, context));
+      return null;
+    },
+    ({ bankId, accountId, viewId }: ViewIds) => ({ parent: { bankId, accountId, viewId, [pageEntry]: {} } }),
+  ),
+  resolve: async (
+    { bankId, accountId, viewId }: ViewIds,
+    { since, ...args }: KnownTransactionArguments,
+    context: Context,
+  ): Promise<KnownTransactions> => {
+    const page = checkPage(args);
+    const account = { bankId, accountId, viewId };
+    const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
+    const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
+      collect(
+        requests,
+        paid,
+        mapOptional(since, (given) => given),
+      ),
+    );
+    return { ...account, page: connectionOf(known, page, ({ id }) => id, context.lists) };
+  },
+} as const;
