@@ -57,6 +57,13 @@ AccountRefObject.implement({
           if (payer !== undefined) startPrefetch(() => loadOtherAccounts(payer, {}, context));
           return null;
         },
+        estimateUnknown: ({ named, payer }: Partial<NamedAccount>, _args: object, context, unknownId) => {
+          if (payer === undefined && named !== undefined) return null;
+          const { viewId } = context.defaults;
+          const account = payer ?? { bankId: unknownId(), accountId: unknownId(), viewId };
+          startPrefetch(() => loadOtherAccounts(account, {}, context));
+          return { parent: { ...account, otherAccountId: unknownId(), index: 0, query: null } };
+        },
       }),
       resolve: ({ named, bankId, payer }, _args, context) => {
         const accountId = unwrap(named.account_id);

@@ -131,6 +131,12 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
   }),
 });
 
+/** Errors: BAD_USER_INPUT, before anything is read; those of getTransactionsRequest. */
+function readRequests(account: ViewIds, args: PageArguments, context: ReadContext) {
+  checkPage(args);
+  return loadRequests(account, context);
+}
+
 type KnownTransactionArguments = PageArguments & { readonly since?: Date | null | undefined };
 
 /** The field of an account that lists them. */
@@ -147,9 +153,9 @@ export const knownTransactions = {
     before: t.string({ description: 'Only entries before this cursor.' }),
   })),
   extensions: answeredByIdsWithPrefetch(
-    (account: ViewIds, _args: object, context: ReadContext) => loadRequests(account, context),
-    (account: ViewIds, _args: object, context) => {
-      startPrefetch(() => loadRequests(account, context));
+    readRequests,
+    (account: ViewIds, args: PageArguments, context) => {
+      startPrefetch(() => readRequests(account, args, context));
       return null;
     },
     ({ bankId, accountId, viewId }: ViewIds) => ({ parent: { bankId, accountId, viewId, [pageEntry]: {} } }),

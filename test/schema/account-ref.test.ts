@@ -117,3 +117,60 @@ describe('AccountRef', () => {
     expect(fixture.bank.lines()).toEqual([requests]);
   });
 });
+
+const PaidPeople = graphql(`
+  query PaidPeople {
+    bank { account(accountId: "ACC", viewId: "mine") { transactionRequests { nodes {
+      from { counterparty { otherAccountId } }
+      to { counterparty { otherAccountId holder { name } } }
+    } } } }
+  }
+`);
+const PaymentTo = graphql(`
+  mutation PaymentTo($to: AccountRefInput!) {
+    pay(input: { accountId: "ACC" to: $to value: { amount: "1", currency: "EUR" } idempotencyKey: "key" }) {
+      payment { description to { counterparty { holder { name } } } }
+    }
+  }
+`);
+
+describe('the counterparty of an AccountRef', () => {
+  const others = 'GET /v1/api/banks/BANK/accounts/ACC/mine/other_accounts';
+  const people = [
+    { bank: 'B', id: 'ann', IBAN: 'GB11 0000', holder: { is_alias: false, name: 'Ann' } },
+    { bank: 'B', id: 'bea', number: '77', swift_bic: 'THEREXXX', holder: { is_alias: false, name: 'Bea' } },
+  ];
+
+  test.each([
+    [{ account_id: 'ann' }, 'ann'],
+    [{ account_id: 'gb110000', bank_id: 'ANY' }, 'ann'],
+    [{ account_id: '77', bank_id: 'THERE' }, 'bea'],
+    [{ account_id: '77', bank_id: 'THEREXXX' }, 'bea'],
+    [{ account_id: '77', bank_id: 'ELSEWHERE' }, undefined],
+    [{ account_id: 'nobody' }, undefined],
+    [{}, undefined],
+  ])('of one that is paid, %j, is %s', async (to, expected) => {
+    await using fixture = await startBankqlFixture();
+    const list = { 'transaction-requests': [{ from: { account_id: 'ann' }, body: { to } }] };
+    fixture.bank.on(requests, { body: list }).on(others, { body: { otherAccounts: people } });
+    const { data, errors } = await fixture.ask(PaidPeople);
+    expect(errors).toBeUndefined();
+    const [request] = data?.bank?.account?.transactionRequests?.nodes ?? [];
+    expect(request?.to?.counterparty?.otherAccountId).toBe(expected);
+    expect(request?.from?.counterparty).toBeNull();
+    expect(fixture.bank.lines()).toEqual(Object.keys(to).length === 0 ? [requests] : [requests, others]);
+  });
+
+  test('says by name who was paid', async () => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank
+      .otherwise({ body: { id: 'TX' } })
+      .on(others.replace('mine', 'owner'), { body: { otherAccounts: people } });
+    const { data, errors } = await fixture.ask(PaymentTo, { to: { accountId: 'bea', bankId: 'THERE' } });
+    expect(errors).toBeUndefined();
+    expect(data?.pay.payment).toEqual({
+      description: null,
+      to: { counterparty: { holder: { name: 'Bea' } } },
+    });
+  });
+});

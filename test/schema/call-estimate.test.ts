@@ -29,7 +29,7 @@ function plan(text: string, variables: Variables = {}, maxCalls = Infinity): Cal
     operation,
     variableValues,
     fragments: fragmentsOf(document),
-    defaults: { bankId: 'BANK', viewId: 'owner', viewer },
+    defaults: { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL', viewer },
     credentials: { subscriptionKey: 'K', authProviderName: 'P', authId: 'A' },
     maxCalls,
   });
@@ -258,7 +258,7 @@ describe('a plan and the calls that arrive at a bank that has what is asked for'
     ['are the same where nothing hangs on a record', true],
     ['are no fewer calls than planned where something does', false],
   ])('%s', async (_, determined) => {
-    const defaults = { bankId: 'BANK', viewId: 'owner', viewer };
+    const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL', viewer };
     await using fixture = await startBankqlFixture({ documentLimits, defaults });
     fixture.bank.otherwise(anyAnswer);
     await fc.assert(

@@ -101,6 +101,7 @@ const documents = [...paths].flatMap(([typeName, path]) => {
 const defaults = {
   bankId: 'BANK',
   viewId: 'owner',
+  allProductsId: 'all',
   viewer: {
     customerId: parseViewerTemplate('{auth-id}-C'),
     accountId: parseViewerTemplate('{auth-id}-A'),

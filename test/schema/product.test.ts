@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { graphql } from '../generated/index.ts';
-import { onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
+import { failuresOf, onlyCall, sentJson, startBankqlFixture } from '../support/bankql-fixture.ts';
 import { productRecord } from '../support/full-records.ts';
 
 graphql(`
@@ -167,5 +167,25 @@ describe('putProduct', () => {
     fixture.bank.on(line, { body: {} });
     const result = await fixture.ask(PutWholeProduct, { input: { product: { id: 'mine' } } });
     expect(result.data?.putProduct?.product?.productId).toBe('mine');
+  });
+});
+
+describe('products without a filter', () => {
+  const all = '{ bank { products { nodes { productId } } } }';
+
+  test('are those under the id that the operator configured', async () => {
+    const defaults = { bankId: 'BANK', viewId: 'owner', allProductsId: 'ALL' };
+    await using fixture = await startBankqlFixture({ defaults });
+    fixture.bank.otherwise({ body: { product: [{ id: 'P', name: 'n' }] } });
+    expect(await fixture.ask(all)).toEqual({ data: { bank: { products: { nodes: [{ productId: 'P' }] } } } });
+    expect(sentJson(onlyCall(fixture.bank))).toEqual({ id: 'ALL' });
+  });
+
+  test('are refused, with the name of the variable, if none is configured', async () => {
+    await using fixture = await startBankqlFixture();
+    const result = await fixture.ask(all);
+    expect(failuresOf(result)).toEqual(['bank.products BAD_USER_INPUT']);
+    expect(result.errors?.[0]?.message).toContain('BANK_ALL_PRODUCTS_ID');
+    expect(fixture.bank.calls).toEqual([]);
   });
 });

@@ -156,6 +156,43 @@ describe('getTransaction', () => {
   });
 });
 
+describe('a counterparty that the bank writes whole in a transaction', () => {
+  const query = `{ bank { account(accountId: "ACC") { transaction(transactionId: "TX") {
+    otherAccountId otherAccount { otherAccountId bankName holder { name } }
+  } } } }`;
+  const line = 'GET /v1/api/banks/BANK/accounts/ACC/owner/transactions/TX/transaction';
+  const others = 'GET /v1/api/banks/BANK/accounts/ACC/owner/other_accounts';
+  const whole = { id: 'not-listed', bank: 'B', holder: { is_alias: false, name: 'Ann' } };
+
+  test.each([
+    ['is shown as written, without a call', whole, whole, [line]],
+    [
+      'is looked up if it is not whole',
+      { id: 'other-id' },
+      { ...otherAccountRecord, id: 'other-id' },
+      [line, others],
+    ],
+  ])('%s', async (_, written, { id, bank, holder }, calls) => {
+    await using fixture = await startBankqlFixture();
+    fixture.bank
+      .on(line, { body: { ...transactionRecord, other_account: written } })
+      .on(others, { body: { otherAccounts: [{ ...otherAccountRecord, id: 'other-id' }] } });
+    const { data, errors } = await fixture.ask(query);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      bank: {
+        account: {
+          transaction: {
+            otherAccountId: id,
+            otherAccount: { otherAccountId: id, bankName: bank, holder: { name: holder.name } },
+          },
+        },
+      },
+    });
+    expect(fixture.bank.lines()).toEqual(calls);
+  });
+});
+
 describe('putTransactionMetadata', () => {
   const line = 'PUT /v1/api/banks/BANK/accounts/ACC/auditor/transactions/TX/metadata/TYPE';
   const input = { accountId: 'ACC', viewId: 'auditor', transactionId: 'TX', metadataType: 'TYPE' };

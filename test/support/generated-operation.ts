@@ -31,6 +31,8 @@ const fromRecords = new Set([
   'Customer.banks',
   'Transaction.thisAccount',
   'Transaction.otherAccount',
+  'AccountRef.counterparty',
+  'Payment.transaction',
   'OtherAccount.linkedAccount',
   'MakeTransactionPayload.transaction',
   'PayPayload.transactionRequests',
@@ -108,6 +110,7 @@ export const generatedOperation = ({ determined }: { readonly determined: boolea
       }
       const scalars = new Map<string, readonly unknown[]>([
         ['Boolean', [true, false]],
+        ['DateTime', ['2026-01-01T00:00:00Z']],
         ['Float', [1.5]],
         ['Int', [1]],
       ]);

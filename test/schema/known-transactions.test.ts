@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { graphql } from '../generated/index.ts';
+import { anyAnswer } from '../support/any-bank.ts';
+import { exact, failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const Known = graphql(`
+  query Known($since: DateTime, $first: Int, $after: String) {
+    bank {
+      account(accountId: "A") {
+        knownTransactions(since: $since, first: $first, after: $after) {
+          totalCount
+          nodes { transactionId }
+          pageInfo { hasNextPage endCursor }
+        }
+      }
+    }
+  }
+`);
+
+const KnownWithRecords = graphql(`
+  query KnownWithRecords($first: Int) {
+    bank {
+      account(accountId: "A") {
+        knownTransactions(first: $first) { edges { cursor node { transactionId uuid } } }
+      }
+    }
+  }
+`);
+
+const Requests = graphql(`
+  query Requests($status: [String!], $since: DateTime) {
+    bank { account(accountId: "A") {
+      transactionRequests(status: $status, since: $since) { totalCount nodes { id description } }
+    } }
+  }
+`);
+
+const PayKnown = graphql(`
+  mutation PayKnown($key: String!) {
+    pay(input: {
+      accountId: "A" to: { accountId: "B" } value: { amount: "1", currency: "EUR" } idempotencyKey: $key
+    }) { userErrors { code } }
+  }
+`);
+
+const list = 'GET /v1/api/banks/BANK/accounts/A/owner/transaction-requests';
+const transaction = (id: string) => `GET /v1/api/banks/BANK/accounts/A/owner/transactions/${id}/transaction`;
+
+const request = (description: string, change: object = {}) => ({
+  description,
+  status: 'COMPLETED',
+  start_date: '2026-01-10T00:00:00Z',
+  ...change,
+});
+
+/** A bank with these requests; a payment there becomes the transaction PAID. */
+async function start(requests: readonly object[]) {
+  const fixture = await startBankqlFixture({ now: () => Date.UTC(2026, 0, 20) });
+  fixture.bank
+    .otherwise(anyAnswer)
+    .on(list, { body: { 'transaction-requests': requests } })
+    .on('POST /v1/api/banks/BANK/accounts/A/make-transaction', { body: { id: 'PAID', status: 'BOOKED' } });
+  const idsOf = async (variables: object = {}) => {
+    const { data, errors } = await fixture.ask(Known, variables);
+    expect(errors).toBeUndefined();
+    return data?.bank?.account?.knownTransactions?.nodes?.map((node) => node?.transactionId);
+  };
+  return { ...fixture, idsOf };
+}
+
+describe('the known transactions of an account', () => {
+  test('are those of its requests and of own payments, each once, newest first, without a call for each', async () => {
+    await using fixture = await start([
+      request('old', { transaction_ids: 'OLD-1, OLD-2' }),
+      request('new', { transaction_ids: 'NEW,OLD-1', start_date: '2026-01-15' }),
+      request('undated', { transaction_ids: 'UNDATED', start_date: 'soon' }),
+      request('broken', { transaction_ids: 7 }),
+    ]);
+    await fixture.ask(PayKnown, { key: 'key' });
+    const calls = fixture.bank.calls.length;
+    expect(await fixture.idsOf()).toEqual(['PAID', 'NEW', 'OLD-1', 'OLD-2', 'UNDATED']);
+    expect(fixture.bank.lines().slice(calls)).toEqual([list]);
+    expect(await fixture.idsOf({ since: '2026-01-12T00:00:00Z' })).toEqual(['PAID', 'NEW']);
+  });
+
+  test('come in pages, and follow the last entry of the page before although others were added', async () => {
+    await using fixture = await start([request('r', { transaction_ids: 'T1,T2,T3' })]);
+    const { data } = await fixture.ask(Known, { first: 1 });
+    const { totalCount, pageInfo } = data?.bank?.account?.knownTransactions ?? expect.unreachable();
+    expect({ totalCount, hasNextPage: pageInfo.hasNextPage }).toEqual({ totalCount: 3, hasNextPage: true });
+    await fixture.ask(PayKnown, { key: 'key' });
+    expect(await fixture.idsOf({ first: 2, after: pageInfo.endCursor })).toEqual(['T2', 'T3']);
+  });
+
+  test('are read one by one if more than their ids is selected, and each fails by itself', async () => {
+    await using fixture = await start([request('r', { transaction_ids: 'T1,a/b,T3' })]);
+    const result = await fixture.ask(KnownWithRecords, { first: 2 });
+    expect(failuresOf(result)).toEqual(['bank.account.knownTransactions.edges.1.node BANK_BAD_RESPONSE']);
+    expect(result.data?.bank?.account?.knownTransactions?.edges?.[0]?.node?.transactionId).toBe('T1');
+    expect(fixture.bank.lines()).toEqual([list, transaction('T1')]);
+  });
+
+  test('need their caller, whose payments they are', async () => {
+    await using fixture = await start([]);
+    const result = await fixture.ask(Known, {}, { 'Ocp-Apim-Subscription-Key': 'key' });
+    expect(failuresOf(result)).toEqual(['bank.account.knownTransactions MISSING_CREDENTIALS']);
+  });
+});
+
+describe('the requests of an account', () => {
+  test('may be those with a status, and from a time on; they keep their ids', async () => {
+    await using fixture = await start([
+      request('first', { status: 'INITIATED' }),
+      request('second', { start_date: '2026-01-15', resource_url: 'url' }),
+      request('third', { start_date: null, body: { value: { amount: exact('1') } } }),
+      request('fourth', { resource_url: 'url' }),
+    ]);
+    const ask = async (variables: object) => {
+      const { data, errors } = await fixture.ask(Requests, variables);
+      expect(errors).toBeUndefined();
+      return data?.bank?.account?.transactionRequests?.nodes ?? expect.unreachable();
+    };
+    const all = await ask({});
+    const named = (nodes: typeof all) => nodes.map((node) => node?.description);
+    expect(named(await ask({ status: ['initiated', 'PENDING'] }))).toEqual(['first']);
+    expect(named(await ask({ status: ['completed'] }))).toEqual(['second', 'third', 'fourth']);
+    const late = await ask({ since: '2026-01-12T00:00:00Z' });
+    expect(named(late)).toEqual(['second']);
+    expect(late).toEqual([all[1]]);
+    expect(await ask({ status: ['COMPLETED'], since: '2026-01-01T00:00:00Z' })).toEqual([all[1], all[3]]);
+    expect(new Set(all.map((node) => node?.id)).size).toBe(4);
+  });
+});

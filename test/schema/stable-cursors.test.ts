@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { failuresOf, startBankqlFixture } from '../support/bankql-fixture.ts';
+
+const root = '/v1/api/banks/BANK';
+const query = `query ($first: Int, $after: String, $last: Int, $before: String) {
+  bank { branches(first: $first, after: $after, last: $last, before: $before) {
+    nodes { name } pageInfo { startCursor endCursor }
+  } }
+}`;
+
+const branch = (name: string, id: string | null = name) => ({ id, name, acceptsDeposits: true });
+
+/** The names on a page after the bank's list has changed to `then`. */
+async function nextPage(
+  before: readonly object[],
+  then: readonly object[],
+  page: (cursor: string) => object,
+) {
+  await using fixture = await startBankqlFixture();
+  const list = `GET ${root}/branches`;
+  fixture.bank.on(list, { body: { branches: before } });
+  const first = await fixture.ask(query, { first: 2 });
+  const cursor = Object(first.data).bank.branches.pageInfo.endCursor;
+  fixture.bank.on(list, { body: { branches: then } });
+  const second = await fixture.ask(query, page(cursor));
+  expect([...failuresOf(first), ...failuresOf(second)]).toEqual([]);
+  return Object(second.data).bank.branches.nodes.map(({ name }: { name: string }) => name);
+}
+
+const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => branch(name));
+const added = branch('new');
+const abcd = [a, b, c, d] as object[];
+const after = (cursor: string) => ({ first: 2, after: cursor });
+
+test.each([
+  ['an entry is put before', abcd, [added, a, b, c, d], after, ['c', 'd']],
+  ['entries before it disappear', abcd, [b, c, d], after, ['c', 'd']],
+  ['its own entry disappears', abcd, [a, c, d], after, ['c', 'd']],
+  ['all that remains is before it', abcd, [a], after, []],
+  ['the list is sorted otherwise', abcd, [d, c, b, a], after, ['a']],
+  [
+    'entries have no id',
+    [branch('a', null), branch('b', null), branch('c', null)],
+    [branch('a', null), branch('b', null), branch('c', null)],
+    after,
+    ['c'],
+  ],
+  [
+    'several have its id',
+    [branch('a', 'x'), branch('b', 'x'), c],
+    [branch('a', 'x'), branch('b', 'x'), c],
+    after,
+    ['c'],
+  ],
+  [
+    'an entry is put before, and the page precedes it',
+    abcd,
+    [added, a, b, c, d],
+    (cursor: string) => ({ last: 2, before: cursor }),
+    ['new', 'a'],
+  ],
+] as [string, object[], object[], (cursor: string) => object, string[]][])(
+  'a page continues at its cursor’s entry if %s',
+  async (_, before, then, page, expected) => {
+    expect(await nextPage(before, then, page)).toEqual(expected);
+  },
+);
+
+test('a cursor of an earlier version, which is a position alone, is understood', async () => {
+  const old = Buffer.from('at:1').toString('base64url');
+  expect(await nextPage(abcd, abcd, () => after(old))).toEqual(['c', 'd']);
+});
