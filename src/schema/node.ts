@@ -91,7 +91,13 @@ export const listItemId = <Ids extends object, Item extends { readonly id?: stri
 ) => ({
   nullable: true as const,
   description,
-  extensions: answeredByIds,
+  extensions: fieldExtensions({
+    answeredByIds: true,
+    estimate: (node: Ids, _args: object, context: EstimateContext) => {
+      if (idOf(node) === null) startPrefetch(() => nodeType().read(node, context));
+      return null;
+    },
+  }),
   resolve: (node: NodeRef<Ids, Item>, _args: object, context: Context) => {
     const { record } = node;
     // If the bank sent something other than text, the record holds an error here.
