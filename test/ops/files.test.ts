@@ -39,7 +39,29 @@ test('their PostgreSQL keeps payments across a power cut, and the witness tells 
   expect(compose.services.postgres.command.join(' ')).toMatch(
     /fsync=on .*full_page_writes=on .*synchronous_commit=on/,
   );
-  expect(compose.services['bankql-1'].environment).toMatchObject({ STATE_WITNESS: expect.any(String) });
+});
+
+test('the witness of each is a file of a folder that its user may write, apart from the store', () => {
+  // A volume takes the owner that the folder has in the image.
+  expect(read('Dockerfile')).toContain('RUN mkdir /witness && chown 1000:1000 /witness');
+  for (const name of ['bankql-1', 'bankql-2']) {
+    const { environment, volumes } = compose.services[name];
+    expect(environment.STATE_WITNESS).toBe('/witness/mark');
+    expect(volumes).toEqual([expect.stringMatching(/^witness-\d:\/witness$/)]);
+  }
+  expect(manifest('configmap').data.STATE_WITNESS).toBe('/witness/mark');
+  const { spec } = manifest('deployment').spec.template;
+  expect(spec.securityContext.fsGroup).toBe(1000);
+  expect(spec.containers[0].volumeMounts).toEqual([{ name: 'witness', mountPath: '/witness' }]);
+  const { claimName } = spec.volumes[0].persistentVolumeClaim;
+  expect(manifest('witness')).toMatchObject({
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: claimName },
+    spec: { accessModes: ['ReadWriteMany'] },
+  });
+  const unit = read('systemd/bankql.service');
+  expect(unit).toMatch(/^Environment=STATE_WITNESS=\/var\/lib\/bankql-witness\/mark$/m);
+  expect(unit).toMatch(/^StateDirectory=bankql bankql-witness$/m);
 });
 
 test('the alerts for the Prometheus operator are those of ops/prometheus', () => {

@@ -133,6 +133,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'Deployment',
       'HorizontalPodAutoscaler',
       'NetworkPolicy',
+      'PersistentVolumeClaim',
       'PodDisruptionBudget',
       'Service',
     ]);
@@ -147,6 +148,7 @@ describe.skipIf(!hasHelm)('rendered', () => {
       'resources',
       'ports',
       'env',
+      'volumeMounts',
     ])
       expect(ours[part], part).toEqual(theirs[part]);
     const selector = ofKind(objects, 'Service').spec.selector;
