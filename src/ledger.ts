@@ -302,9 +302,12 @@ export class Ledger implements Held {
     return !this.#isLate && this.requests < requests && this.unread < unread;
   }
 
-  /** Takes a slot, with which the work for a request begins; returns why there is none, if there is none. */
+  /** A request has arrived; takes a slot, with which the work for it begins, or returns why there is none. */
   admit(holder: Holder): ShedReason | null {
-    const { account } = holder;
+    const { account, arriving } = holder;
+    this.arriving -= arriving;
+    account.arriving -= arriving;
+    holder.arriving = 0;
     if (
       this.#isLate &&
       (account.requests > 0 || this.requests >= this.#totals.requests - this.#open.requests)
@@ -313,7 +316,13 @@ export class Ledger implements Held {
     if (account.unread >= this.#shares.unread) return this.#refuse('unread of the caller');
     if (this.unread >= this.#totals.unread && !this.#findRoom(account, 'unread', 0))
       return this.#refuse('unread');
-    return this.take(holder, 'requests', 1);
+    // The usual case, without another call.
+    if (account.requests >= this.#shares.requests || this.requests >= this.#open.requests)
+      return this.take(holder, 'requests', 1);
+    holder.requests++;
+    account.requests++;
+    this.requests++;
+    return null;
   }
 
   /** Takes so much more of a resource; returns why that cannot be, if it cannot. */

@@ -217,7 +217,7 @@ export function createEngine({
     const { budget } = context;
     const { errors } = result;
     if (errors?.[0] instanceof AnswerLimitError) return end(errors[0], context);
-    const { recorder, isPublic } = context;
+    const { recorder } = context;
     const extensions = recorder === null && context.stale.length === 0 ? undefined : extensionsOf(context);
     const answer =
       errors === undefined && extensions === undefined
@@ -229,8 +229,7 @@ export function createEngine({
           };
     const bounds = {
       maxBytes: answerLimits.bytes,
-      isPublic,
-      isCacheable: isPublic && context.hasRead,
+      audience: context,
       withoutData: (error: unknown) => withoutData(error, context.effects),
     };
     // Serializing more takes milliseconds.

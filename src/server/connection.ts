@@ -19,6 +19,7 @@ import {
   type ShedReason,
   unbounded,
 } from '../ledger.ts';
+import type { KnownHead } from './request.ts';
 
 /** A client's connection, with the requests that are under way on it. */
 export class Connection {
@@ -28,16 +29,17 @@ export class Connection {
   readonly #socket: Socket;
   /** In the order of their requests, which is the order in which they are sent. */
   readonly #responses: ConnectionAwareResponse[] = [];
+  /** The caller of its latest request; its peer until one is known. */
+  account: Account = nobody;
+  /** The head of its latest request that was accepted; most clients send the same again. */
+  known: KnownHead | null = null;
+  /** Whether it ends as soon as nothing is under way on it. */
+  endsIdle = false;
 
   constructor(socket: Socket, ledger: Ledger) {
     this.#socket = socket;
     this.ledger = ledger;
     this.peer = peerOf(socket.remoteAddress);
-  }
-
-  /** Of callers that nobody knows, those of one peer are one. */
-  get account(): Account {
-    return this.ledger.account(this.peer);
   }
 
   get responses(): readonly ConnectionAwareResponse[] {
@@ -56,6 +58,7 @@ export class Connection {
   end(response: ConnectionAwareResponse): void {
     // Responses to pipelined requests end in their order.
     if (this.#responses[0] === response) this.#responses.shift();
+    if (this.endsIdle && this.#responses.length === 0) this.#socket.destroySoon();
   }
 
   /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
@@ -114,6 +117,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   unread = 0;
   since = 0;
   canGiveWay = true;
+  /** The head of an earlier request of its connection that was accepted. */
+  knownHead: KnownHead | null = null;
   /** Answers it in place of its handler, because it gives way; set by the server. */
   onGiveWay: ((resource: Counted) => void) | null = null;
   /** Its connection; null once it is closed, when what is made of it goes nowhere. */
@@ -137,6 +142,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   belongTo(connection: Connection): void {
     this.#connection = connection;
+    this.knownHead = connection.known;
     this.since = performance.now();
     connection.begin(this);
   }
@@ -172,18 +178,31 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     return this.#connection?.peer ?? '';
   }
 
+  /** The next request of its connection may have the same head. */
+  remember(head: KnownHead): void {
+    // How long a body in chunks is, is looked at for each request.
+    if (this.#connection !== null && this.req.headers['transfer-encoding'] === undefined)
+      this.#connection.known = head;
+  }
+
   /** Its caller, as far as that is known: null for the connection's peer. */
   identify(caller: Identity | null): void {
-    if (this.#connection === null) return;
-    const { ledger, peer } = this.#connection;
+    const connection = this.#connection;
+    if (connection === null) return;
+    const { ledger, peer } = connection;
     if (this.arriving > 0) ledger.add(this, 'arriving', -this.arriving);
-    this.account = caller === null ? ledger.account(peer) : ledger.account(caller.name, caller.group);
+    const name = caller?.name ?? peer;
+    const { account } = connection;
+    // The ledger forgets accounts that hold nothing.
+    if (!account.isListed || account.name !== name)
+      connection.account = ledger.account(name, caller?.group ?? peer);
+    this.account = connection.account;
   }
 
   /** More of its request is awaited, of which so many bytes have arrived now. Errors: RequestError OVERLOADED. */
   awaitMore(bytes: number): void {
     if (this.#connection === null) return;
-    if (this.account === nobody) this.account = this.#connection.account;
+    if (this.account === nobody) this.identify(null);
     const taken = this.arriving === 0 ? bytes + overheadBytes : bytes;
     const why = this.#connection.ledger.take(this, 'arriving', taken);
     if (why !== null) throw overloaded(why);
@@ -192,9 +211,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   /** Its request has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
   admit(): void {
     if (this.#connection === null) return;
-    const { ledger } = this.#connection;
-    if (this.arriving > 0) ledger.add(this, 'arriving', -this.arriving);
-    const why = ledger.admit(this);
+    const why = this.#connection.ledger.admit(this);
     if (why !== null) throw overloaded(why);
   }
 
@@ -254,7 +271,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   override end(chunk: unknown, encoding: BufferEncoding, sent?: () => void): this;
   override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), sent?: () => void): this {
     if (this.#connection !== null) {
-      if (this.account === nobody) this.account = this.#connection.account;
+      if (this.account === nobody) this.identify(null);
       if (this.#written === 0) this.since = performance.now();
       // Given back when all is out: Node then says that the answer is closed.
       this.#connection.ledger.release(this, this.#written + sizeOf(chunk));
@@ -310,12 +327,12 @@ export async function listen(
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const connections = new Map<Socket, Connection>();
   let draining = false;
-  /** Whether a connection ends as soon as nothing is under way on it. */
   let endsIdle = false;
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
       connection = new Connection(socket, ledger);
+      connection.endsIdle = endsIdle;
       connections.set(socket, connection);
     }
     return connection;
@@ -333,13 +350,8 @@ export async function listen(
       ServerResponse: ConnectionAwareResponse,
     },
     (request, response) => {
-      const { socket } = request;
-      const connection = connectionOf(socket);
-      response.belongTo(connection);
+      response.belongTo(connections.get(request.socket) ?? connectionOf(request.socket));
       if (draining) response.shouldKeepAlive = false;
-      response.once('close', () => {
-        if (endsIdle && connection.isIdle) socket.destroySoon();
-      });
       listener(request, response);
     },
   );
@@ -369,7 +381,10 @@ export async function listen(
   };
   const endIdle = () => {
     endsIdle = true;
-    for (const [socket, connection] of connections) if (connection.isIdle) socket.destroy();
+    for (const [socket, connection] of connections) {
+      connection.endsIdle = true;
+      if (connection.isIdle) socket.destroy();
+    }
   };
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { ExecutionResult } from 'graphql';
 import type { Logger } from 'pino';
 import type { EngineRequest } from '../engine/context.ts';
 import { explainHeader } from '../engine/context.ts';
@@ -9,39 +10,29 @@ import {
   type EngineResult,
   isIncrementalResult,
 } from '../engine/engine.ts';
-import {
-  type Authenticate,
-  type AuthenticateWithinLimit,
-  identify,
-  withRateLimit,
-} from './auth/authenticate.ts';
+import { type Authenticate, createIdentify, type Identify } from './auth/authenticate.ts';
 import { authenticateByHeaders } from './auth/header-credentials.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { createGraphiQLHandler, type GraphiQLOptions } from './graphiql/page.ts';
-import {
-  type IncrementalStream,
-  incrementalStreamOf,
-  sendIncremental,
-  streamOf,
-} from './incremental-response.ts';
+import { incrementalStreamOf, sendIncremental, streamOf } from './incremental-response.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   bufferedBody,
   ClientDisconnected,
   fromFetchRequest,
   fromNodeRequest,
-  type IncomingRequest,
+  headerValues,
   inflateBody,
   isGzip,
+  type KnownHead,
   parseBodyParams,
   readBody,
 } from './request.ts';
-import { currentActivity } from './request-scope.ts';
+import { currentActivity, type OperationActivity } from './request-scope.ts';
 import {
   createAnswerSender,
   createResultSerializer,
   headerPairs,
-  type MediaType,
   negotiateMediaType,
   type SendAnswer,
   type SendOptions,
@@ -52,89 +43,97 @@ import { createYogaHandler, type YogaHandlerOptions } from './yoga-handler.ts';
 
 export interface GraphQLHandlerOptions {
   readonly engine: Engine;
-  readonly authenticate: AuthenticateWithinLimit;
+  readonly identify: Identify;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
   /** The longest request body, in bytes. */
   readonly maxRequestBytes: number;
 }
 
-/**
- * The way of nearly all requests, a POST of JSON to /graphql, straight on node:http: yoga's Fetch objects and hooks cost
- * more than the rest of a request. It answers null, and does nothing, where yoga has to do it: another path or method,
- * or a client that takes no JSON.
- */
-export function createGraphQLHandler(options: GraphQLHandlerOptions) {
-  return (
-    request: IncomingMessage,
-    response: ConnectionAwareResponse,
-    headers: Headers,
-    incoming: IncomingRequest,
-  ): Promise<void> | null => {
-    const { method, url = '' } = request;
-    if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
-    const { accept } = request.headers;
-    const [mediaType, stream] = [negotiateMediaType(accept), incrementalStreamOf(accept)];
-    if (mediaType === null && stream === null) return null;
-    return serve({ request, incoming, response, mediaType, stream, headers }, options);
-  };
-}
-
 /** Headers that every answer bears, names and values in turn. */
 type Headers = readonly string[];
 
-interface PostRequest {
-  readonly request: IncomingMessage;
-  readonly incoming: IncomingRequest;
-  readonly response: ConnectionAwareResponse;
-  /** What it takes one result as; null if it takes only a stream. */
-  readonly mediaType: MediaType | null;
-  /** What it takes several results as; null if it takes only one. */
-  readonly stream: IncrementalStream | null;
-  readonly headers: Headers;
+/** Answers a POST of JSON to /graphql; `policy` are headers of its answer. */
+type ServePost = (
+  request: IncomingMessage,
+  response: ConnectionAwareResponse,
+  policy: Headers,
+  head: KnownHead,
+  activity: OperationActivity | null,
+) => Promise<void>;
+
+/** The head of a POST of JSON to /graphql; null for other requests, and for clients that take no JSON. */
+function headOf(
+  { method, url = '', headers, rawHeaders }: IncomingMessage,
+  policy: Headers,
+): KnownHead | null {
+  if (method !== 'POST' || !(url === '/graphql' || url.startsWith('/graphql?'))) return null;
+  const mediaType = negotiateMediaType(headers.accept);
+  const stream = incrementalStreamOf(headers.accept);
+  if (mediaType === null && stream === null) return null;
+  return {
+    target: url,
+    rawHeaders,
+    hasRequestId: headers['x-request-id'] !== undefined,
+    policy: policy.slice(),
+    mediaType,
+    stream,
+    explain: explainOf({ headers }),
+    isGzip: isGzip(headers['content-encoding']),
+    caller: null,
+    secrets: [],
+  };
 }
 
-async function serve(
-  { request, incoming, response, mediaType: wanted, stream, headers }: PostRequest,
-  { engine, authenticate, serializeResult, sendAnswer, maxRequestBytes }: GraphQLHandlerOptions,
-): Promise<void> {
-  let result: EngineResult;
-  const mediaType = wanted ?? 'application/graphql-response+json';
-  const activity = currentActivity();
-  try {
-    const credentials = await identify(incoming, response, authenticate);
-    if (activity !== null) activity.credentials = credentials;
-    let body: Uint8Array =
-      bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
-    response.admit();
-    if (isGzip(request.headers['content-encoding'])) body = await inflateBody(body, maxRequestBytes);
-    const params = parseBodyParams(body);
-    const asked: EngineRequest = {
-      credentials,
-      signal: () => response.signal,
-      idempotencyKeyHeader: () => incoming.header('idempotency-key'),
-      explain: explainOf(request),
-      holder: response,
-      observation: activity,
-    };
-    const answered =
-      stream === null
-        ? engine.execute(params, asked)
-        : engine.executeIncrementally(params, asked, stream.form);
-    result = answered instanceof Promise ? await answered : answered;
-  } catch (error) {
-    if (error instanceof ClientDisconnected) return;
-    result = engine.toErrorResult(error);
-  }
-  if (isIncrementalResult(result)) {
-    // Only who takes a stream gets one.
-    const taken = stream as IncrementalStream;
-    return sendIncremental(response, result, { stream: taken, headers });
-  }
-  const answer = serializeResult(result, mediaType);
-  const sent = wanted === null && stream !== null ? streamOf(answer, stream.type) : answer;
-  const sending = sendAnswer(request, response, sent, headers);
-  if (sending !== null) await sending;
+/**
+ * The way of nearly all requests, a POST of JSON to /graphql, straight on node:http: yoga's Fetch objects and hooks cost
+ * more than the rest of a request.
+ */
+function createServePost({
+  engine,
+  identify,
+  serializeResult,
+  sendAnswer,
+  maxRequestBytes,
+}: GraphQLHandlerOptions): ServePost {
+  return async (request, response, policy, head, activity) => {
+    const { stream } = head;
+    const mediaType = head.mediaType ?? 'application/graphql-response+json';
+    let result: EngineResult;
+    try {
+      const found = identify(() => fromNodeRequest(request, response.peer), { response, head });
+      const credentials = found instanceof Promise ? await found : found;
+      if (activity !== null) activity.credentials = credentials;
+      let body: Uint8Array =
+        bufferedBody(request, maxRequestBytes) ?? (await readBody(request, maxRequestBytes, response));
+      response.admit();
+      if (head.isGzip) body = await inflateBody(body, maxRequestBytes);
+      const params = parseBodyParams(body);
+      const asked: EngineRequest = {
+        credentials,
+        signal: () => response.signal,
+        idempotencyKeyHeader: () => headerValues(request.rawHeaders, 'idempotency-key'),
+        explain: head.explain,
+        holder: response,
+        observation: activity,
+      };
+      const answered =
+        stream === null
+          ? engine.execute(params, asked)
+          : engine.executeIncrementally(params, asked, stream.form);
+      result = answered instanceof Promise ? await answered : answered;
+    } catch (error) {
+      if (error instanceof ClientDisconnected) return;
+      result = engine.toErrorResult(error);
+    }
+    // Only clients that take a stream get one.
+    if (stream !== null && isIncrementalResult(result))
+      return sendIncremental(response, result, { stream, headers: policy });
+    const answer = serializeResult(result as ExecutionResult, mediaType);
+    const sent = head.mediaType === null && stream !== null ? streamOf(answer, stream.type) : answer;
+    const sending = sendAnswer(request, response, sent, policy, activity);
+    if (sending !== null) await sending;
+  };
 }
 
 /** What the request's header asks to be explained. */
@@ -166,14 +165,15 @@ export interface GraphQLServerOptions
 
 export interface GraphQLServer {
   /**
-   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `incoming` is the
-   * request as somebody has looked at it already. Errors: what nobody expects, where the answer may have begun.
+   * The endpoint for node:http; `headers`, names and values in turn, are those that its answer bears; `head` is
+   * given if its connection knows it. Errors: what nobody expects, where the answer may have begun.
    */
   listen(
     request: IncomingMessage,
     response: ConnectionAwareResponse,
     headers: readonly string[],
-    incoming?: IncomingRequest,
+    head?: KnownHead | null,
+    activity?: OperationActivity | null,
   ): Promise<void>;
   /** The same as a Fetch handler, by yoga's handler. */
   fetch(request: Request): Promise<Response>;
@@ -195,7 +195,7 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
   });
   const answering = {
     engine,
-    authenticate: withRateLimit(
+    identify: createIdentify(
       authenticate ?? authenticateByHeaders(subscriptionKey, areHeadersProven),
       rateLimiter,
     ),
@@ -203,20 +203,22 @@ export function createGraphQLServer(options: GraphQLServerOptions): GraphQLServe
     sendAnswer: createAnswerSender({ ...options, engine }),
   };
   const yoga = createYogaHandler({ ...options, ...answering, isReady });
-  const post = createGraphQLHandler({ ...options, ...answering });
+  const servePost = createServePost({ ...options, ...answering });
   const graphiql =
     options.graphiql === undefined
       ? null
       : createGraphiQLHandler(options.graphiql, (options.explain ?? null) !== null);
   return {
-    listen(request, response, headers, incoming = fromNodeRequest(request, response.peer)) {
+    listen(request, response, headers, known = null, activity = currentActivity()) {
+      const head = known ?? (options.hasGraphQLHandler === false ? null : headOf(request, headers));
+      if (head !== null) return servePost(request, response, headers, head, activity);
       // The answer to a GET; node:http leaves out its body, as it has kept the method for itself.
       if (request.method === 'HEAD') request.method = 'GET';
       const { method = '', url = '' } = request;
+      const incoming = fromNodeRequest(request, response.peer);
       const page = graphiql?.({ method, path: pathOf(url), header: incoming.header }) ?? null;
       if (page !== null) return page.then((answer) => sendPage(answer, response, headers));
-      const byPost = options.hasGraphQLHandler === false ? null : post(request, response, headers, incoming);
-      return byPost ?? yoga.listen(request, response, headers, incoming);
+      return yoga.listen(request, response, headers, incoming);
     },
     async fetch(request) {
       const { method, url } = request;

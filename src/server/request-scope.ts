@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation, OperationObservation } from '../engine/context.ts';
@@ -90,53 +90,63 @@ export class OperationActivity implements OperationObservation {
 /** Watches requests for GraphQL. None of it may throw. */
 export interface OperationObserver {
   /** The activity of a request that has arrived; null where nobody would be told of it. */
-  begin(requestId: string, headers: IncomingHttpHeaders, method?: string): OperationActivity | null;
+  begin(requestId: string, request: Pick<IncomingMessage, 'headers' | 'method'>): OperationActivity | null;
   /** It is over: it was answered, or its client has left and nobody works for it any more. */
   end(activity: OperationActivity): void;
 }
 
-/** What becomes of failures that nobody caught while a request was answered. None of it may throw. */
+/** What no line of the log may show, worked out when there is a line. */
+export type Secrets = readonly (() => readonly string[])[];
+
+/** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
 interface RequestFailures {
+  readonly requestId: string;
+  /** Null if nobody watches it. */
+  readonly activity?: OperationActivity | null;
+  readonly secrets?: Secrets;
   /** Writes one to the log. */
   readonly log: (error: unknown) => void;
   /** Writes one to the log, and ends the request with it. */
   readonly fail: (error: unknown) => void;
   /** Whether its response is closed. */
   readonly isClosed: () => boolean;
+  /** Called when its work has ended, before `fail` if it failed. */
+  readonly onEnd?: (isFailure: boolean) => void;
 }
 
 /** What belongs to a request, wherever it is worked for. */
 interface RequestScope extends RequestFailures {
-  readonly requestId: string;
   /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
   isWorkedFor: boolean;
-  /** Null where nobody watches it. */
-  readonly activity: OperationActivity | null;
-  /** What no line may tell, worked out when there is a line. */
-  secrets: readonly (() => readonly string[])[];
+  secrets: Secrets;
 }
 
 const current = new AsyncLocalStorage<RequestScope>();
-const none: RequestScope['secrets'] = [];
+const none: Secrets = [];
 
 /**
  * Runs what answers a request: all that it starts, calls of the bank too, belongs to this request. Where it rejects the
  * request fails.
  */
-export function runInRequestScope(
-  requestId: string,
-  failures: RequestFailures,
-  run: () => Promise<void>,
-  activity: OperationActivity | null = null,
-): void {
-  const scope: RequestScope = { requestId, ...failures, isWorkedFor: true, activity, secrets: none };
-  const done = () => {
-    scope.isWorkedFor = false;
-  };
-  current.run(scope, run).then(done, (error) => {
-    done();
-    failures.fail(error);
-  });
+export function runInRequestScope(request: RequestFailures, run: () => Promise<void>): void {
+  const scope: RequestScope = { secrets: none, ...request, isWorkedFor: true };
+  let running: Promise<void>;
+  try {
+    running = current.run(scope, run);
+  } catch (error) {
+    running = Promise.reject(error);
+  }
+  running.then(
+    () => {
+      scope.isWorkedFor = false;
+      scope.onEnd?.(false);
+    },
+    (error) => {
+      scope.isWorkedFor = false;
+      scope.onEnd?.(true);
+      scope.fail(error);
+    },
+  );
 }
 
 /** The X-Request-Id of the request under way; undefined where there is none. */
@@ -166,5 +176,7 @@ export function redactFromLog(secrets: () => readonly string[]): void {
   if (request !== undefined) request.secrets = [...request.secrets, secrets];
 }
 
-export const currentSecrets = (): readonly string[] =>
-  (current.getStore()?.secrets ?? []).flatMap((secrets) => secrets());
+/** Where these come from for the request under way. */
+export const secretSources = (): Secrets => current.getStore()?.secrets ?? none;
+
+export const currentSecrets = (): readonly string[] => secretSources().flatMap((secrets) => secrets());

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { Caller } from '../bank/credentials.ts';
 import { RequestError } from '../engine/errors.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
+import type { IncrementalStream } from './incremental-response.ts';
+import type { Secrets } from './request-scope.ts';
+import type { MediaType } from './response.ts';
 
 /** The parts of a request that are inspected before its body is read, independent of the HTTP server. */
 export interface IncomingRequest {
@@ -20,22 +24,21 @@ export function fromNodeRequest(
   { url, rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
   peer = '',
 ): IncomingRequest {
-  return {
-    target: url ?? '/',
-    peer,
-    header(name) {
-      let values: string[] | null = null;
-      for (let at = 0; at < rawHeaders.length; at += 2) {
-        const given = rawHeaders[at] ?? '';
-        if (given.length !== name.length || given.toLowerCase() !== name) continue;
-        const value = rawHeaders[at + 1] ?? '';
-        // Usually there is only one value: an array that starts empty would reserve room for more.
-        if (values === null) values = [value];
-        else values.push(value);
-      }
-      return values ?? [];
-    },
-  };
+  return { target: url ?? '/', peer, header: (name) => headerValues(rawHeaders, name) };
+}
+
+/** The values of a header, one for each occurrence; `name` in lower case. */
+export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  let values: string[] | null = null;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? '';
+    if (given.length !== name.length || given.toLowerCase() !== name) continue;
+    const value = rawHeaders[at + 1] ?? '';
+    // Usually there is only one value: an array that starts empty would reserve room for more.
+    if (values === null) values = [value];
+    else values.push(value);
+  }
+  return values ?? [];
 }
 
 export const fromFetchRequest = ({ url, headers }: Request): IncomingRequest => ({
@@ -97,6 +100,9 @@ const always = [
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ];
 
+/** Where X-Request-Id has its value in the headers of an answer. */
+const requestIdAt = always.length + 1;
+
 /** What a page sends of its own accord, and what a client of bankql does. */
 const requestHeaders =
   'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key, x-bankql-explain';
@@ -104,14 +110,71 @@ const requestHeaders =
 /** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
 const plainId = /^[\w.:-]{1,128}$/;
 
+/** The value of X-Request-Id: the caller's, if it is a plain one. */
+const requestIdOf = (given: IncomingHttpHeaders[string]): string =>
+  typeof given === 'string' && plainId.test(given) ? given : randomUUID();
+
+/**
+ * A POST of an operation that was accepted on a connection, with all that follows from its head: most clients send heads that
+ * differ in nothing but their lengths and ids.
+ */
+export interface KnownHead {
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly hasRequestId: boolean;
+  /** The headers that its answer has. */
+  readonly policy: readonly string[];
+  /** How its client takes one result; null if it takes only a stream. */
+  readonly mediaType: MediaType | null;
+  /** How its client takes several results; null if it takes only one. */
+  readonly stream: IncrementalStream | null;
+  readonly explain: string | undefined;
+  readonly isGzip: boolean;
+  /** Who calls; null until that is known. */
+  caller: Caller | null;
+  /** What the log must not show of it. */
+  secrets: Secrets;
+}
+
+/**
+ * What the policy says of a request whose head is the known one, byte for byte, but for what each request has of its own; null if
+ * it is another one, or its body is too long.
+ */
+export function recallPolicy(
+  { target, rawHeaders, hasRequestId, policy }: KnownHead,
+  request: IncomingMessage,
+  maxRequestBytes: number,
+): Pick<PolicyResult, 'headers' | 'requestId'> | null {
+  const given = request.rawHeaders;
+  if (request.method !== 'POST' || request.url !== target || given.length !== rawHeaders.length) return null;
+  for (let at = 0; at < given.length; at += 2) {
+    const [name, value] = [given[at], given[at + 1]];
+    if (name !== rawHeaders[at]) return null;
+    if (value === rawHeaders[at + 1]) continue;
+    switch (name?.toLowerCase()) {
+      case 'x-request-id':
+      case 'idempotency-key':
+      case 'traceparent':
+      case 'tracestate':
+        continue;
+      case 'content-length':
+        if (Number(value) <= maxRequestBytes) continue;
+    }
+    return null;
+  }
+  const requestId = hasRequestId ? requestIdOf(request.headers['x-request-id']) : randomUUID();
+  const headers = policy.slice();
+  headers[requestIdAt] = requestId;
+  return { headers, requestId };
+}
+
 /**
  * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
  */
 export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins, corsHeaders = [] } = options;
   const { method, headers } = request;
-  const given = headers['x-request-id'];
-  const requestId = typeof given === 'string' && plainId.test(given) ? given : randomUUID();
+  const requestId = requestIdOf(headers['x-request-id']);
   const answer = [...always, 'X-Request-Id', requestId];
   const { origin } = headers;
   if (corsOrigins.size > 0) answer.push('Vary', 'Origin');
@@ -214,6 +277,8 @@ export function readBody(
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    // The last bytes of a body of a known length are not held: it is handed on when they are there.
+    const length = Number(request.headers['content-length'] ?? Infinity);
     let size = 0;
     const refuse = (error: unknown) => {
       request.pause();
@@ -224,7 +289,7 @@ export function readBody(
       size += chunk.length;
       if (size > maxBytes) return refuse(tooLong(maxBytes));
       try {
-        response.awaitMore(chunk.length);
+        if (size < length) response.awaitMore(chunk.length);
         chunks.push(chunk);
       } catch (error) {
         refuse(error);
@@ -322,9 +387,11 @@ function findProblem(text: string): string | null {
         open.pop();
         continue;
       case '"': {
-        const end = endOfText(text, at);
+        let end = text.indexOf('"', at + 1);
+        if (end === -1 || text[end - 1] === '\\') end = endOfText(text, at);
         const names = open.at(-1);
-        if (names && isBeforeColon(text, end + 1)) {
+        const next = text[end + 1];
+        if (names && (next === ':' || (next !== ',' && next !== '}' && isBeforeColon(text, end + 1)))) {
           const written = text.slice(at, end + 1);
           const name: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
           if (names.has(name)) return 'names a member twice in one object';

@@ -11,7 +11,7 @@ import { type HttpExtension, shownError } from '../engine/errors.ts';
 import { BoundedResult, noRoom } from '../engine/result.ts';
 import { preferredType } from './accept.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
-import { currentActivity } from './request-scope.ts';
+import { currentActivity, type OperationActivity } from './request-scope.ts';
 
 export type MediaType = 'application/graphql-response+json' | 'application/json';
 
@@ -178,7 +178,6 @@ export function negotiateEncoding(accepted: string | undefined): Encoding | null
 
 /** Whether an answer is one that may be compressed, whatever its client takes. */
 export function isCompressible({ body, result }: GraphQLHttpResponse, compression: Compression): boolean {
-  // A character is a byte at least.
   if (compression === 'off' || body.length < shortest) return false;
   return compression === 'on' || (result instanceof BoundedResult && result.isPublic);
 }
@@ -254,6 +253,7 @@ export type SendAnswer = (
   response: HoldingResponse,
   answer: GraphQLHttpResponse,
   common: readonly string[],
+  activity?: OperationActivity | null,
 ) => Promise<void> | null;
 
 export function createAnswerSender({
@@ -261,29 +261,29 @@ export function createAnswerSender({
   publicMaxAgeSeconds = 0,
   engine,
 }: SendOptions): SendAnswer {
-  return (request, response, made, common) => {
-    const { headers } = request;
+  return (request, response, made, common, activity = currentActivity()) => {
     let answer = made;
     const isKept = request.method === 'GET' && isCacheable(answer);
     if (isKept)
       answer = forCaches(
         answer,
-        headers['if-none-match'],
+        request.headers['if-none-match'],
         publicMaxAgeSeconds,
-        headers.authorization !== undefined,
+        request.headers.authorization !== undefined,
       );
     const write = (sent: GraphQLHttpResponse) => {
       // The client may have left meanwhile, or its request has given way.
       if (response.destroyed || response.headersSent) return;
       // Only now is it known how many bytes wait for the client.
-      const limited = withinRoom(sent, response, engine);
-      currentActivity()?.answered(limited);
+      const limited = sent.body.length * 3 <= shortAnswer ? sent : withinRoom(sent, response, engine);
+      activity?.answered(limited);
       const bearing = isKept && limited === sent ? without('Cache-Control', common) : common;
       writeResponse(response, limited, bearing);
     };
-    if (isCompressible(answer, compression)) {
+    // A character is a byte at least.
+    if (answer.body.length >= shortest && isCompressible(answer, compression)) {
       answer = { ...answer, headers: [...answer.headers, 'Vary', 'Accept-Encoding'] };
-      const smaller = compressed(answer, headers['accept-encoding']);
+      const smaller = compressed(answer, request.headers['accept-encoding']);
       if (smaller !== null) return smaller.then(write);
     }
     write(answer);

@@ -6,13 +6,13 @@ import { type ConnectionAwareResponse, listen } from './connection.ts';
 import { createGraphQLServer, type GraphQLServerOptions } from './handlers.ts';
 import {
   checkRequest,
-  fromNodeRequest,
   type HttpPolicyOptions,
   type HttpRefusal,
   type PolicyResult,
+  recallPolicy,
   refusedOrigin,
 } from './request.ts';
-import type { OperationActivity, OperationObserver } from './request-scope.ts';
+import type { OperationObserver } from './request-scope.ts';
 import { runInRequestScope } from './request-scope.ts';
 
 export interface ServerOptions extends GraphQLServerOptions {
@@ -87,6 +87,49 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
   const logUnexpected = (error: unknown) => logger.error({ err: error }, 'unexpected error');
 
   function answer(request: IncomingMessage, response: ConnectionAwareResponse): void {
+    const { knownHead } = response;
+    const recalled = knownHead === null ? null : recallPolicy(knownHead, request, policy.maxRequestBytes);
+    const checked = recalled ?? checkOrRefuse(request, response);
+    if (checked === null) return;
+    const { headers, requestId } = checked;
+    const head = recalled === null ? null : knownHead;
+    const isHealth = head === null && /^\/(health|ready)(\?|$)/.test(request.url ?? '');
+    const activity = isHealth ? null : (observer?.begin(requestId, request) ?? null);
+    response.onGiveWay = (resource) => {
+      if (response.headersSent) return void response.destroy();
+      const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
+      const why = [...headers, 'Retry-After', '1', ...closing];
+      const bytes = refuse(response, 503, why, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
+      activity?.refused(503, 'OVERLOADED', bytes);
+    };
+    const scope = {
+      requestId,
+      activity,
+      ...(head !== null && { secrets: head.secrets }),
+      log: logUnexpected,
+      fail(error: unknown) {
+        logUnexpected(error);
+        failed(response, headers);
+      },
+      isClosed: () => response.destroyed,
+      onEnd(isFailure: boolean) {
+        if (activity === null) return;
+        if (isFailure && !response.headersSent) activity.refused(500, 'INTERNAL', 0);
+        else if (isFailure && !response.destroyed) activity.brokenOff('INTERNAL');
+        const isAbandoned = response.destroyed && !response.writableFinished;
+        if (isAbandoned) activity.abandoned();
+        // A page, or what is not found, is no operation.
+        if (isAbandoned || activity.status !== null) observer?.end(activity);
+      },
+    };
+    runInRequestScope(scope, () => graphql.listen(request, response, headers, head, activity));
+  }
+
+  /** What HTTP has to say of a request; null if that is all, and it is answered. */
+  function checkOrRefuse(
+    request: IncomingMessage,
+    response: ConnectionAwareResponse,
+  ): Pick<PolicyResult, 'headers' | 'requestId'> | null {
     const { method = '', url: target = '' } = request;
     const { headers, requestId, refusal } = checkRequest(
       { method, target, headers: request.headers },
@@ -96,60 +139,22 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     if (foreign !== null) {
       logForeignOrigin(foreign);
       refuse(response, 403, headers, foreignOrigin, 'FORBIDDEN');
-      return;
+      return null;
     }
-    if (method === 'OPTIONS' && refusal?.status !== 413) return void response.writeHead(204, headers).end();
+    if (method === 'OPTIONS' && refusal?.status !== 413) {
+      response.writeHead(204, headers).end();
+      return null;
+    }
     if (refusal !== null) {
       options.onHttpRefusal?.(refusal.status);
       const bytes = refuse(response, refusal.status, headers, refusal.message, 'BAD_USER_INPUT');
       observeRefusal(request, requestId, refusal.status, 'BAD_USER_INPUT', bytes);
-      return;
+      return null;
     }
-    if (request.headers['transfer-encoding'] !== undefined) {
-      // Of a body in chunks only its reader knows that it is too long.
+    // Of a body in chunks only its reader knows that it is too long.
+    if (request.headers['transfer-encoding'] !== undefined)
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
-    }
-    const incoming = fromNodeRequest(request, response.peer);
-    const isHealth = /^\/(health|ready)(\?|$)/.test(target);
-    const failures = {
-      log: logUnexpected,
-      fail: (error: unknown) => {
-        logUnexpected(error);
-        failed(response, headers);
-      },
-      isClosed: () => response.destroyed,
-    };
-    const activity = isHealth ? null : (observer?.begin(requestId, request.headers, request.method) ?? null);
-    response.onGiveWay = (resource) => {
-      if (response.headersSent) return void response.destroy();
-      const closing = resource === 'arriving' ? ['Connection', 'close'] : [];
-      const why = [...headers, 'Retry-After', '1', ...closing];
-      const bytes = refuse(response, 503, why, uses[resource].refusal, 'OVERLOADED', { retryAfter: 1 });
-      activity?.refused(503, 'OVERLOADED', bytes);
-    };
-    const listen = () => graphql.listen(request, response, headers, incoming);
-    const run = activity === null ? listen : () => observed(activity, response, listen);
-    runInRequestScope(requestId, failures, run, activity);
-  }
-
-  /** Errors: those of `run`. */
-  async function observed(
-    activity: OperationActivity,
-    response: ConnectionAwareResponse,
-    run: () => Promise<void>,
-  ): Promise<void> {
-    try {
-      await run();
-    } catch (error) {
-      if (!response.headersSent) activity.refused(500, 'INTERNAL', 0);
-      else if (!response.destroyed) activity.brokenOff('INTERNAL');
-      throw error;
-    } finally {
-      const isAbandoned = response.destroyed && !response.writableFinished;
-      if (isAbandoned) activity.abandoned();
-      // A page, or what is not found, is no operation.
-      if (isAbandoned || activity.status !== null) observer?.end(activity);
-    }
+    return { headers, requestId };
   }
 
   function observeRefusal(
@@ -159,7 +164,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     code: ErrorCode,
     bytes: number,
   ): void {
-    const activity = observer?.begin(requestId, request.headers, request.method) ?? null;
+    const activity = observer?.begin(requestId, request) ?? null;
     if (activity === null) return;
     activity.refused(status, code, bytes);
     observer?.end(activity);

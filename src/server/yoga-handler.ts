@@ -6,7 +6,7 @@ import { explainHeader } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import { RequestError } from '../engine/errors.ts';
 import { schema } from '../schema/schema.ts';
-import { type AuthenticateWithinLimit, identify } from './auth/authenticate.ts';
+import type { Identify } from './auth/authenticate.ts';
 import type { ConnectionAwareResponse } from './connection.ts';
 import { streamOf, streamTypeOf } from './incremental-response.ts';
 import {
@@ -37,7 +37,7 @@ interface NodeContext {
 
 export interface YogaHandlerOptions {
   readonly engine: Pick<Engine, 'parseParams' | 'executeParams' | 'toErrorResult'>;
-  readonly authenticate: AuthenticateWithinLimit;
+  readonly identify: Identify;
   readonly serializeResult: SerializeResult;
   readonly sendAnswer: SendAnswer;
   /** The longest request body, in bytes. */
@@ -117,12 +117,7 @@ const notAcceptable = () =>
  * is answered by plugins before this one.
  */
 function useEngine(
-  {
-    engine,
-    authenticate,
-    serializeResult,
-    maxRequestBytes,
-  }: Omit<YogaHandlerOptions, 'sendAnswer' | 'isReady'>,
+  { engine, identify, serializeResult, maxRequestBytes }: Omit<YogaHandlerOptions, 'sendAnswer' | 'isReady'>,
   rendered: Rendered,
 ): Plugin<object, NodeContext> {
   const responseOf = (answer: GraphQLHttpResponse, { Response }: Pick<FetchAPI, 'Response'>) => {
@@ -141,10 +136,10 @@ function useEngine(
   return {
     async onRequest({ request, serverContext: { incoming, res }, endResponse, fetchAPI }) {
       try {
-        const credentials =
-          incoming === undefined || res === undefined
-            ? await authenticate(fromFetchRequest(request))
-            : await identify(incoming, res, authenticate);
+        const credentials = await identify(
+          () => incoming ?? fromFetchRequest(request),
+          res === undefined ? null : { response: res, head: null },
+        );
         callers.set(request, credentials);
         const activity = currentActivity();
         if (activity !== null) activity.credentials = credentials;

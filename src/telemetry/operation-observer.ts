@@ -29,19 +29,18 @@ export function createOperationObserver({
   metrics,
   tracing,
 }: OperationObserverOptions): OperationObserver {
-  const isLogged = () => logger.isLevelEnabled('info');
   return {
-    begin(requestId, headers, method) {
-      if (!isLogged() && metrics === null && tracing === null) return null;
+    begin(requestId, request) {
+      if (!logger.isLevelEnabled('info') && metrics === null && tracing === null) return null;
       const activity = new OperationActivity(requestId);
-      tracing?.begin(activity, headers, method);
+      tracing?.begin(activity, request.headers, request.method);
       return activity;
     },
     end(activity) {
       activity.milliseconds = performance.now() - activity.startedAt;
       metrics?.observe(activity);
       tracing?.end(activity);
-      if (isLogged() && (isNews(activity) || Math.random() < sample))
+      if (logger.isLevelEnabled('info') && (isNews(activity) || Math.random() < sample))
         logOperation(logger, activity, callerHash(activity.credentials));
     },
   };
@@ -91,6 +90,9 @@ const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['ope
 /** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
 
+/** How often it is looked whether the store has another secret, in milliseconds. */
+const secretMs = 1000;
+
 /** What stands for a caller in the log; null for who names no Auth-Provider-Name and Auth-ID. */
 export type CallerHash = (credentials: Credentials | null) => string | null;
 
@@ -98,15 +100,18 @@ export type CallerHash = (credentials: Credentials | null) => string | null;
  * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the
  * other. A store in memory makes its secret anew at each start, and so do the hashes differ from one process to the next.
  */
-export function createCallerHashes(secret: () => string): CallerHash {
+export function createCallerHashes(secret: () => string, clock = () => performance.now()): CallerHash {
   const hashes = new LRUCache<string, string>({ max: maxCallers });
   let usedSecret = secret();
+  let readAt = clock();
   return (credentials) => {
     const { authProviderName = null, authId = null } = credentials ?? {};
     if (authProviderName === null || authId === null) return null;
-    if (usedSecret !== secret()) {
+    const now = clock();
+    if (now - readAt > secretMs) {
+      readAt = now;
+      if (usedSecret !== secret()) hashes.clear();
       usedSecret = secret();
-      hashes.clear();
     }
     // No credential holds a line's end.
     const name = `${authProviderName}\n${authId}`;

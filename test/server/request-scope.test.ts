@@ -23,7 +23,7 @@ function startRequest(work: Promise<void>) {
       taken(failCurrentRequest(error));
     }
   };
-  runInRequestScope('id', failures, () => {
+  runInRequestScope({ requestId: 'id', ...failures }, () => {
     void background();
     return work;
   });

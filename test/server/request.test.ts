@@ -15,7 +15,7 @@ import {
 
 /** A request whose body is under way. */
 const incoming = (complete = false) =>
-  Object.assign(new PassThrough(), { complete }) as unknown as IncomingMessage & PassThrough;
+  Object.assign(new PassThrough(), { complete, headers: {} }) as unknown as IncomingMessage & PassThrough;
 const tooLong = { message: 'The body is longer than 10 bytes.', extensions: { http: { status: 413 } } };
 
 const holder = { awaitMore() {} };

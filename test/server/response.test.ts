@@ -37,7 +37,7 @@ function publicAnswer(length: number): GraphQLHttpResponse {
   const withoutData = () => ({ data: null });
   const result = new BoundedResult(
     { data: {} },
-    { maxBytes: 10_000, isPublic: true, isCacheable: true, withoutData },
+    { maxBytes: 10_000, audience: { isPublic: true, hasRead: true }, withoutData },
   );
   return { status: 200, headers: jsonType, body: 'x'.repeat(length), result };
 }

@@ -35,7 +35,7 @@ function handlerOver(executeParams: Engine['executeParams'] = () => ({ data: { a
   };
   const { fetch } = createYogaHandler({
     engine,
-    authenticate: () => caller,
+    identify: () => caller,
     serializeResult: createResultSerializer(engine),
     sendAnswer: () => null,
     maxRequestBytes: 100,

@@ -30,17 +30,20 @@ const keysInQuery = ({ target }: IncomingRequest): readonly string[] =>
  * configured, replaces every caller's.
  * Errors: BAD_USER_INPUT if one is sent twice, is too long, or contains anything but printable ASCII.
  */
-export const authenticateByHeaders =
-  (subscriptionKey: string | null, areProven = false): Authenticate =>
-  (request) => {
-    const given = readCredentials(request);
-    redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
-    const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
-    const identity = identityOf(given, request.peer, areProven);
-    return identity === null
-      ? { ...own, isAnonymous: true, identity: { name: request.peer, group: request.peer } }
-      : { ...own, identity };
-  };
+export const authenticateByHeaders = (subscriptionKey: string | null, areProven = false): Authenticate =>
+  Object.assign(
+    (request: IncomingRequest) => {
+      const given = readCredentials(request);
+      redactFromLog(() => [...secretsOf(given), ...request.header('authorization')]);
+      const own = subscriptionKey === null ? given : { ...given, subscriptionKey };
+      const identity = identityOf(given, request.peer, areProven);
+      return identity === null
+        ? { ...own, isAnonymous: true, identity: { name: request.peer, group: request.peer } }
+        : { ...own, identity };
+    },
+    // They stand in the headers, all of them.
+    { isCurrent: () => true },
+  );
 
 /**
  * Who is counted as one caller. If nobody vouches for the headers, anybody can write somebody else's name into them: it is

@@ -57,9 +57,9 @@ export interface JwksOptions {
 
 /**
  * Finds a key; `reload` fetches the set at once and resolves with whether it succeeded: if not, the earlier set stays
- * in use.
+ * in use. `current` is the number of the set in use; null if it has to be fetched again.
  */
-export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean> };
+export type Keys = JWTVerifyGetKey & { reload(): Promise<boolean>; current(): number | null };
 
 /**
  * Finds the key that a token names in the set at `url`, which is cached. A key that is not in it may be new: it is
@@ -77,6 +77,7 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
   let failedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
   let underWay: Promise<void> | null = null;
+  let fetched = 0;
   /** From when on all attempts are left; each one that is used defers it. */
   let restedAt = Number.NEGATIVE_INFINITY;
   const since = (time: number) => now() - time;
@@ -85,6 +86,7 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
     const begun = now();
     try {
       keys = createLocalJWKSet(await fetchKeys(url, timeoutMs, proxy));
+      fetched++;
       askedAt = begun;
       loadedAt = now();
       hasFailed = false;
@@ -155,7 +157,10 @@ export function createJwks({ url, proxyUrl, times, onFailure }: JwksOptions): Ke
     return !hasFailed;
   }
 
-  return Object.assign(find, { reload });
+  return Object.assign(find, {
+    reload,
+    current: () => (keys === null || since(loadedAt) >= maxAgeMs ? null : fetched),
+  });
 }
 
 /** Errors: whatever keeps a set of keys from being read. */

@@ -41,6 +41,9 @@ export function authenticateByToken(
     requiredClaims: ['exp'],
   };
 
+  /** Until when a token's caller is its caller, in seconds since 1970, and with which set of keys it was verified. */
+  const verified = new WeakMap<Caller, { readonly until: number; readonly keySet: number | null }>();
+
   /** Errors: JwksUnavailable; any other for a token that is not accepted. */
   async function verify(token: string): Promise<Caller> {
     refuseExpired(token);
@@ -53,13 +56,15 @@ export function authenticateByToken(
     const authProviderName = read(providerClaim, credentialHeaders.authProviderName);
     const authId = read(authIdClaim, credentialHeaders.authId);
     const name = `subject ${authProviderName}\n${authId}`;
-    return {
+    const caller: Caller = {
       subscriptionKey,
       authProviderName,
       authId,
       identity: { name, group: name },
       ...(claims.length === 0 ? {} : { claims: claimsOf(payload, claims) }),
     };
+    verified.set(caller, { until: (payload.exp ?? 0) + clockSkew, keySet: keys.current() });
+    return caller;
   }
 
   /** `error`: null if there is no token. */
@@ -97,7 +102,11 @@ export function authenticateByToken(
       throw unauthenticated(reason, `Bearer error="invalid_token", error_description="${reason}"`);
     }
   };
-  return Object.assign(authenticate, { reloadKeys: keys.reload });
+  const isCurrent = (caller: Caller): boolean => {
+    const { until = 0, keySet = null } = verified.get(caller) ?? {};
+    return keySet !== null && keySet === keys.current() && Date.now() / 1000 < until;
+  };
+  return Object.assign(authenticate, { isCurrent, reloadKeys: keys.reload });
 }
 
 /**
