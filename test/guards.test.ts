@@ -26,7 +26,7 @@ const runtimeImports = new Map(
   ]),
 );
 const page = (name: string) => readFileSync(join(root, name), 'utf8');
-const development = page('docs/development.md');
+const development = page('CONTRIBUTING.md');
 const errors = page('docs/errors.md');
 
 /** What each layer may import besides itself: the rule in the test's name. */
@@ -213,8 +213,8 @@ test('every operation has its row in docs/architecture.md, as the table has it',
   );
 });
 
-test('every metric, and no other, has its row in docs/reliability.md', () => {
-  const page = readFileSync(join(root, 'docs/reliability.md'), 'utf8');
+test('every metric, and no other, has its row in docs/observability.md', () => {
+  const page = readFileSync(join(root, 'docs/observability.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `(bankql_\w+)` \|/gm)].map(([, name]) => name);
   const telemetry = sources
     .filter(({ file }) => file.startsWith('telemetry/'))

@@ -19,7 +19,6 @@ const pages = {
     ['Tutorial', 'docs/tutorial'],
     ['From REST to GraphQL', 'docs/rest-developers'],
     ['Clients', 'docs/clients'],
-    ['Cookbook', 'docs/cookbook'],
     ['Payments', 'docs/payments'],
     ['Change records', 'docs/updates'],
     ['Errors', 'docs/errors'],
@@ -28,7 +27,11 @@ const pages = {
     ['Examples', 'examples/README'],
   ],
   'Run it': [
-    ['Operations', 'docs/operations'],
+    ['Deploy', 'docs/deploy'],
+    ['Sizing', 'docs/sizing'],
+    ['Runbook', 'docs/runbook'],
+    ['Operate payments', 'docs/payment-operations'],
+    ['Payment stores', 'docs/payment-stores'],
     ['Configuration', 'docs/configuration'],
     ['Observability', 'docs/observability'],
     ['Reliability', 'docs/reliability'],
@@ -41,7 +44,6 @@ const pages = {
     ['Architecture', 'docs/architecture'],
     ['Payment protocol', 'docs/payment-protocol'],
     ['Performance', 'docs/performance'],
-    ['Development', 'docs/development'],
     ['Contributing', 'CONTRIBUTING'],
     ['Specification', 'docs/specification'],
     ['Decisions', 'docs/decisions/README'],
@@ -74,12 +76,27 @@ export default defineConfig({
   // README pages are the index of their folder; their links hold in both places.
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   cleanUrls: true,
+  vite: {
+    plugins: [
+      {
+        // Pages are outside of this folder: what they are compiled to finds the packages that are installed in it.
+        name: 'packages-of-pages',
+        enforce: 'pre',
+        resolveId(source, importer, options) {
+          if (!/^vue($|\/)/.test(source)) return null;
+          if (options.ssr) return { id: source, external: true };
+          if (importer?.startsWith(import.meta.dirname)) return null;
+          return this.resolve(source, join(import.meta.dirname, 'config.ts'), { ...options, skipSelf: true });
+        },
+      },
+    ],
+  },
   // Fonts and everything else come from the site itself.
   head: [['meta', { name: 'referrer', content: 'no-referrer' }]],
   themeConfig: {
     nav: [
       { text: 'Build an app', link: pathOf('docs/quick-start') },
-      { text: 'Run it', link: pathOf('docs/operations') },
+      { text: 'Run it', link: pathOf('docs/deploy') },
       { text: 'Maintain it', link: pathOf('docs/architecture') },
     ],
     sidebar,

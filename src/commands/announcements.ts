@@ -101,7 +101,7 @@ function banner(started: Started): string {
 /** What the start says of the payment store, in one line: how much it holds, or, loudly, that it misses records. */
 export function describeState(status: StoreStatus | null, loss: string | null, now: number): string {
   if (loss !== null)
-    return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payments.md, "A store that lost records".`;
+    return `*** PAYMENTS ARE REFUSED *** ${loss} Reads go on. See docs/payment-stores.md, "A store that lost records".`;
   if (status === null) return 'Payment records: the store does not answer at the moment.';
   const { records, pending, unknown, newestAt } = status;
   if (records === 0 || newestAt === null) return 'Payment records: none.';

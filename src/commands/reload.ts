@@ -42,7 +42,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
         reloaded.push(what);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        logger.error({ what, reason }, 'SIGHUP: not reloaded, what was read before stands');
+        logger.error({ what, reason }, 'SIGHUP: not reloaded, the previous one stays in use');
       }
     }
     logger.info({ reloaded }, 'SIGHUP: reloaded');

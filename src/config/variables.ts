@@ -211,12 +211,12 @@ export const paymentsVariables = {
       '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
     ),
     description:
-      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payments.md#where-they-are-kept))',
+      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
   },
   STATE_WITNESS: {
     ...optional(anyText),
     description:
-      'a file on another disk that counts payments, so that bankql notices a store that lost some ([how](payments.md#a-store-that-lost-records))',
+      'a file on another disk that counts payments, so that bankql notices a store that lost some ([how](payment-stores.md#a-store-that-lost-records))',
   },
   STATE_ALLOW_VOLATILE: {
     rarely: 'you test against a PostgreSQL that does not sync',
@@ -233,19 +233,19 @@ export const paymentsVariables = {
     rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know',
     ...outcomeWords,
     description:
-      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payments.md#the-banks-words)',
+      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
   },
   BANK_PAYMENT_REJECTED_WORDS: {
     rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know',
     ...outcomeWords,
     description:
-      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payments.md#the-banks-words)',
+      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
   },
   BANK_PAYMENT_REJECTED_STATUSES: {
     rarely: 'the bank refuses payments with other statuses, or executes some of these',
     ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
     description:
-      'HTTP statuses with which the bank refuses a payment; after any other failure the outcome is unknown ([which](payments.md#what-the-banks-answer-means))',
+      'HTTP statuses with which the bank refuses a payment; after any other failure the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
   },
   READY_NEEDS_STATE: {
     rarely: 'replicas that cannot pay should get no requests at all',
@@ -410,7 +410,7 @@ export const serverVariables = {
   WORKERS: {
     ...workerCount,
     description:
-      'the number of processes that serve, `auto` for one per core ([how](operations.md#all-cores)); they share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
+      'the number of processes that serve, `auto` for one per core ([how](deploy.md#all-cores)); they share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
   },
   METRICS_PORT: {
     ...optional(anyPort),
@@ -453,7 +453,7 @@ export const serverVariables = {
     rarely: 'clients use automatic persisted queries',
     ...flag(false),
     description:
-      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB, [less in a small heap](operations.md#memory)",
+      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB, [less in a small heap](sizing.md#memory)",
   },
   MAX_IN_FLIGHT: {
     rarely: 'the heap is sized by hand',
@@ -474,7 +474,7 @@ export const serverVariables = {
   READY_NEEDS_ROOM: {
     rarely: 'a load balancer should avoid a busy replica while others have room',
     ...flag(false),
-    description: '`/ready` answers 503 while bankql is overloaded ([when](operations.md#overload))',
+    description: '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',
   },
   DRAIN_DELAY_MS: {
     ...wholeNumber(0, 0, 600_000),

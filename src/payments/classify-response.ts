@@ -46,7 +46,7 @@ const verdict = (state: PaymentVerdict['state'], answer: string | null = null): 
 });
 
 /**
- * Classifies the bank's answer to a payment by the table in docs/payments.md. DONE needs evidence, and so does REJECTED,
+ * Classifies the bank's answer to a payment by the table in docs/payment-operations.md. DONE needs evidence, and so does REJECTED,
  * because a firewall or a proxy may have answered instead of the bank; everything else is UNKNOWN.
  */
 export function classifyPaymentResponse(

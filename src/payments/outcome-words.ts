@@ -24,7 +24,7 @@ export const bankWordsOf = (done: readonly string[], rejected: readonly string[]
 
 export const noBankWords: BankWords = new Map();
 
-/** The words of docs/payments.md: plain ones, ISO 20022 codes for a payment's status, and the long names of these. */
+/** The words of docs/payment-operations.md: plain ones, ISO 20022 codes for a payment's status, and the long names of these. */
 const words = `
   done      ok success successful succeeded accepted approved booked complete completed confirmed done executed processed settled
   done      ACSC AcceptedSettlementCompleted ACCC AcceptedCreditSettlementCompleted ACSP AcceptedSettlementInProcess

@@ -388,7 +388,7 @@ export function logRestCall(logger: Logger, call: CallReport): void {
 const storeEvents = {
   loss: { level: 'error', message: 'the payment store has lost records: payments are refused, reads go on' },
   'loss-accepted': { level: 'warn', message: 'an operator accepted that the payment store lost records' },
-  purge: { level: 'warn', message: 'more than a tenth of all payment records are over their time' },
+  purge: { level: 'warn', message: 'more than a tenth of all payment records have expired' },
   'clocks-differ': {
     level: 'error',
     message:

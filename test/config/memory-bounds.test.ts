@@ -48,8 +48,8 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
   expect(memoryBoundsOf(192 * megabyte).requests).toBe(192);
 });
 
-test('docs/operations.md says what the table says', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+test('docs/sizing.md says what the table says', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/sizing.md'), 'utf8');
   const rows = [...page.matchAll(/^\| .* \| 1\/(\d+) of the heap \| (\d+) MB \|$/gm)].map(
     ([, part, most]) => [Number(part), Number(most)],
   );

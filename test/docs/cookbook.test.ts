@@ -6,12 +6,12 @@ import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
 /** A document, and what an earlier run put behind it. */
 const block = /^```(graphql( explain)?)\n([\s\S]*?)^```\n(?:\n```json\n[\s\S]*?^```\n(?:\nREST: .*\n)?)?/gm;
 
-test('the answers in docs/cookbook.md are those of the sandbox bank', async () => {
+test('the answers in docs/clients.md are those of the sandbox bank', async () => {
   const now = Date.parse('2026-01-15T12:00:00Z');
   await using fixture = await startRecordedSandbox({ sandbox: { now }, bankql: { explains: true } });
   const { bankql, recorder } = fixture;
   const { file, executed, count } = await executePage(
-    'cookbook.md',
+    'clients.md',
     block,
     async ([, language = '', explain, document = '']) => {
       recorder.calls.length = 0;

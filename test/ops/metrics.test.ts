@@ -96,7 +96,7 @@ test('the dashboard shows every metric of bankql’s own, and each panel once', 
   const shown = new Set(
     panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => queriedMetrics(expr))),
   );
-  const own = [...read('docs/reliability.md').matchAll(/^\| `(bankql_\w+)` \|/gm)].map(
+  const own = [...read('docs/observability.md').matchAll(/^\| `(bankql_\w+)` \|/gm)].map(
     ([, name = '']) => name,
   );
   // How many documents are kept says less than how much they take.

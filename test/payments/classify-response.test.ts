@@ -24,8 +24,8 @@ function classify(
   );
 }
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/payments.md'), 'utf8');
-const [, section = ''] = page.split("### What the bank's answer means");
+const page = readFileSync(join(import.meta.dirname, '../../docs/payment-operations.md'), 'utf8');
+const [, section = ''] = page.split("## What the bank's answer means");
 /** The words of the page, by their meaning. */
 const wordsByMeaning = new Map(
   [...section.matchAll(/^\| (success|pending|failure) \| ([^|]+) \|/gm)].map(
@@ -99,7 +99,7 @@ interface Row {
   readonly operation?: typeof request;
 }
 
-/** What each line of the table in docs/payments.md stands for, by its first two cells. */
+/** What each line of the table in docs/payment-operations.md stands for, by its first two cells. */
 const rows: Readonly<Record<string, Row>> = {
   '2xx | not UTF-8, HTML, a truncated document, or a text of more than 64 bytes': {
     status: success,
@@ -241,7 +241,7 @@ const documented = [...section.matchAll(/^\| (\d.*|any other .*) \| ([\w]+)[^|]*
   ([, what = '', state = '']) => ({ what, state: state === 'none' ? 'RELEASED' : state }),
 );
 
-describe('the table of what the bank means, in docs/payments.md', () => {
+describe('the table of what the bank means, in docs/payment-operations.md', () => {
   test('has no line but those that are held here', () => {
     expect(documented.map(({ what }) => what)).toEqual(Object.keys(rows));
   });

@@ -145,28 +145,18 @@ const places: Readonly<Record<string, string>> = {
   'docs/errors.md: This request sent nothing': 'the words that speak of this request alone',
   'docs/errors.md: This request sent nothing, but an earlier one may have': 'of this request alone',
   'docs/errors.md: this request sent nothing': 'of this request alone',
-  'docs/hardening.md: nothing is sent or kept, and its key is free':
-    'the budget is asked only where the key is not known (Payments.isKnown)',
-  'docs/hardening.md: nothing is wrong with the caller, this request sent nothing, and the same request may be retried':
-    'of this request alone',
+  'docs/hardening.md: this request sent nothing and may be repeated': 'of this request alone',
   'docs/payment-protocol.md: no answer claims that nothing was sent where it was': 'the name of an invariant',
-  'docs/payment-protocol.md: not while the bank still has time to answer, and nothing is sent after it was called so':
-    'an invariant',
-  'docs/payment-protocol.md: nothing was sent, or the bank answered 401': 'a picture',
-  'docs/payments.md: Nothing is sent to the bank': "of the operator's commands",
-  'docs/hardening.md: nothing was sent, and the key is free (':
+  'docs/payment-protocol.md: and nothing is sent afterwards': 'an invariant',
+  'docs/payment-protocol.md: pool, deadlines, the proof that nothing was sent':
+    'the name of a part of the code',
+  'docs/hardening.md: nothing was sent, and the key is free':
     'of the one payment of an operation, whose codes prove it (engine/context.ts)',
-  'docs/hardening.md: , …) this request sent nothing, but an earlier one with the key may have':
+  'docs/hardening.md: , this request sent nothing, but an earlier one with the key may have':
     'of this request alone',
-  'docs/payments.md: , and nothing is sent': 'of the one request of a record',
-  'docs/payments.md: Only proof that nothing was sent makes a key free again':
-    'of the one request of a record',
-  'docs/payments.md: nothing is sent, and nothing of the first payment is shown':
-    'of the request that reuses a key',
   'docs/payments.md: sent nothing': '*this request* did',
-  'docs/payments.md: the bank was not reached, under this key nothing was sent':
+  'docs/payments.md: under this key nothing was sent':
     'of the one request of a record: another one of the key would have been found',
-  'docs/reliability.md: then nothing was sent, and a payment': 'of the one request of a record',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
   'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
   'docs/schema.md: After UNKNOWN nothing is sent again under its idempotency key': 'the rule',
@@ -192,6 +182,8 @@ const places: Readonly<Record<string, string>> = {
     'a comment; nobody is told so',
   'src/payments/protocol.ts: Whoever tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
     'a comment on the rule',
+  'src/payments/protocol-store.ts: whoever asked for it is told that nothing was sent':
+    'a comment on this request',
   'src/payments/protocol.ts: say that this request sent nothing':
     'an effect of the protocol: the store was lost',
 };

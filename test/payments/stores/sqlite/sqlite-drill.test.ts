@@ -7,7 +7,7 @@ import { accept, later, startPaymentBank } from '../../../support/payment-bank.t
 import { pay, transfer } from '../../../support/payment-client.ts';
 import { startPaymentProcess } from '../../../support/payment-process.ts';
 
-/** The drill of docs/payments.md, "Backups", with processes, under load, and without a person. */
+/** The drill of docs/payment-stores.md, "Backups", with processes, under load, and without a person. */
 test('a backup taken under load, restored after a crash, pays nothing twice but what the restore names', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bankql-drill-'));
   const path = join(folder, 'state.db');
