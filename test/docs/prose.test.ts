@@ -34,8 +34,6 @@ const exempt = [
   'docs/configuration.md',
   'docs/decisions/',
   'CHANGELOG.md',
-  /* not rewritten yet: */
-  'docs/sandbox.md',
 ];
 
 const pages = globSync('{*.md,{docs,examples,bench}/**/*.md}', { cwd: root, exclude: ['**/node_modules'] })
