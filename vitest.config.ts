@@ -12,7 +12,7 @@ Object.assign(process.env, compileCache, { TMPDIR: temporaryFolder() });
 const alone = [
   'test/engine/{documents,many-documents,work}.test.ts',
   'test/bank/bounded-memory.test.ts',
-  'test/server/rate-limit/bounded-counter-store.test.ts',
+  'test/server/rate-limit/bounded-counters.test.ts',
 ];
 
 export default defineConfig({
@@ -46,11 +46,11 @@ export default defineConfig({
           name: 'yoga handler',
           env: { BANKQL_HANDLER: 'yoga' },
           include: [
-            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,isolation,ledger,server,slow-*}.test.ts',
+            'test/server/{audit,compression,fuzz,graphql-cop,hostile-*,http,http-cache,server,slow-*}.test.ts',
             'test/server/auth/{header-credentials,jwt}.test.ts',
             'test/server/rate-limit/rate-limiter.test.ts',
             'test/options/{automatic-persisted-queries,persisted-documents}.test.ts',
-            'test/schema/idempotency-key.test.ts',
+            'test/{ledger,schema/idempotency-key}.test.ts',
           ],
         },
       },

@@ -4,24 +4,31 @@ import { createTestClient } from '../support/bank-client.ts';
 import { readNewPaths, startForgetfulBank } from '../support/many-paths.ts';
 import { keptMegabytes } from '../support/memory.ts';
 
-/** How much more may be kept after 25,000 more paths, in megabytes, once the caches are full: 170 bytes for each. */
-const mostGrowth = 4;
+/** How much more may be kept after 12,500 more paths, in megabytes, once the caches are full: 170 bytes for each. */
+const mostGrowth = 2;
 
-test('100,000 paths, each of another caller, leave no more than the caches may hold', async () => {
+test('32,000 paths, each of another caller, leave no more than the caches may hold', async () => {
   await using bank = await startForgetfulBank();
   // No call may be refused because the machine is slow.
   const patient = { timeoutMs: 120_000, connectionWaitMs: 120_000, slowCallMs: 120_000, breakerThreshold: 0 };
-  await using client = createTestClient(bank.url, { publicCacheTtlMs: 600_000, connections: 32, ...patient });
+  const cacheBytes = 8 * 1024 * 1024;
+  await using client = createTestClient(bank.url, {
+    publicCacheTtlMs: 600_000,
+    publicCacheBytes: cacheBytes,
+    parsedCacheBytes: cacheBytes,
+    connections: 32,
+    ...patient,
+  });
   await readNewPaths(client, 0, 1000);
   const empty = await keptMegabytes();
-  await readNewPaths(client, 1000, 74_000);
+  await readNewPaths(client, 1000, 18_500);
   const full = await keptMegabytes();
-  await readNewPaths(client, 75_000, 25_000);
+  await readNewPaths(client, 19_500, 12_500);
   expect((await keptMegabytes()) - full).toBeLessThan(mostGrowth);
-  // 32 MB of answers, and as much of public ones.
-  expect(full - empty).toBeLessThan(70);
-  expect(bank.arrived()).toBe(100_000);
-}, 120_000);
+  // 8 MB of answers, and as much of public ones.
+  expect(full - empty).toBeLessThan(18);
+  expect(bank.arrived()).toBe(32_000);
+}, 600_000);
 
 test('public answers are bounded by what they take, however short they are', () => {
   const cache = new PublicCache<object>(60_000, 100_000);

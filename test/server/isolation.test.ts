@@ -26,7 +26,9 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   });
   await using bankql = createTestBankql({
     bankUrl: bank.url,
-    bankOptions: { publicCacheTtlMs: 50, connectionWaitMs: 10_000, timeoutMs: 10_000 },
+    // A slow machine refuses nobody: 500 requests wait for connections at once.
+    bankOptions: { publicCacheTtlMs: 50, connectionWaitMs: 240_000, timeoutMs: 240_000, slowCallMs: 240_000 },
+    limits: { timeoutMs: 240_000, restCalls: 100 },
   });
   const query =
     '{ bank { customer(customerId: "same") { email } again: customer(customerId: "same") { email } branches { nodes { name } } } }';
