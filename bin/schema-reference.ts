@@ -40,7 +40,7 @@ A list is a connection. It is whole unless \`first\` or \`last\` is given. Its f
 | \`nodes\` | the entries | The entries of the page. |
 | \`edges\` | \`cursor\` and \`node\` | The same with their cursors, which \`after\` and \`before\` take. |
 | \`pageInfo\` | [PageInfo](#pageinfo)! | Where the page stands in the whole list. |
-| \`totalCount\` | Int! | How many entries the whole list has, whatever the page; not of payments. |
+| \`totalCount\` | Int! | How many entries the whole list has, whatever the page; of payments Int, null for more than 1,000. |
 
 These are the arguments of each field that is marked with *paging*:
 
