@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { explore, faults } from './interleavings.ts';
+
+/** The clients of one process ask twice, that of the other once; the lease of what begins first may end. */
+const limits = { asks: [2, 1], ticks: 3 } as const;
+
+test('in every order of what two processes, a store and a bank do, one payment is executed, and what clients are told stays true', () => {
+  const { violation, path, worlds, states, messages } = explore(limits);
+  expect({ violation, path }).toEqual({ violation: null, path: [] });
+  expect(worlds).toBeGreaterThan(100_000);
+  expect([...states].sort()).toEqual(['DONE', 'FREE', 'LEASE_OVER', 'PENDING', 'REJECTED', 'UNKNOWN']);
+  expect([...messages].sort()).toEqual(['begun', 'done', 'rejected', 'unknown']);
+}, 120_000);
+
+test.each(Object.entries(faults))(
+  'finds out that %s',
+  (_, fault) => {
+    const inFewWorlds = explore({ asks: [1, 1], ticks: 3 }, fault).violation;
+    expect(inFewWorlds ?? explore(limits, fault).violation).not.toBeNull();
+  },
+  120_000,
+);
