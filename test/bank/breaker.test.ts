@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   type BreakerReason,
@@ -24,9 +23,11 @@ import {
   reset,
   startFaultyBank,
 } from '../support/faulty-bank.ts';
+import { letPass } from '../support/let-pass.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
 
-const openMs = 150;
+/** Long enough for a breaker to be open for as long as a test says, however slow the machine is. */
+const openMs = 60_000;
 /** The fewest calls by which a breaker judges. */
 const least = 20;
 const read = sampleCalls.getCustomer;
@@ -39,9 +40,9 @@ function clientOf(bank: FaultyBank, options: Partial<BankOptions> = {}) {
   const told: string[] = [];
   const reasons: (BreakerReason | null)[] = [];
   const client = createTestClient(bank.url, {
-    timeoutMs: 1000,
+    timeoutMs: 30_000,
     connections: 64,
-    connectionWaitMs: 2000,
+    connectionWaitMs: 30_000,
     breakerThreshold: 0.5,
     breakerOpenMs: openMs,
     onBreaker(operation, isOpen, reason) {
@@ -91,7 +92,7 @@ async function expectPaused(bank: FaultyBank, client: Client, sample: SampleCall
 describe('a breaker opens, for its operation only, where the bank', () => {
   test.each(away)('%s', async (_, act) => {
     await using bank = await startFaultyBank(act);
-    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    const { client, told } = clientOf(bank);
     await using _client = client;
     expect(new Set(await open(read, client))).toEqual(new Set(['BANK_UNAVAILABLE']));
     expect(told).toEqual(['getCustomer opens']);
@@ -103,7 +104,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
 
   test('refuses connections', async () => {
     await using bank = await startFaultyBank();
-    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    const { client, told } = clientOf(bank);
     await using _client = client;
     await bank.close();
     await open(read, client);
@@ -117,7 +118,7 @@ describe('a breaker opens, for its operation only, where the bank', () => {
     ['a write', change, 'OUTCOME_UNKNOWN'],
   ])('does not answer %s in time', async (_, sample, code) => {
     await using bank = await startFaultyBank(hang);
-    const { client, told } = clientOf(bank, { timeoutMs: 200, breakerOpenMs: 10_000 });
+    const { client, told } = clientOf(bank, { timeoutMs: 200 });
     await using _client = client;
     expect(new Set(await open(sample, client))).toEqual(new Set([code]));
     expect(told).toEqual([`${sample.operation.id} opens`]);
@@ -134,7 +135,7 @@ describe('a breaker opens where the bank answers slowly', () => {
     ['a write', change],
   ])('(%s), and says so', async (_, sample) => {
     await using bank = await startFaultyBank(slowly(sample));
-    const { client, reasons } = clientOf(bank, { slowCallMs, breakerOpenMs: 10_000 });
+    const { client, reasons } = clientOf(bank, { slowCallMs });
     await using _client = client;
     expect(new Set(await open(sample, client))).toEqual(new Set(['good']));
     expect(reasons).toEqual(['slow']);
@@ -148,13 +149,13 @@ describe('a breaker opens where the bank answers slowly', () => {
     const { client, told, reasons } = clientOf(bank, { slowCallMs });
     await using _client = client;
     await open(read, client);
-    await delay(openMs + 20);
+    letPass(openMs);
     bank.requests.length = 0;
     expect(await ask(read, client)).toEqual(['good']);
     await expectPaused(bank, client);
     expect(bank.requests).toHaveLength(1);
     bank.behave(reply(200, read.reply));
-    await delay(openMs + 20);
+    letPass(openMs);
     expect(await ask(read, client)).toEqual(['good']);
     expect(told).toEqual(['getCustomer opens', 'getCustomer opens', 'getCustomer closes']);
     expect(reasons).toEqual(['slow', 'slow', null]);
@@ -291,10 +292,10 @@ describe('a breaker stays closed', () => {
 describe('an open breaker', () => {
   test('lets one call at a time try, however many ask; its success lets all through', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank);
+    const { client, told } = clientOf(bank, { timeoutMs: 10 * openMs, slowCallMs: 10 * openMs });
     await using _client = client;
     await open(read, client);
-    await delay(openMs + 20);
+    letPass(openMs);
     const held: Socket[] = [];
     bank.behave((socket) => void held.push(socket));
     bank.requests.length = 0;
@@ -303,7 +304,7 @@ describe('an open breaker', () => {
     await expect.poll(() => held.length).toBe(1);
     const more = await ask(read, client, 10);
     expect(new Set(more)).toEqual(new Set(['BANK_UNAVAILABLE']));
-    await delay(2 * openMs);
+    letPass(2 * openMs);
     await expectPaused(bank, client);
     expect(bank.requests).toHaveLength(1);
 
@@ -320,13 +321,13 @@ describe('an open breaker', () => {
     await using _client = client;
     await open(read, client);
     for (let round = 1; round <= 3; round++) {
-      await delay(openMs + 20);
+      letPass(openMs);
       bank.requests.length = 0;
       await ask(read, client);
       await expectPaused(bank, client);
       expect(bank.requests).toHaveLength(1);
     }
-    await delay(openMs + 20);
+    letPass(openMs);
     bank.behave(reply(200, read.reply));
     expect(await ask(read, client)).toEqual(['good']);
     expect(told.at(-1)).toBe('getCustomer closes');
@@ -341,7 +342,7 @@ describe('an open breaker', () => {
     const { client, told } = clientOf(bank);
     await using _client = client;
     await open(read, client);
-    await delay(openMs + 20);
+    letPass(openMs);
     bank.behave(hang);
     const leaving = new AbortController();
     const left = client
@@ -355,7 +356,7 @@ describe('an open breaker', () => {
     leaving.abort();
     await left;
     await expectPaused(bank, client);
-    await delay(openMs + 20);
+    letPass(openMs);
     bank.behave(reply(404, '{}'));
     expect(await ask(read, client)).toEqual(['NOT_FOUND']);
     expect(told.at(-1)).toBe('getCustomer closes');
@@ -363,7 +364,7 @@ describe('an open breaker', () => {
 
   test('of a second attempt does not hide what the first met, and costs no further call', async () => {
     await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client } = clientOf(bank, { retryShare: 0.1, breakerOpenMs: 10_000 });
+    const { client } = clientOf(bank, { retryShare: 0.1 });
     await using _client = client;
     await open(read, client);
     const before = bank.requests.length;
@@ -378,7 +379,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
     ['a payment', sampleCalls.postMakeTransaction],
   ])('of %s', async (_, sample) => {
     await using bank = await startFaultyBank(reply(503, '{}'));
-    const { client, told } = clientOf(bank, { breakerOpenMs: 10_000 });
+    const { client, told } = clientOf(bank);
     await using _client = client;
     await open(sample, client);
     // A payment's answer is judged by payments.ts; to the breaker it is as good as a write's.
@@ -397,7 +398,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
     await using bank = await startFaultyBank(reply(503, '{}'));
     await using bankql = createTestBankql({
       bankUrl: bank.url,
-      bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs, connectionWaitMs: 2000 },
+      bankOptions: { breakerThreshold: 0.5, breakerOpenMs: openMs, connectionWaitMs: 30_000 },
     });
     const pay = async (key: string) => {
       const result = await bankql.ask<{ makeTransaction: { replayed: boolean } | null }, object>(
@@ -422,7 +423,7 @@ describe('behind an open breaker nothing is sent, and nothing is in doubt', () =
       'PENDING',
       'NOT_SENT',
     ]);
-    await delay(openMs + 20);
+    letPass(openMs);
     bank.behave(reply(200, ''));
     expect(await pay('free')).toBe('paid');
     expect(await pay('free')).toBe('replayed');

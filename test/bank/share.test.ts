@@ -8,6 +8,7 @@ import { getBranches, postBranches, putBranchID } from '../../src/contract/branc
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { letPass } from '../support/let-pass.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 let bank: RecordingBank;
@@ -286,7 +287,7 @@ describe('public reads', () => {
     const client = clientWith({ publicCacheTtlMs: 1, timeoutMs: 1000 });
     bank.otherwise(branches);
     await client.read(getBranches, ofBank(alice));
-    await delay(5);
+    letPass(5);
     bank.otherwise(act);
     const stale = await client.read(getBranches, ofBank(alice));
     expect(stale.answer).toEqual(branches.body.branches);
@@ -298,7 +299,7 @@ describe('public reads', () => {
     const client = clientWith({ publicCacheTtlMs: 1 });
     bank.otherwise(branches);
     await client.read(getBranches, ofBank(alice));
-    await delay(5);
+    letPass(5);
     bank.otherwise({ status: 503 });
     const stale = await client.read(getBranches, ofBank(alice));
     expect(stale.answer).toEqual(branches.body.branches);
