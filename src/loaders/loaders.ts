@@ -127,13 +127,8 @@ export type ReadOperation = <T extends ReadableOperation>(
   input: Omit<CallInput<T>, 'credentials'>,
 ) => Promise<Answer<T>>;
 
-/** A requested read. */
+/** A read that was asked for. */
 type QueuedRead = () => Promise<unknown>;
-
-/** The reads of one REST operation. */
-interface Loader<T extends ReadableOperation, Key> {
-  load(key: Key): Promise<Answer<T>>;
-}
 
 /** The body of a POST query. */
 interface Query<Body> {
@@ -148,6 +143,65 @@ export interface LoadersOptions {
   readonly onAsk?: ((operation: Operation, key: string) => void) | undefined;
 }
 
+/** What the loaders of one GraphQL operation share. */
+interface Reads {
+  readonly read: ReadOperation;
+  readonly queue: DataLoader<QueuedRead, unknown>;
+  /** Known keys are answered from here: DataLoader would create a batch and a promise for each request. */
+  readonly answers: Map<string, Promise<unknown>>;
+  readonly onAsk: LoadersOptions['onAsk'];
+}
+
+/** The reads of one REST operation. A loader has no functions of its own: each GraphQL operation makes all of them. */
+interface Loader<T extends ReadableOperation, Key> {
+  readonly reads: Reads;
+  readonly operation: T;
+  readonly idsOf: (key: Key) => PathIds<T>;
+  readonly bodyOf?: (key: Key) => Body<T>;
+  readonly load: (this: Loader<T, Key>, key: Key) => Promise<Answer<T>>;
+}
+
+function load<T extends ReadableOperation, Key>(this: Loader<T, Key>, key: Key): Promise<Answer<T>> {
+  const { operation } = this;
+  const { read, queue, answers, onAsk } = this.reads;
+  const ids = this.idsOf(key);
+  const body = this.bodyOf?.(key);
+  const name = requestKey(operation, ids, body);
+  onAsk?.(operation, name);
+  let answer = answers.get(name);
+  if (answer === undefined) {
+    const input = { ids, body, key: name };
+    answer = queue.load(() => read(operation, input));
+    answers.set(name, answer);
+  }
+  // Keys contain the operation, so that the answer has this operation's type.
+  return answer as Promise<Answer<T>>;
+}
+
+/** The loaders of one GraphQL operation. */
+export interface Loaders {
+  readonly customer: Loader<typeof getCustomer, CustomerIds>;
+  readonly accountsScope: Loader<typeof getAccountsScope, ViewIds & { readonly scope: string }>;
+  readonly otherAccounts: Loader<typeof getOtherAccounts, ViewIds>;
+  readonly postOtherAccounts: Loader<typeof postOtherAccounts, ViewIds & Query<OtherAccountQuery>>;
+  readonly transaction: Loader<typeof getTransaction, TransactionIds>;
+  readonly transactionsRequest: Loader<typeof getTransactionsRequest, ViewIds>;
+  readonly branches: Loader<typeof getBranches, BankIds>;
+  readonly postBranches: Loader<typeof postBranches, BankIds & Query<BranchQuery>>;
+  readonly product: Loader<typeof getProduct, ProductIds>;
+  readonly postProducts: Loader<typeof postProducts, BankIds & Query<ProductQuery>>;
+  readonly messagesOwner: Loader<typeof getMessagesOwner, BankIds>;
+  readonly postMetadata: Loader<typeof postMetadata, Query<MetadataQuery>>;
+  /** Records from lists that a single read would return in the same shape. */
+  readonly listed: {
+    readonly accounts: ListedRecords<Account>;
+    readonly branches: ListedRecords<Branch>;
+  };
+}
+
+const nowhere = () => ({});
+const inScope = (key: ViewIds & { readonly scope: string }) => ({ ...inView(key), scope: key.scope });
+
 /**
  * All reads of the bank for one GraphQL operation. A record is read once, however often it is requested; all reads
  * that are requested in the same turn are made at once. A loader has its operation's name without `get`.
@@ -155,10 +209,8 @@ export interface LoadersOptions {
  * Shape:  the operation's answer, as in contract/; each resolves when it arrives, and waits for no other.
  * Errors: those of `read`. Failures are cached like answers: one call for everyone who requests it.
  */
-export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}) {
-  // Known keys are answered from here: DataLoader would create a batch and a promise for each request.
-  const cache = new Map<string, Promise<unknown>>();
-  const reads = new DataLoader<QueuedRead, unknown>(
+export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersOptions = {}): Loaders {
+  const queue = new DataLoader<QueuedRead, unknown>(
     async (batch) => {
       const answers: Promise<unknown>[] = [];
       for (const read of batch) answers.push(read());
@@ -166,50 +218,20 @@ export function createLoaders(read: ReadOperation, { schedule, onAsk }: LoadersO
     },
     { cache: false, ...(schedule === undefined ? {} : { batchScheduleFn: schedule }) },
   );
-  const loader = <T extends ReadableOperation, Key>(
-    operation: T,
-    idsOf: (key: Key) => PathIds<T>,
-    bodyOf?: (key: Key) => Body<T>,
-  ): Loader<T, Key> => ({
-    load(key) {
-      const ids = idsOf(key);
-      const body = bodyOf?.(key);
-      const name = requestKey(operation, ids, body);
-      onAsk?.(operation, name);
-      let answer = cache.get(name);
-      if (answer === undefined) {
-        const input = { ids, body, key: name };
-        answer = reads.load(() => read(operation, input));
-        cache.set(name, answer);
-      }
-      // Keys contain the operation, so that the answer has this operation's type.
-      return answer as Promise<Answer<T>>;
-    },
-  });
-
+  const reads: Reads = { read, queue, answers: new Map(), onAsk };
   return {
-    customer: loader(getCustomer, inCustomer),
-    accountsScope: loader(getAccountsScope, (key: ViewIds & { readonly scope: string }) => ({
-      ...inView(key),
-      scope: key.scope,
-    })),
-    otherAccounts: loader(getOtherAccounts, inView),
-    postOtherAccounts: loader(
-      postOtherAccounts,
-      (key: ViewIds & Query<OtherAccountQuery>) => inView(key),
-      query,
-    ),
-    transaction: loader(getTransaction, inTransaction),
-    transactionsRequest: loader(getTransactionsRequest, inView),
-    branches: loader(getBranches, inBank),
-    postBranches: loader(postBranches, (key: BankIds & Query<BranchQuery>) => inBank(key), query),
-    product: loader(getProduct, inProduct),
-    postProducts: loader(postProducts, (key: BankIds & Query<ProductQuery>) => inBank(key), query),
-    messagesOwner: loader(getMessagesOwner, inBank),
-    postMetadata: loader(postMetadata, (_key: Query<MetadataQuery>) => ({}), query),
-    /** Records from lists that a single read would return in the same shape. */
-    listed: { accounts: new ListedRecords<Account>(), branches: new ListedRecords<Branch>() },
+    customer: { reads, operation: getCustomer, idsOf: inCustomer, load },
+    accountsScope: { reads, operation: getAccountsScope, idsOf: inScope, load },
+    otherAccounts: { reads, operation: getOtherAccounts, idsOf: inView, load },
+    postOtherAccounts: { reads, operation: postOtherAccounts, idsOf: inView, bodyOf: query, load },
+    transaction: { reads, operation: getTransaction, idsOf: inTransaction, load },
+    transactionsRequest: { reads, operation: getTransactionsRequest, idsOf: inView, load },
+    branches: { reads, operation: getBranches, idsOf: inBank, load },
+    postBranches: { reads, operation: postBranches, idsOf: inBank, bodyOf: query, load },
+    product: { reads, operation: getProduct, idsOf: inProduct, load },
+    postProducts: { reads, operation: postProducts, idsOf: inBank, bodyOf: query, load },
+    messagesOwner: { reads, operation: getMessagesOwner, idsOf: inBank, load },
+    postMetadata: { reads, operation: postMetadata, idsOf: nowhere, bodyOf: query, load },
+    listed: { accounts: new ListedRecords(), branches: new ListedRecords() },
   };
 }
-
-export type Loaders = ReturnType<typeof createLoaders>;
