@@ -1,9 +1,9 @@
 import { BankqlError, type ErrorCode, type ErrorDetails } from '../errors.ts';
 import { secretsOf } from './credentials.ts';
 import { type HttpResponse, isGatewayError, type TransportFailure, textOf } from './http-message.ts';
+import { whatTakesTooLong } from './json-limits.ts';
 import { errorDetailsOf, type PreparedCall } from './request.ts';
 import { errorWords } from './response.ts';
-import { whatTakesTooLong } from './response-limits.ts';
 
 /** The longest wait that bankql passes on, in seconds. */
 const maxRetryAfterSeconds = 60;

@@ -7,7 +7,7 @@ import { validators } from '../contract/validators.generated.ts';
 import { BankqlError, type ErrorDetails } from '../errors.ts';
 import { isObject } from '../is-object.ts';
 import { type HttpResponse, startsWithMark, textOf } from './http-message.ts';
-import { maxRecords, whatTakesTooLong } from './response-limits.ts';
+import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 

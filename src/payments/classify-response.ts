@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from '../bank/http-message.ts';
+import { whatTakesTooLong } from '../bank/json-limits.ts';
 import type { responseDrifts } from '../bank/response.ts';
-import { whatTakesTooLong } from '../bank/response-limits.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import type { Operation } from '../contract/operation.ts';
 import { isObject } from '../is-object.ts';

@@ -6,7 +6,7 @@ import {
   maxShapes,
   maxValues,
   whatTakesTooLong,
-} from '../../src/bank/response-limits.ts';
+} from '../../src/bank/json-limits.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
 import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
