@@ -91,7 +91,7 @@ export class OperationDeadline implements TimeoutListener {
   readonly #deadline: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timers: TimerQueue;
-  readonly #waiters = new LinkedList<Waiter>();
+  readonly #waiters = new Set<Waiter>();
   readonly #onAbort = () => this.#endAll('cancelled');
   #timer: QueuedTimer | null = null;
   #isCancelled = false;
@@ -134,18 +134,18 @@ export class OperationDeadline implements TimeoutListener {
   }
 
   /** Adds a waiter, until it is removed or told to give up. The deadline must not have ended. */
-  addWaiter(waiter: Waiter): ListNode<Waiter> {
-    if (this.#waiters.first === null) {
+  addWaiter(waiter: Waiter): Waiter {
+    if (this.#waiters.size === 0) {
       this.#signal?.addEventListener('abort', this.#onAbort);
       if (this.#deadline !== Number.POSITIVE_INFINITY) this.#timer = this.#timers.set(this.#deadline, this);
     }
-    return this.#waiters.append(waiter);
+    this.#waiters.add(waiter);
+    return waiter;
   }
 
   /** Removes a waiter. One that was told to give up has been removed already; removing it again does nothing. */
-  removeWaiter(wait: ListNode<Waiter>): void {
-    this.#waiters.remove(wait);
-    if (this.#waiters.first !== null) return;
+  removeWaiter(waiter: Waiter): void {
+    if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
     if (this.#timer !== null) this.#timers.clear(this.#timer);
     this.#timer = null;
     this.#signal?.removeEventListener('abort', this.#onAbort);
@@ -158,9 +158,9 @@ export class OperationDeadline implements TimeoutListener {
   #endAll(reason: 'timeout' | 'cancelled'): void {
     const message = reason === 'timeout' ? 'no whole answer came in time' : 'the caller left';
     const failure = new TransportFailure(reason, true, message);
-    for (let wait = this.#waiters.first; wait !== null; wait = this.#waiters.first) {
-      this.removeWaiter(wait);
-      wait.value.onEnd(failure);
+    for (const waiter of this.#waiters) {
+      this.removeWaiter(waiter);
+      waiter.onEnd(failure);
     }
   }
 }

@@ -5,7 +5,6 @@ import { Cancellation, OperationDeadline, type Waiter } from './deadline.ts';
 import { mapTransportFailure } from './errors.ts';
 import { type CallLimits, contextOptions } from './exchange.ts';
 import { TransportFailure } from './http-message.ts';
-import type { ListNode } from './linked-list.ts';
 import type { Fetch, Reader, ReadResult } from './remember.ts';
 import type { PreparedCall } from './request.ts';
 
@@ -16,8 +15,10 @@ export type SharedSource = 'joined' | 'cached' | 'stale';
 export interface ShareOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
-  /** The memory that public data may take, in bytes. */
+  /** The memory that public data may take, in bytes; private data may take as much again. */
   readonly publicCacheBytes: number;
+  /** How long a caller's own data is cached, in milliseconds; 0, the default, for no cache. */
+  readonly privateCacheMs?: number;
   /** The deadline of a shared call, in milliseconds. */
   readonly timeoutMs: number;
   /** Called when a read was answered without a call of its own; it must not throw. */
@@ -47,16 +48,26 @@ const isUnavailable = (error: unknown) =>
 
 const publicGroup = 'public';
 
+/** How long a stale answer may be served while the bank is unavailable. */
+const staleMs = 10 * 60 * 1000;
+
+/** Callers whose private answers are found: of more, those who read last. */
+const maxCallers = 10_000;
+
+/** Records that tell what became of a payment: they are never cached. */
+const paymentOutcomes: ReadonlySet<string> = new Set(['transaction', 'transaction request']);
+
 /**
  * Shares reads. If the same caller (all three credentials, byte for byte) repeats a read while it is in flight, it
  * joins that call: it gets the same answer, or the same error if the bank is unavailable; after any other failure it
  * makes a call of its own within its remaining time. Public data, which is requested without caller headers, is shared
  * by all callers with the same subscription key and cached for a while; while the bank is unavailable, for ten minutes
- * more.
+ * more. A caller's own data is cached only if that is configured, for a short time.
  *
  * A shared call has a deadline of its own: a read that gives up does not fail the others, and when the last one has
  * given up the call is cancelled. Reads belong to groups (one per caller; one for public data). A write invalidates the
- * group: later reads do not join calls started before it, and the answers of those are not cached.
+ * group: later reads do not join calls started before it, and the answers of those are not cached. Other processes notice
+ * no write: what they cached stays until its time is over.
  */
 export class SharedReads {
   /** The reads that can be joined, by group and key. */
@@ -64,14 +75,20 @@ export class SharedReads {
   /** The deadline of a call, in milliseconds. */
   readonly timeoutMs: number;
   readonly #options: ShareOptions;
-  readonly #cache: PublicCache<ReadResult> | null;
+  readonly #public: AnswerCache<ReadResult> | null;
+  readonly #private: AnswerCache<ReadResult> | null;
+  /** For each caller with private answers, a number that is part of their keys: without it they are not found. */
+  readonly #generations = new LRUCache<string, number>({ max: maxCallers });
+  #lastGeneration = 0;
   readonly #fetch: Fetch;
 
   constructor(options: ShareOptions, next: Fetch) {
-    const { publicCacheTtlMs, publicCacheBytes, timeoutMs } = options;
+    const { publicCacheTtlMs, publicCacheBytes, privateCacheMs = 0, timeoutMs } = options;
     this.timeoutMs = timeoutMs;
     this.#options = options;
-    this.#cache = publicCacheTtlMs === 0 ? null : new PublicCache(publicCacheTtlMs, publicCacheBytes);
+    this.#public =
+      publicCacheTtlMs === 0 ? null : new AnswerCache(publicCacheTtlMs, publicCacheBytes, staleMs);
+    this.#private = privateCacheMs === 0 ? null : new AnswerCache(privateCacheMs, publicCacheBytes);
     this.#fetch = next;
   }
 
@@ -87,26 +104,29 @@ export class SharedReads {
     const isPublic = operation.audience === 'public';
     const group = isPublic ? publicGroup : caller.id;
     const key = isPublic ? `${caller.keyId} ${call.key}` : call.key;
-    if (limits.unshared) return this.#start(call, limits, group, null, null, now);
-    const cached = isPublic ? (this.#cache?.get(key, now) ?? null) : null;
+    const asked = { call, limits, group, key: limits.unshared ? null : key, stale: null };
+    if (limits.unshared) return this.#start(asked, now);
+    const cached = isPublic ? this.#public?.get(key, now) : this.#private?.get(this.#privateKey(call), now);
     if (cached?.isFresh) {
       this.#options.onShared?.(operation.id, 'cached');
       limits.onSource?.('cached');
       return Promise.resolve(cached.answer);
     }
     const first = this.#groups.get(group)?.get(key);
-    if (first === undefined) return this.#start(call, limits, group, key, cached, now);
-    return new Promise((resolve, reject) => {
-      first.join(new Read(this, call, limits, group, null, cached, now, resolve, reject));
-    });
+    const stale = isPublic ? (cached ?? null) : null;
+    if (first === undefined) return this.#start({ ...asked, stale }, now);
+    const read = new Read(this, { ...asked, key: null, stale }, now);
+    first.join(read);
+    return read.result;
   }
 
   /** Invalidates what a write changes. To be called before the bank is asked to change it, and after. */
   invalidate({ operation, caller }: PreparedCall): void {
     this.#groups.delete(caller.id);
+    this.#generations.delete(caller.id);
     if (operation.audience !== 'public') return;
     this.#groups.delete(publicGroup);
-    this.#cache?.clear();
+    this.#public?.clear();
   }
 
   noteShared(operation: string, source: SharedSource): void {
@@ -115,9 +135,9 @@ export class SharedReads {
 
   /** No other read joins it any more. Returns whether others could until now. */
   detach(read: Read): boolean {
-    const { group, key } = read;
+    const { group, key } = read.asked;
     const open = key === null ? undefined : this.#groups.get(group);
-    if (key === null || open === undefined || open.get(key) !== read) return false;
+    if (key === null || open?.get(key) !== read) return false;
     open.delete(key);
     if (open.size === 0) this.#groups.delete(group);
     return true;
@@ -125,110 +145,117 @@ export class SharedReads {
 
   /** A call was answered. */
   settle(read: Read, result: ReadResult): void {
-    const { group, key } = read;
-    if (!this.detach(read) || group !== publicGroup || key === null || !result.isValid) return;
-    this.#cache?.set(key, result, result.bytes);
+    const { call, group, key } = read.asked;
+    if (!this.detach(read) || key === null || !result.isValid) return;
+    if (group === publicGroup) this.#public?.set(key, result, result.bytes);
+    else if (!paymentOutcomes.has(call.operation.resource))
+      this.#private?.set(this.#privateKey(call), result, result.bytes);
   }
 
-  #start(
-    call: PreparedCall,
-    limits: ReadLimits,
-    group: string,
-    key: string | null,
-    stale: CachedValue<ReadResult> | null,
-    now: number,
-  ): Promise<ReadResult> {
-    return new Promise((resolve, reject) => {
-      const read = new Read(this, call, limits, group, key, stale, now, resolve, reject);
-      if (key !== null) {
-        const open = this.#groups.get(group);
-        if (open === undefined) this.#groups.set(group, new Map([[key, read]]));
-        else open.set(key, read);
-      }
-      this.#fetch(call, read, read);
-    });
+  #privateKey({ caller: { id }, key }: PreparedCall): string {
+    let generation = this.#generations.get(id);
+    if (generation === undefined) {
+      generation = ++this.#lastGeneration;
+      this.#generations.set(id, generation);
+    }
+    return `${generation} ${id} ${key}`;
+  }
+
+  #start(asked: Asked, now: number): Promise<ReadResult> {
+    const read = new Read(this, asked, now);
+    const { group, key } = asked;
+    if (key !== null) {
+      const open = this.#groups.get(group);
+      if (open === undefined) this.#groups.set(group, new Map([[key, read]]));
+      else open.set(key, read);
+    }
+    this.#fetch(asked.call, read, read);
+    return read.result;
   }
 }
 
 const nothing = () => {};
+const none: readonly Read[] = [];
 
-/** One read: it makes a call, which others may join, or joins another's. */
-class Read extends Cancellation implements CallLimits, Reader, Waiter {
+/** What a read was asked for. */
+interface Asked {
+  readonly call: PreparedCall;
+  readonly limits: ReadLimits;
   readonly group: string;
   /** Identifies the request that others may join, within the group; null if none may. */
   readonly key: string | null;
-  readonly deadline: number;
-  readonly operationDeadline: OperationDeadline | null;
-  /** What cancels its call. */
-  readonly cancellation = this;
-  readonly #shared: SharedReads;
-  readonly #call: PreparedCall;
-  readonly #limits: ReadLimits;
-  readonly #stale: CachedValue<ReadResult> | null;
-  #resolve: (result: ReadResult) => void;
-  #reject: (error: unknown) => void;
-  #wait: ListNode<Waiter> | null;
-  #isWaiting = true;
-  /** The reads that joined, if any did. */
-  #others: Set<Read> | null = null;
-  /** The read that it joined, and its own async context: it may have to call again. */
-  #joined: Read | null = null;
-  #context: AsyncResource | null = null;
+  /** What is served if the bank is unavailable. */
+  readonly stale: CachedValue<ReadResult> | null;
+}
 
-  constructor(
-    shared: SharedReads,
-    call: PreparedCall,
-    limits: ReadLimits,
-    group: string,
-    key: string | null,
-    stale: CachedValue<ReadResult> | null,
-    now: number,
-    resolve: (result: ReadResult) => void,
-    reject: (error: unknown) => void,
-  ) {
+/**
+ * One read: it makes a call, which others may join, or joins another's. Its fields are declared only, since initialising
+ * them takes a call for each read.
+ */
+class Read extends Cancellation implements CallLimits, Reader, Waiter {
+  declare readonly asked: Asked;
+  declare readonly result: Promise<ReadResult>;
+  declare readonly deadline: number;
+  declare readonly operationDeadline: OperationDeadline | null;
+  /** What cancels its call. */
+  declare readonly cancellation: Cancellation;
+  declare private readonly shared: SharedReads;
+  declare private resolve: (result: ReadResult) => void;
+  declare private reject: (error: unknown) => void;
+  declare private isWaiting: boolean;
+  /** The reads that joined, if any did. */
+  declare private others: Set<Read> | null;
+  /** The read that it joined, and its own async context: it may have to call again. */
+  declare private joined: Read | null;
+  declare private context: AsyncResource | null;
+
+  constructor(shared: SharedReads, asked: Asked, now: number) {
     super();
-    this.group = group;
-    this.key = key;
+    const { promise, resolve, reject } = Promise.withResolvers<ReadResult>();
+    this.asked = asked;
+    this.result = promise;
     this.deadline = now + shared.timeoutMs;
-    this.operationDeadline = limits.operationDeadline ?? null;
-    this.#shared = shared;
-    this.#call = call;
-    this.#limits = limits;
-    this.#stale = stale;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#wait = this.operationDeadline?.addWaiter(this) ?? null;
+    this.operationDeadline = asked.limits.operationDeadline ?? null;
+    this.cancellation = this;
+    this.shared = shared;
+    this.resolve = resolve;
+    this.reject = reject;
+    this.isWaiting = true;
+    this.others = null;
+    this.joined = null;
+    this.context = null;
+    this.operationDeadline?.addWaiter(this);
   }
 
   join(other: Read): void {
-    this.#others ??= new Set();
-    this.#others.add(other);
-    other.#joined = this;
-    other.#context = new AsyncResource('BankCall', contextOptions);
+    this.others ??= new Set();
+    this.others.add(other);
+    other.joined = this;
+    other.context = new AsyncResource('BankCall', contextOptions);
   }
 
   onAnswer(result: ReadResult): void {
-    this.#shared.settle(this, result);
-    if (this.#isWaiting) {
+    this.shared.settle(this, result);
+    if (this.isWaiting) {
       this.#stopWaiting();
-      this.#resolve(result);
+      this.resolve(result);
     }
-    for (const other of this.#release() ?? []) {
+    for (const other of this.#release()) {
       other.#stopWaiting();
       other.#isAnsweredBy('joined');
-      other.#resolve(result);
+      other.resolve(result);
     }
   }
 
   onError(error: unknown): void {
-    this.#shared.detach(this);
-    if (this.#isWaiting) {
+    this.shared.detach(this);
+    if (this.isWaiting) {
       this.#stopWaiting();
       this.#fail(error);
     }
-    for (const other of this.#release() ?? []) {
+    for (const other of this.#release()) {
       other.#stopWaiting();
-      other.#context?.runInAsyncScope(() => other.#failShared(error));
+      other.context?.runInAsyncScope(() => other.#failShared(error));
     }
   }
 
@@ -237,29 +264,28 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
    * deleted), V8 leaves the old table behind with references to its entries and to the next table. Through a read in
    * such a table, whole answers would stay in memory until the next full garbage collection.
    */
-  #release(): Set<Read> | null {
-    const others = this.#others;
-    this.#others = null;
-    this.#resolve = nothing;
-    this.#reject = nothing;
+  #release(): Iterable<Read> {
+    const others = this.others ?? none;
+    this.others = null;
+    this.resolve = nothing;
+    this.reject = nothing;
     return others;
   }
 
   /** The operation has ended. */
   onEnd(failure: TransportFailure): void {
-    const first = this.#joined ?? this;
+    const first = this.joined ?? this;
     this.#stopWaiting();
     this.#fail(failure);
-    first.#others?.delete(this);
-    if (first.#isWaiting || first.#others?.size) return;
-    this.#shared.detach(first);
+    first.others?.delete(this);
+    if (first.isWaiting || first.others?.size) return;
+    this.shared.detach(first);
     first.cancel();
   }
 
   #stopWaiting(): void {
-    this.#isWaiting = false;
-    if (this.#wait !== null) this.operationDeadline?.removeWaiter(this.#wait);
-    this.#wait = null;
+    this.isWaiting = false;
+    this.operationDeadline?.removeWaiter(this);
   }
 
   /**
@@ -274,24 +300,25 @@ class Read extends Cancellation implements CallLimits, Reader, Waiter {
     }
     const { deadline, operationDeadline } = this;
     const own = {
-      ...this.#limits,
+      ...this.asked.limits,
       operationDeadline: operationDeadline?.cappedAt(deadline) ?? new OperationDeadline({ deadline }),
       unshared: true,
     };
-    this.#shared.read(this.#call, own).then(this.#resolve, (error) => this.#fail(error));
+    this.shared.read(this.asked.call, own).then(this.resolve, (error) => this.#fail(error));
   }
 
   #isAnsweredBy(source: SharedSource): void {
-    this.#shared.noteShared(this.#call.operation.id, source);
-    this.#limits.onSource?.(source);
+    this.shared.noteShared(this.asked.call.operation.id, source);
+    this.asked.limits.onSource?.(source);
   }
 
   #fail(error: unknown): void {
-    const stale = this.#stale;
+    const { stale } = this.asked;
     if (stale !== null && isUnavailable(error)) {
       this.#isAnsweredBy('stale');
-      this.#resolve({ ...stale.answer, staleMs: stale.ageMs });
-    } else this.#reject(error instanceof TransportFailure ? mapTransportFailure(this.#call, error) : error);
+      this.resolve({ ...stale.answer, staleMs: stale.ageMs });
+    } else
+      this.reject(error instanceof TransportFailure ? mapTransportFailure(this.asked.call, error) : error);
   }
 }
 
@@ -301,9 +328,6 @@ interface CachedValue<T> {
   readonly ageMs: number;
   readonly isFresh: boolean;
 }
-
-/** How long a stale answer may be served while the bank is unavailable. */
-const staleMs = 10 * 60 * 1000;
 
 /** Approximate overhead of an entry besides its answer and key: answers may be as short as `{}`. */
 const entryBytes = 500;
@@ -315,14 +339,15 @@ interface CacheEntry<T> {
 }
 
 /**
- * Caches answers that are the same for everybody. They are shared and must not be modified. Other processes have their
- * own cache, and may serve an answer from before a write for up to one `ttlMs`.
+ * Caches answers. They are shared and must not be modified. Other processes have their own cache, and may serve an answer
+ * from before a write for up to one `ttlMs`.
  */
-export class PublicCache<T> {
+export class AnswerCache<T> {
   readonly #ttlMs: number;
   readonly #cache: LRUCache<string, CacheEntry<T>>;
 
-  constructor(ttlMs: number, maxBytes: number) {
+  /** Answers stay for `staleMs` after they are fresh. */
+  constructor(ttlMs: number, maxBytes: number, staleMs = 0) {
     this.#ttlMs = ttlMs;
     this.#cache = new LRUCache({
       maxSize: maxBytes,

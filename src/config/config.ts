@@ -168,6 +168,7 @@ function configOf(values: Values): Config {
       slowCallMs: values.BANK_SLOW_CALL_MS ?? Math.ceil(0.8 * values.BANK_TIMEOUT_MS),
       breakerOpenMs: values.BANK_BREAKER_OPEN_MS,
       publicCacheTtlMs: values.PUBLIC_CACHE_TTL_MS,
+      privateCacheMs: values.PRIVATE_CACHE_MS,
       maxBodyBytes: values.BANK_MAX_BODY_BYTES,
       publicCacheBytes: memoryBounds.publicAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,

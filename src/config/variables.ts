@@ -332,6 +332,12 @@ export const resilienceVariables = {
     ...wholeNumber(60_000, 0, 24 * 60 * 60 * 1000),
     description: 'how long branches and products are cached; 0 for no cache',
   },
+  PRIVATE_CACHE_MS: {
+    rarely: 'apps read the same records again on their next screens',
+    ...wholeNumber(0, 0, 60_000),
+    description:
+      "how long what a caller read is cached for that caller, transactions and their requests excepted; 0 for no cache. A caller's writes through the same worker end it; writes through another worker or replica show after this time",
+  },
 } as const satisfies Record<string, Variable>;
 
 /** What one request may cost. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PublicCache } from '../../src/bank/share.ts';
+import { AnswerCache } from '../../src/bank/share.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { readNewPaths, startForgetfulBank } from '../support/many-paths.ts';
 import { keptMegabytes } from '../support/memory.ts';
@@ -31,7 +31,7 @@ test('32,000 paths, each of another caller, leave no more than the caches may ho
 }, 600_000);
 
 test('public answers are bounded by what they take, however short they are', () => {
-  const cache = new PublicCache<object>(60_000, 100_000);
+  const cache = new AnswerCache<object>(60_000, 100_000);
   const keys = Array.from({ length: 10_000 }, (_, index) => `key ${index}`);
   for (const key of keys) cache.set(key, {}, 0);
   const kept = keys.filter((key) => cache.get(key));

@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
 import type { CallReport } from '../../src/bank/report.ts';
 import { getBranches, postBranches, putBranchID } from '../../src/contract/branch.ts';
 import { getCustomer, putCustomerID } from '../../src/contract/customer.ts';
+import { getTransaction, postMakeTransaction } from '../../src/contract/transaction.ts';
+import { getTransactionsRequest } from '../../src/contract/transaction-request.ts';
 import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
@@ -308,5 +310,123 @@ describe('public reads', () => {
     await expect(client.read(getBranches, ofBank(alice))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     bank.otherwise(branches);
     expect((await client.read(getBranches, ofBank(alice))).staleMs).toBeUndefined();
+  });
+});
+
+describe('the private cache', () => {
+  const bob = { ...alice, authId: 'bob' };
+  const paths = () =>
+    bank.calls.map(({ method, path, headers }) => `${method} ${path} ${headers['auth-id']}`);
+  const readAlice = 'GET /v1/api/banks/B/customers/c alice';
+  beforeEach(() =>
+    bank.otherwise(({ path }) => ({
+      body: path.endsWith('-requests') ? { 'transaction-requests': [] } : { id: path, legal_name: path },
+    })),
+  );
+
+  test('is off by default', async () => {
+    const client = clientWith();
+    for (let turn = 0; turn < 2; turn++) await client.read(getCustomer, ofCustomer(alice));
+    expect(paths()).toEqual([readAlice, readAlice]);
+  });
+
+  test('answers what the same caller read, by all three credentials and by every id', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    const first = await client.read(getCustomer, ofCustomer(alice));
+    expect((await client.read(getCustomer, ofCustomer({ ...alice }))).answer).toEqual(first.answer);
+    expect(paths()).toEqual([readAlice]);
+    expect(shared).toEqual(['getCustomer cached']);
+    for (const changed of [
+      { authId: 'bob' },
+      { authProviderName: 'another' },
+      { subscriptionKey: 'another' },
+    ] as const)
+      await client.read(getCustomer, ofCustomer({ ...alice, ...changed }));
+    await client.read(getCustomer, ofCustomer(alice, 'another'));
+    expect(bank.calls).toHaveLength(5);
+  });
+
+  test('forgets a caller with each of their writes, and nobody else', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    const readBoth = async () => {
+      await client.read(getCustomer, ofCustomer(alice));
+      await client.read(getCustomer, ofCustomer(bob));
+    };
+    await readBoth();
+    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
+    await readBoth();
+    expect(paths()).toEqual([
+      readAlice,
+      readAlice.replace('alice', 'bob'),
+      readAlice.replace('GET', 'PUT'),
+      readAlice,
+    ]);
+  });
+
+  test('forgets a caller with a payment, and with a write that failed', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    const pay = client.prepare(postMakeTransaction, {
+      ids: { BANK_ID: 'B', ACCOUNT_ID: 'a' },
+      credentials: alice,
+      body: { from: {}, to: {} },
+    });
+    await client.read(getCustomer, ofCustomer(alice));
+    await client.send(pay);
+    await client.read(getCustomer, ofCustomer(alice));
+    bank.on('PUT /v1/api/banks/B/customers/c', { status: 500 });
+    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} }).catch(() => {});
+    await client.read(getCustomer, ofCustomer(alice));
+    expect(paths().filter((path) => path === readAlice)).toHaveLength(3);
+  });
+
+  test('keeps no answer that was asked for before a write', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    const answered = Promise.withResolvers<void>();
+    bank.on('GET /v1/api/banks/B/customers/c', async () => {
+      await answered.promise;
+      return { body: {} };
+    });
+    const before = client.read(getCustomer, ofCustomer(alice));
+    await arrived(1);
+    await client.write(putCustomerID, { ...ofCustomer(alice), body: {} });
+    answered.resolve();
+    await before;
+    await client.read(getCustomer, ofCustomer(alice));
+    expect(paths().filter((path) => path === readAlice)).toHaveLength(2);
+  });
+
+  test('keeps no transaction and no transaction request, which tell what became of a payment', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    const ids = { BANK_ID: 'B', ACCOUNT_ID: 'a', VIEW_ID: 'owner' };
+    for (let turn = 0; turn < 2; turn++) {
+      await client.read(getTransaction, { ids: { ...ids, TRANSACTION_ID: 't' }, credentials: alice });
+      await client.read(getTransactionsRequest, { ids, credentials: alice });
+    }
+    expect(bank.calls).toHaveLength(4);
+  });
+
+  test('is neither asked nor filled by reads that have to see a write', async () => {
+    const client = clientWith({ privateCacheMs: 60_000 });
+    for (const unshared of [true, false, true])
+      await client.read(getCustomer, ofCustomer(alice), { unshared });
+    expect(bank.calls).toHaveLength(3);
+  });
+
+  test('answers nothing after its time, though the bank is unavailable', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const client = clientWith({ privateCacheMs: 5000 });
+      await client.read(getCustomer, ofCustomer(alice));
+      vi.advanceTimersByTime(4999);
+      await client.read(getCustomer, ofCustomer(alice));
+      expect(bank.calls).toHaveLength(1);
+      vi.advanceTimersByTime(2);
+      bank.otherwise({ status: 503 });
+      await expect(client.read(getCustomer, ofCustomer(alice))).rejects.toMatchObject({
+        code: 'BANK_UNAVAILABLE',
+      });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
