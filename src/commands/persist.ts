@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
+  type GraphQLSchema,
   Kind,
   NoDeprecatedCustomRule,
   type OperationDefinitionNode,
@@ -17,21 +18,24 @@ import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
 import { type CheckDocument, createDocumentCheck, type DocumentLimits } from '../engine/validation.ts';
 import { readManifest } from '../options/persisted-documents.ts';
-import { schema } from '../schema/schema.ts';
+import { appSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
 export async function persist({ environment, args, write }: CliContext): Promise<number> {
-  // Nothing but the limits of documents is asked for: apps are built where there is no bank.
-  const limits = Object.entries(environment).filter(([name]) => name.startsWith('LIMIT_'));
-  const { documentLimits } = readConfig(Object.fromEntries(limits));
+  // Nothing but the schema and the limits of documents is asked for: apps are built where there is no bank.
+  const limits = Object.entries(environment).filter(
+    ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
+  );
+  const { documentLimits, schema: name } = readConfig(Object.fromEntries(limits));
+  const served = name === 'app' ? appSchema() : schema;
   const [task, ...files] = args;
   // A folder may be called "check", too: who makes a manifest says where to.
   const isCheck = task === 'check' && !files.some((word) => word.startsWith('--out'));
   try {
     return await (isCheck
-      ? runPersistCheck(files, documentLimits, write)
-      : runPersist(args, documentLimits, write));
+      ? runPersistCheck(files, documentLimits, write, served)
+      : runPersist(args, documentLimits, write, served));
   } catch (error) {
     if (error instanceof PersistOptionError) throw new StartError(error.message, { cause: error });
     throw error;
@@ -55,10 +59,11 @@ async function runPersist(
   args: readonly string[],
   documentLimits: DocumentLimits,
   write: (text: string) => void,
+  served: GraphQLSchema,
 ): Promise<number> {
   const { folder, out } = readOptions(args);
   // If introspection is disabled, startup refuses a manifest that uses it.
-  const check = createDocumentCheck({ documentLimits, introspection: true });
+  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   const { manifest, operations, refused } = generateManifest(await sourcesIn(folder), check);
   if (refused.length > 0) {
     for (const { file, reason } of refused) write(`${file}: ${reason}\n`);
@@ -110,12 +115,13 @@ export async function runPersistCheck(
   files: readonly string[],
   documentLimits: DocumentLimits,
   write: (text: string) => void,
+  served: GraphQLSchema = schema,
 ): Promise<number> {
   const option = files.find((word) => word.startsWith('-'));
   if (option !== undefined) throw new PersistOptionError(`There is no option ${option}: ${checkUsage}`);
   if (files.length === 0) throw new PersistOptionError(`Name the manifests to check: ${checkUsage}`);
   // As in the making of a manifest: whether introspection is allowed is the server's.
-  const check = createDocumentCheck({ documentLimits, introspection: true });
+  const check = createDocumentCheck({ schema: served, documentLimits, introspection: true });
   let refusedInAll = 0;
   for (const file of files) {
     const texts = await readManifest(file).catch((cause: Error) => {
@@ -127,7 +133,7 @@ export async function runPersistCheck(
     for (const [id, text] of texts) {
       const label = [id, nameOf(text)].join('  ').trimEnd();
       try {
-        const uses = validate(schema, check(text), [NoDeprecatedCustomRule]);
+        const uses = validate(served, check(text), [NoDeprecatedCustomRule]);
         for (const { message } of uses) write(`${label}: deprecated: ${oneLine(message)}\n`);
         if (uses.length > 0) outdated += 1;
       } catch (error) {

@@ -1,18 +1,21 @@
+import type { GraphQLSchema } from 'graphql';
+import { readConfig } from '../config/config.ts';
 import { StartError } from '../config/start-error.ts';
-import { printedSchema } from '../schema/schema.ts';
+import { appSchema, printedSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
-/** `bankql schema [--federation]`: prints the schema. Gives the exit code. */
-export async function printSchema({ args, write }: CliContext): Promise<number> {
+/** `bankql schema [--federation]`: prints the schema, or the part that SCHEMA names. Gives the exit code. */
+export async function printSchema({ args, environment, write }: CliContext): Promise<number> {
   const [option, ...more] = args;
   if (more.length > 0 || (option !== undefined && option !== '--federation'))
     throw new StartError(`bankql schema takes no "${args.join(' ')}": see bankql schema --help.`);
-  write(option === undefined ? printedSchema() : await printedSubgraph());
+  const { schema: name } = readConfig({ SCHEMA: environment.SCHEMA });
+  const printed = name === 'app' ? appSchema() : schema;
+  write(option === undefined ? printedSchema(printed) : await printedSubgraph(printed));
   return 0;
 }
 
-async function printedSubgraph(): Promise<string> {
-  const { schema } = await import('../schema/schema.ts');
+async function printedSubgraph(schema: GraphQLSchema): Promise<string> {
   const { subgraphSdl } = await import('../options/federation.ts');
   return subgraphSdl(schema);
 }

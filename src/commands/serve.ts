@@ -17,7 +17,7 @@ import { createPaymentService } from '../payments/service.ts';
 import { observeStore } from '../payments/stores/observed-store.ts';
 import { openStore } from '../payments/stores/open-store.ts';
 import { passwordsOf } from '../payments/stores/store-address.ts';
-import { schema } from '../schema/schema.ts';
+import { appSchema, schema } from '../schema/schema.ts';
 import { limitBank, limitPayments } from '../server/rate-limit/rate-limited-bank.ts';
 import type { CountersOf } from '../server/rate-limit/shared-counters.ts';
 import { currentRequestId } from '../server/request-scope.ts';
@@ -292,10 +292,15 @@ async function createAuthentication({ identity }: Config, logger: Logger, { onTo
 }
 
 /** The schema that is served. */
-export async function readSchema({ federation, introspection }: Config): Promise<GraphQLSchema> {
-  if (!federation) return schema;
+export async function readSchema({
+  schema: name,
+  federation,
+  introspection,
+}: Pick<Config, 'schema' | 'federation' | 'introspection'>): Promise<GraphQLSchema> {
+  const served = name === 'app' ? appSchema() : schema;
+  if (!federation) return served;
   const { toSubgraph } = await import('../options/federation.ts');
-  return toSubgraph(schema, { showsSdl: introspection });
+  return toSubgraph(served, { showsSdl: introspection });
 }
 
 /** The documents of the manifest; null where there is none. Errors: StartError. */

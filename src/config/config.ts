@@ -81,6 +81,8 @@ export interface Config {
   /** Whether a request may ask what it costs. */
   readonly explains: boolean;
   readonly introspection: boolean;
+  /** Which schema is served: `app` has no mutations of the bank's staff. */
+  readonly schema: 'full' | 'app';
   /** Whether the schema is that of a subgraph of Apollo Federation. */
   readonly federation: boolean;
   readonly logLevel: string;
@@ -220,6 +222,7 @@ function configOf(values: Values): Config {
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
     explains: values.EXPLAIN ?? bank === null,
     introspection: values.INTROSPECTION ?? bank === null,
+    schema: values.SCHEMA,
     federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logSample: values.LOG_SAMPLE,

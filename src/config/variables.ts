@@ -54,6 +54,9 @@ export interface Variable<T = unknown> extends Format<T> {
 export const fileEnding = '_FILE';
 
 /** Which bank, and how it is reached. */
+/** Which parts of the schema are served. */
+const schemaNames = ['full', 'app'] as const;
+
 export const bankVariables = {
   BANK_BASE_URL: {
     ...optional(bankAddress, 'none: the sandbox bank'),
@@ -436,6 +439,12 @@ export const serverVariables = {
   CORS_ORIGINS: {
     ...origins,
     description: 'the origins that browsers may call from, separated by commas',
+  },
+  SCHEMA: {
+    rarely: 'bankql serves an app for customers',
+    ...oneOf(schemaNames, 'full'),
+    description:
+      'which schema is served: `full`, or `app`, which is without the mutations of the bank\'s staff (those with `@tag(name: "staff")`)',
   },
   FEDERATION: {
     rarely: 'bankql is a subgraph',

@@ -9,10 +9,8 @@ import {
   GraphQLUnionType,
   isObjectType,
   Kind,
-  lexicographicSortSchema,
   parse,
   print,
-  printSchema,
   visit,
 } from 'graphql';
 import { z } from 'zod';
@@ -22,10 +20,11 @@ import type { Context } from '../schema/context.ts';
 import { type EstimateContext, fieldExtensions, nullOnError } from '../schema/field-extensions.ts';
 import { decodeGlobalId, encodeGlobalId } from '../schema/global-id.ts';
 import { estimateNode, loadNode, maxNodeIds, nodeTypes } from '../schema/node.ts';
+import { printedSchema } from '../schema/schema.ts';
 
 /** What the SDL begins with: https://specs.apollo.dev/federation/v2.3, which gateways of every kind know. */
 const link =
-  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"])';
+  'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable", "@tag"])';
 
 export interface SubgraphOptions {
   /** Whether `_service` answers: it tells what introspection does. */
@@ -113,7 +112,9 @@ export function toSubgraph(schema: GraphQLSchema, { showsSdl }: SubgraphOptions)
 
 /** The schema's SDL with the directives of federation: the keys of entities, and what other subgraphs may have too. */
 export function subgraphSdl(schema: GraphQLSchema): string {
-  const document = visit(parse(printSchema(lexicographicSortSchema(schema))), {
+  const document = visit(parse(printedSchema(schema)), {
+    // Federation's own.
+    DirectiveDefinition: (node) => (node.name.value === 'tag' ? null : undefined),
     ObjectTypeDefinition: (node) => ({
       ...node,
       directives: [...(node.directives ?? []), ...directivesOf(node.name.value)],
@@ -124,25 +125,23 @@ export function subgraphSdl(schema: GraphQLSchema): string {
 
 function directivesOf(typename: string): readonly ConstDirectiveNode[] {
   // Every subgraph with Relay's connections has it.
-  if (typename === 'PageInfo') return [directive('shareable')];
+  if (typename === 'PageInfo') return [directive('shareable', {})];
   const key = entityKeys()[typename];
   if (key === undefined) return [];
-  return [directive('key', 'id'), ...(key === null ? [] : [directive('key', key.join(' '))])];
+  return [
+    directive('key', { fields: 'id' }),
+    ...(key === null ? [] : [directive('key', { fields: key.join(' ') })]),
+  ];
 }
 
-const directive = (name: string, fields?: string): ConstDirectiveNode => ({
+const directive = (name: string, args: Readonly<Record<string, string>>): ConstDirectiveNode => ({
   kind: Kind.DIRECTIVE,
   name: { kind: Kind.NAME, value: name },
-  arguments:
-    fields === undefined
-      ? []
-      : [
-          {
-            kind: Kind.ARGUMENT,
-            name: { kind: Kind.NAME, value: 'fields' },
-            value: { kind: Kind.STRING, value: fields },
-          },
-        ],
+  arguments: Object.entries(args).map(([argument, value]) => ({
+    kind: Kind.ARGUMENT,
+    name: { kind: Kind.NAME, value: argument },
+    value: { kind: Kind.STRING, value },
+  })),
 });
 
 /**

@@ -63,6 +63,11 @@ function checkOfPath(field: string, given: string | null | undefined, ofPath: st
   if ((given ?? ofPath) !== ofPath) throw new HttpError(400, `${field}: is not the ${subject} of the path`);
 }
 
+/** Errors: HttpError 403 for customers. */
+function requireStaff(caller: string | null, what: string): void {
+  if (caller !== staffId) throw new HttpError(403, `Only the staff of the bank ${what}`);
+}
+
 /** Errors: HttpError 400 if the bank cannot store the body; the text names the field. */
 function checkAccount(database: Database, accountId: string, body: AccountBody, caller: string): void {
   checkOfPath('id', body.id, accountId, 'id');
@@ -204,10 +209,11 @@ export const handlers = {
   postBranches: ({ body, database }) => database.branches.all().filter((branch) => matches(branch, body)),
 
   /**
-   * Creates or replaces a branch, whoever calls.
-   * Errors: HttpError 400 where the body's id is not the path's.
+   * Creates or replaces a branch.
+   * Errors: HttpError 403 for customers, 400 where the body's id is not the path's.
    */
-  putBranchID: ({ ids, body, database }) => {
+  putBranchID: ({ ids, body, caller, database }) => {
+    requireStaff(caller, 'put branches');
     checkOfPath('id', body.id, ids.BRANCH_ID, 'id');
     const branch = { ...body, id: ids.BRANCH_ID };
     database.branches.put(ids.BRANCH_ID, branch);
@@ -225,10 +231,11 @@ export const handlers = {
   postProducts: ({ body, database }) => database.products.all().filter((product) => matches(product, body)),
 
   /**
-   * Creates or replaces a product, whoever calls; one without an id gets a new one, such as `product-0001`.
-   * Errors: HttpError 400 where `bank_id` is another bank's.
+   * Creates or replaces a product; one without an id gets a new one, such as `product-0001`.
+   * Errors: HttpError 403 for customers, 400 where `bank_id` is another bank's.
    */
-  putProduct: ({ body, database }) => {
+  putProduct: ({ body, caller, database }) => {
+    requireStaff(caller, 'put products');
     if (body.bank_id !== bankId) throw new HttpError(400, `bank_id: this bank is ${bankId}`);
     let id = body.id ?? database.nextId('product');
     // A product may already have been put under the next id.
@@ -349,7 +356,7 @@ export const handlers = {
    * Errors: HttpError 403 for customers, 404 if there is no such customer.
    */
   putCustomerMessage: ({ ids, body, caller, database, at }) => {
-    if (caller !== staffId) throw new HttpError(403, 'Only the staff of the bank write messages');
+    requireStaff(caller, 'write messages');
     if (!database.customers.get(ids.CUSTOMER_ID)) {
       throw new HttpError(404, `There is no customer ${ids.CUSTOMER_ID}`);
     }

@@ -2,7 +2,13 @@ import type { ObjectRef } from '@pothos/core';
 import { badUserInput } from '../errors.ts';
 import { builder } from './builder.ts';
 import type { Context, ReadContext } from './context.ts';
-import { type EstimateContext, type KnownObject, startPrefetch, unknownRecord } from './field-extensions.ts';
+import {
+  type EstimateContext,
+  type KnownObject,
+  orError,
+  startPrefetch,
+  unknownRecord,
+} from './field-extensions.ts';
 import { mapListItem } from './list-item.ts';
 import type { ListWork } from './list-work.ts';
 import { answeredByIdsWithPrefetch } from './node.ts';
@@ -218,7 +224,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
     const entry = toNode(planned, record, 0, args, context as unknown as Context, []);
     return { parent: { [pageEntry]: { ...entry, record: undefined } } };
   };
-  return { resolve, extensions: answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown) };
+  return { resolve, extensions: orError(answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown)) };
 }
 
 /** What an entry is called in its list; null if it has no name. */

@@ -38,6 +38,8 @@ export interface FieldExtensions {
   readonly idCount?: (args: never) => number;
   /** Whether the field makes a payment. */
   readonly payment?: true;
+  /** The field is null only if there is an error for it. */
+  readonly nullMeansError?: true;
 }
 
 /** Records the calls of a plan: its loaders record what is requested and never answer. */
@@ -73,6 +75,10 @@ export const unknownRecord = <Item>(unknownId: () => string): Item =>
 
 /** Creates the extensions of a field. */
 export const fieldExtensions = <T extends FieldExtensions>(bankql: T): { readonly bankql: T } => ({ bankql });
+
+/** The same for a field that is null only if there is an error for it. */
+export const orError = <T extends FieldExtensions>({ bankql }: { readonly bankql: T }) =>
+  fieldExtensions({ ...bankql, nullMeansError: true as const });
 
 /** The extensions of a field whose object is known as soon as its parent is, without the parent's record. */
 export const knownObject = <Parent>(objectOf: (parent: Parent) => object) =>

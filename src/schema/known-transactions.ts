@@ -11,7 +11,7 @@ import {
   pageEntry,
 } from './connection.ts';
 import type { Context, ReadContext } from './context.ts';
-import { startPrefetch } from './field-extensions.ts';
+import { orError, startPrefetch } from './field-extensions.ts';
 import { mapOptional } from './fields.ts';
 import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
 import { answeredByIdsWithPrefetch, nodeFromRecord, nodesFromRecord } from './node.ts';
@@ -152,13 +152,17 @@ export const knownTransactions = {
     last: t.int({ description: 'The last so many entries before `before`; all if it is left out.' }),
     before: t.string({ description: 'Only entries before this cursor.' }),
   })),
-  extensions: answeredByIdsWithPrefetch(
-    readRequests,
-    (account: ViewIds, args: PageArguments, context) => {
-      startPrefetch(() => readRequests(account, args, context));
-      return null;
-    },
-    ({ bankId, accountId, viewId }: ViewIds) => ({ parent: { bankId, accountId, viewId, [pageEntry]: {} } }),
+  extensions: orError(
+    answeredByIdsWithPrefetch(
+      readRequests,
+      (account: ViewIds, args: PageArguments, context) => {
+        startPrefetch(() => readRequests(account, args, context));
+        return null;
+      },
+      ({ bankId, accountId, viewId }: ViewIds) => ({
+        parent: { bankId, accountId, viewId, [pageEntry]: {} },
+      }),
+    ),
   ),
   resolve: async (
     { bankId, accountId, viewId }: ViewIds,

@@ -25,6 +25,7 @@ import {
   fieldExtensionsOf,
   type KnownObject,
   nullOnError,
+  orError,
   startPrefetch,
   unknownRecord,
 } from './field-extensions.ts';
@@ -289,7 +290,11 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
     nodeType.load(ids(parent, args, context), context, info) as Nodes[Name];
   const estimate = (parent: Parent, args: Args, context: EstimateContext) =>
     nodeType.estimate(ids(parent, args, context), context);
-  return { type: nodeType.object, resolve, extensions: answeredByIdsWithPrefetch(resolve, estimate) };
+  return {
+    type: nodeType.object,
+    resolve,
+    extensions: orError(answeredByIdsWithPrefetch(resolve, estimate)),
+  };
 }
 
 /** Passes on the entries of a list, but the operation's limit of calls as the error of one of them: the others are null. */

@@ -4,6 +4,7 @@ import { openReference, referenceTo } from '../payments/record.ts';
 import type { OwnPayment, OwnPaymentsQuery } from '../payments/service.ts';
 import { builder } from './builder.ts';
 import type { Context } from './context.ts';
+import { orError } from './field-extensions.ts';
 import { notGlobalId } from './global-id.ts';
 import { findsPayments, PaymentState } from './payment.ts';
 import { PaymentObject } from './payment-node.ts';
@@ -190,7 +191,7 @@ export const paymentsField = {
   nullable: true,
   description:
     "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Costs no REST call: bankql keeps them.",
-  extensions: findsPayments,
+  extensions: orError(findsPayments),
   args: builder.args((t) => ({
     states: t.field({ type: [PaymentState], description: 'Those in one of these states alone.' }),
     accountId: t.id({ description: 'Those that this account pays or is paid by.' }),

@@ -5,7 +5,7 @@ import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from '.
 import { builder } from './builder.ts';
 import { connectionFromIds } from './connection.ts';
 import { bankIdOr, type ReadContext, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
 import { encodeGlobalId, globalIdTypes } from './global-id.ts';
 import { MessageConnection, MessageObject } from './message.ts';
 import { nodeFromIds } from './node.ts';
@@ -133,11 +133,13 @@ builder.queryField('viewer', (t) =>
     description:
       'Who is logged in, as the request shows it; an error where nothing says who it is. Costs no REST call.',
     args: { bankId: t.arg.id({ description: 'The bank; the configured one where left out.' }) },
-    extensions: fieldExtensions({
-      estimate: (_root: object, { bankId }: { bankId?: string | null }, context: EstimateContext) => ({
-        parent: viewerOf(context, bankId),
+    extensions: orError(
+      fieldExtensions({
+        estimate: (_root: object, { bankId }: { bankId?: string | null }, context: EstimateContext) => ({
+          parent: viewerOf(context, bankId),
+        }),
       }),
-    }),
+    ),
     resolve: (_root: object, { bankId }, context: ReadContext) => viewerOf(context, bankId),
   }),
 );

@@ -14,7 +14,7 @@ export interface BankAnswer {
 
 /** What a call says besides its ids. Headers given as null are left out. */
 export interface CallOptions {
-  /** `alice` where none is given; null for nobody. */
+  /** If none is given, `alice`, or `staff` for what only they may do; null for nobody. */
   readonly caller?: string | null;
   /** Written as JSON, amounts (texts) as numbers; a text or bytes are sent as they are. */
   readonly body?: unknown;
@@ -61,7 +61,8 @@ export function callerOf(baseUrl: string): Call {
     const path = operations[id].path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(all[name] ?? ''),
     );
-    return send(`${baseUrl}${path}${options.query ?? ''}`, operations[id].method, options);
+    const who = id === 'putBranchID' || id === 'putProduct' ? { caller: 'staff' } : {};
+    return send(`${baseUrl}${path}${options.query ?? ''}`, operations[id].method, { ...who, ...options });
   };
 }
 

@@ -180,7 +180,7 @@ describe('before the work or after it', () => {
       headers: {
         'Ocp-Apim-Subscription-Key': 'sandbox-key',
         'Auth-Provider-Name': 'sandbox',
-        'Auth-ID': 'alice',
+        'Auth-ID': 'staff',
         'Track-ID': crypto.randomUUID(),
       },
       body: '{"acceptsDeposits":true}',

@@ -20,13 +20,15 @@ test('a customer’s own record is replaced, but for the metadata that no reques
   expect(got.json).toEqual(put.json);
 });
 
-test('a branch is created or replaced by any caller, with the path’s id, and the list keeps its order', async () => {
+test('a branch is created or replaced by the staff alone, with the path’s id, and the list keeps its order', async () => {
   const before = recordsOf('getBranches', await call('getBranches'));
-  await call(
+  const refused = await call(
     'putBranchID',
-    { BRANCH_ID: 'nicosia-main' },
+    { BRANCH_ID: 'athens-main' },
     { caller: 'bob', body: { acceptsDeposits: false } },
   );
+  expect(refused.json).toEqual({ code: 403, message: 'Only the staff of the bank put branches' });
+  await call('putBranchID', { BRANCH_ID: 'nicosia-main' }, { body: { acceptsDeposits: false } });
   await call('putBranchID', { BRANCH_ID: 'Ζυγός/1' }, { body: { acceptsDeposits: true, id: 'Ζυγός/1' } });
   const after = recordsOf('getBranches', await call('getBranches'));
   expect(after).toHaveLength(before.length + 1);

@@ -1,0 +1,123 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isInputObjectType, isObjectType } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { alice } from '../../src/commands/announcements.ts';
+import { runPersistCheck } from '../../src/commands/persist.ts';
+import { printSchema } from '../../src/commands/schema.ts';
+import { readSchema } from '../../src/commands/serve.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { appSchema, printedSchema, schema } from '../../src/schema/schema.ts';
+import { startRecordedSandbox } from '../support/recorded-sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const staff = [
+  'putAccount',
+  'putBranch',
+  'putCustomerMessage',
+  'putProduct',
+  'updateBranch',
+  'updateProduct',
+];
+const mutationsOf = (served: typeof schema) => Object.keys(served.getMutationType()?.getFields() ?? {});
+
+describe('the mutations of the staff', () => {
+  test('have the tag in the printed schema, and no other field has', () => {
+    const tagged = [...printedSchema().matchAll(/^ {2}(\w+)\([^)]*\): \w+.* @tag\(name: "staff"\)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(tagged).toEqual(staff);
+    expect(printedSchema().match(/ @tag\(name: "staff"\)$/gm)).toHaveLength(staff.length);
+  });
+
+  test('are not in the schema for apps, nor are the types that only they use', async () => {
+    const { schema: name, introspection } = readConfig({ SCHEMA: 'app' });
+    const served = await readSchema({ schema: name, federation: false, introspection });
+    expect(mutationsOf(served)).toEqual(mutationsOf(schema).filter((mutation) => !staff.includes(mutation)));
+    const gone = Object.keys(schema.getTypeMap()).filter((type) => served.getType(type) === undefined);
+    expect(gone).toEqual(
+      expect.arrayContaining(['PutBranchInput', 'PutBranchPayload', 'BranchChanges', 'ProductInput']),
+    );
+    for (const type of gone) {
+      expect(type).toMatch(/Input|Payload|Changes/);
+      expect(isObjectType(schema.getType(type)) || isInputObjectType(schema.getType(type))).toBe(true);
+    }
+    expect(served.getType('Product')).toBeDefined();
+    expect(served.getType('MetadataEntry')).toBeDefined();
+  });
+
+  test('are not in the SDL that `bankql schema` prints for apps, federated or not', async () => {
+    for (const args of [[], ['--federation']]) {
+      const texts: string[] = [];
+      const write = (text: string) => void texts.push(text);
+      await printSchema({ args, environment: { SCHEMA: 'app' }, write } as never);
+      expect(texts.join('')).toContain('makeTransaction');
+      for (const name of staff) expect(texts.join('')).not.toContain(`  ${name}(`);
+    }
+  });
+
+  test('are refused in the documents of apps', async () => {
+    const folder = mkdtempSync(join(temporaryFolder(), 'app-schema-'));
+    const file = join(folder, 'manifest.json');
+    writeFileSync(
+      file,
+      JSON.stringify({
+        one: 'mutation A { putBranch(input: { branchId: "b", branch: { acceptsDeposits: true } }) { trackId } }',
+      }),
+    );
+    const { documentLimits } = readConfig({});
+    const check = (served: typeof schema) => runPersistCheck([file], documentLimits, () => {}, served);
+    expect([await check(schema), await check(appSchema())]).toEqual([0, 1]);
+  });
+
+  test('are FORBIDDEN for customers at the sandbox', async () => {
+    await using fixture = await startRecordedSandbox();
+    const ask = async (document: string, caller: string) => {
+      const { errors } = await fixture.bankql.ask(
+        `mutation { ${document} }`,
+        {},
+        { ...alice, 'Auth-ID': caller },
+      );
+      return errors?.map(({ extensions }) => extensions.code);
+    };
+    for (const document of [
+      'putAccount(input: { accountId: "alice-current", account: { balance: { amount: "1.00", currency: "EUR" } } }) { trackId }',
+      'putBranch(input: { branchId: "nicosia-main", branch: { acceptsDeposits: true } }) { trackId }',
+      'updateBranch(input: { branchId: "nicosia-main", changes: { name: "Mine" } }) { conflict { id } }',
+      'putProduct(input: { product: { productId: "current-plus", name: "Mine" } }) { trackId }',
+      'updateProduct(input: { productId: "current-plus", changes: { name: "Mine" } }) { conflict { id } }',
+      'putCustomerMessage(input: { customerId: "alice", message: "m", fromDepartment: "d", fromPerson: "p" }) { trackId }',
+    ]) {
+      expect([document, await ask(document, 'alice')]).toEqual([document, ['FORBIDDEN']]);
+      expect([document, await ask(document, 'staff')]).toEqual([document, undefined]);
+    }
+  });
+});
+
+test('fields are marked @semanticNonNull if they are null only for an error, and no field that may be null otherwise', () => {
+  const sdl = printedSchema();
+  const isMarked = (field: string) =>
+    new RegExp(`^  ${field}(\\([^)]*\\))?: [^\\n]* @semanticNonNull`, 'm').test(sdl);
+  for (const field of [
+    'bank',
+    'viewer',
+    'branches',
+    'customer',
+    'edges',
+    'makeTransaction',
+    'knownTransactions',
+  ])
+    expect(field + isMarked(field)).toBe(`${field}true`);
+  for (const field of [
+    'payment',
+    'node',
+    'toAccount',
+    'counterparty',
+    'linkedAccount',
+    'request',
+    'iban',
+    'pay',
+    'transactionId',
+  ])
+    expect(field + isMarked(field)).toBe(`${field}false`);
+});
