@@ -143,6 +143,8 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
   let metadataVersion: string | null = options.initial?.version ?? null;
   let own: HighWaterMark | null = null;
+  /** What the store held when it was last compared: whoever finds that much on another server was there when that took over. */
+  let seen: HighWaterMark | null = null;
   let loss: string | null = null;
   const recentBegins = new Map<string, Attempt & { readonly createdAt: number }>();
   const writers = (readOnly ? [] : markFiles).map((file) =>
@@ -236,10 +238,10 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       };
     if (found.loss !== null || allowVolatile || snapshot.server === found.server)
       return { next: found, refusal: null };
-    // Whoever knows what the store has to hold, and finds it, vouches for another server.
-    const isVouchedFor = known.marks.some(
-      (each) => each.mark.storeId === found.storeId && each.mark.began > 0,
-    );
+    // Whoever knows what the store has to hold, and finds it, vouches for another server: by a mark, or because it was there.
+    const isVouchedFor =
+      known.marks.some((each) => each.mark.storeId === found.storeId && each.mark.began > 0) ||
+      (seen?.storeId === found.storeId && describeLoss(held, seen, 'this process') === null);
     if (found.server === null || snapshot.server === null || isVouchedFor || held.began === 0)
       return { next: { ...found, server: snapshot.server ?? found.server }, refusal: null };
     return {
@@ -263,10 +265,11 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       metadata = next;
       metadataVersion = version;
       setLoss(next.loss ?? known.unreadable ?? refusal);
-      if (loss === null && options.countsAreConfirmed) {
-        own = higherMark(own, heldMark(next, snapshot));
-        writeMarksSoon();
-      }
+      if (loss !== null) return;
+      seen = heldMark(next, snapshot);
+      if (!options.countsAreConfirmed) return;
+      own = higherMark(own, seen);
+      writeMarksSoon();
       return;
     }
   }

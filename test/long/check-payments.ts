@@ -7,7 +7,7 @@ import { makePlan } from './payment-history/workload.ts';
 import { counted, progress } from './progress.ts';
 
 /**
- * `npm run check:payments -- [--operations N] [--store sqlite|postgres|all] [--seed N]`: clients, faults and crashes
+ * `npm run check:payments -- [--operations N] [--store sqlite|postgres|standby|all] [--seed N]`: clients, faults and crashes
  * at random, and afterwards proof that no payment was sent twice and nobody was told what is not so; then the drills of
  * drills.ts. Without operations (`--operations 0`) the drills alone. Exit code 1 where something does not hold.
  */
@@ -22,14 +22,15 @@ const operations = Number(values.operations);
 const seed = Number(values.seed);
 const stores: Readonly<Record<string, readonly StateKind[]>> = {
   sqlite: sharedStates.filter(({ name }) => name === 'SQLite'),
-  postgres: postgresStates,
+  postgres: postgresStates.filter(({ name }) => !name.includes('standby')),
+  standby: postgresStates.filter(({ name }) => name.includes('standby')),
 };
 const kinds = values.store === 'all' ? Object.values(stores).flat() : (stores[values.store] ?? []);
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 if (!Number.isInteger(operations) || operations < 0 || !Number.isInteger(seed) || kinds.length === 0) {
   say(
-    'Give --operations and --seed as whole numbers, and --store as sqlite, postgres (if it is installed) or all.',
+    'Give --operations and --seed as whole numbers, and --store as sqlite, postgres, standby (if PostgreSQL is installed) or all.',
   );
   process.exit(2);
 }

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
+import { describe, expect, test } from 'vitest';
+import { createLossGuard, newMetadata } from '../../src/payments/lost-records.ts';
+import { createMemoryDriver, createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql } from '../support/bankql.ts';
 import { failuresOf } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
@@ -38,4 +39,55 @@ test('a store that lost records tells of those it has, and never says that there
   };
   expect(failuresOf(await bankql.ask(find('kept'), {}, other))).toEqual(['payment STATE_UNAVAILABLE']);
   expect(bank.calls).toHaveLength(1);
+});
+
+describe('a standby takes over', () => {
+  /** A store whose server can be another one, and which has counted payments. */
+  function startStore() {
+    const driver = createMemoryDriver({ version: 'first', text: JSON.stringify(newMetadata(null)) });
+    const at = { server: 'timeline 1', began: 7 };
+    const store = {
+      ...driver,
+      readMetadata: async () => ({ ...(await driver.readMetadata()), newestAt: 1_000, ...at }),
+    };
+    const startProcess = () =>
+      createLossGuard({
+        name: 'the test',
+        markFiles: [],
+        retentionMs: 1_000_000,
+        allowVolatile: false,
+        // As with standbys that confirm: what was counted may not be confirmed.
+        countsAreConfirmed: false,
+        store: () => store,
+        now: () => 2_000,
+        onEvent: () => {},
+      });
+    return { at, store, startProcess };
+  }
+
+  test('while a process runs that has begun no payment itself: it vouches for the new server, for others too', async () => {
+    const { at, store, startProcess } = startStore();
+    const process = startProcess();
+    await process.check(store);
+    at.server = 'timeline 2';
+    at.began = 9;
+    const starting = startProcess();
+    await starting.check(store);
+    expect(starting.loss).toMatch(/its server changed from timeline 1 to timeline 2 while no bankql ran/);
+    await process.check(store);
+    expect(process.loss).toBeNull();
+    await starting.check(store);
+    expect(starting.loss).toBeNull();
+    for (const each of [process, starting]) await each.close();
+  });
+
+  test('and has fewer payments than such a process has seen: it vouches for nothing', async () => {
+    const { at, store, startProcess } = startStore();
+    const process = startProcess();
+    await process.check(store);
+    Object.assign(at, { server: 'timeline 2', began: 6 });
+    await process.check(store);
+    expect(process.loss).toMatch(/its server changed/);
+    await process.close();
+  });
 });

@@ -112,10 +112,13 @@ const standby: StateKind = {
     };
     await until(isFollowed);
     const hosts = [primary, other].map(({ port }) => `127.0.0.1:${port}`);
+    const folder = await mkdtemp(join(tmpdir(), 'bankql-witness-'));
+    made.defer(() => rm(folder, { recursive: true }));
     const resources = made.move();
     return {
       url: `postgres://bankql@${hosts.join()}/bankql`,
-      environment: { STATE_WAIT_REPLICAS: '1' },
+      // A failover while both processes are down: only a witness can tell that nothing was lost.
+      environment: { STATE_WAIT_REPLICAS: '1', STATE_WITNESS: join(folder, 'mark') },
       async takeAway(way) {
         if (way === 'without its standby') {
           await other.kill();
