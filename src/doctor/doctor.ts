@@ -14,7 +14,7 @@ import { credentialOptions, type DoctorIds, type DoctorOptions, type IdOption } 
 type ReadOperation = Operation & { readonly kind: 'read' };
 
 /** One call that the doctor makes. */
-export interface Check {
+interface Check {
   readonly operation: ReadOperation;
   /** The request line, with placeholders for ids. */
   readonly request: string;
@@ -63,7 +63,7 @@ const accountList = (scope: string): Check =>
  * A call of each read operation, including the POST queries; for the account list, one with each scope of the
  * specification and one with the scope for reading a single account (BANK_ACCOUNT_SCOPE).
  */
-export const checksOf = (accountScope: string): readonly Check[] => [
+const checksOf = (accountScope: string): readonly Check[] => [
   check(operations.getBranches, (id) => ({ ids: inBank(id) })),
   check(operations.postBranches, (id) => ({ ids: inBank(id), body: { id: id('branch') } })),
   check(operations.getProduct, (id) => ({ ids: { ...inBank(id), PRODUCT_ID: id('product') } })),
@@ -86,7 +86,7 @@ export const checksOf = (accountScope: string): readonly Check[] => [
 export const checks = checksOf('views');
 
 /** The result of one check. */
-export interface CheckResult {
+interface CheckResult {
   readonly outcome: 'ok' | 'refused' | 'no answer' | 'contract' | 'drift';
   /** The bank's status; null if there was no answer. */
   readonly status: number | null;
@@ -191,7 +191,7 @@ function plain(line: string, secrets: readonly string[]): string {
 }
 
 /** The doctor's options and environment. */
-export interface DoctorContext extends DoctorOptions {
+interface DoctorContext extends DoctorOptions {
   readonly bank: Pick<BankOptions, 'baseUrl' | 'timeoutMs' | 'connectTimeoutMs' | 'maxBodyBytes' | 'network'>;
   /** BANK_ACCOUNT_SCOPE. */
   readonly accountScope?: string;

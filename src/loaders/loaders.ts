@@ -27,7 +27,7 @@ export interface BranchIds extends BankIds {
 export interface ProductIds extends BankIds {
   readonly productId: string;
 }
-export interface AccountIds extends BankIds {
+interface AccountIds extends BankIds {
   readonly accountId: string;
 }
 /** An account as seen through one of its views. */
@@ -136,7 +136,7 @@ interface Query<Body> {
 }
 const query = <Body>(key: Query<Body>) => key.query;
 
-export interface LoadersOptions {
+interface LoadersOptions {
   /** Decides when the requested reads are made; by default at the end of the turn. */
   readonly schedule?: (dispatch: () => void) => void;
   /** Called with the key of each request, before it is known whether that takes a read. */

@@ -26,7 +26,7 @@ import { printedSchema } from '../schema/schema.ts';
 const link =
   'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable", "@tag"])';
 
-export interface SubgraphOptions {
+interface SubgraphOptions {
   /** Whether `_service` answers: it tells what introspection does. */
   readonly showsSdl: boolean;
 }
@@ -159,7 +159,7 @@ const representation = z.looseObject({ __typename: z.string() });
  * The global id of what a representation names: `{ __typename, id }`, or `__typename` with the bank's ids.
  * Errors: BAD_USER_INPUT, which says what a representation of the type needs.
  */
-export function globalIdOf(value: unknown): string {
+function globalIdOf(value: unknown): string {
   const { data } = representation.safeParse(value);
   if (data === undefined) throw badUserInput('A representation is an object with __typename and a key.');
   const { __typename: typename, id } = data;

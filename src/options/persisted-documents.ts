@@ -72,7 +72,7 @@ const maxEntries = 10_000;
 /** The approximate memory of an entry besides its text. */
 const entryBytes = 300;
 
-export interface AutomaticPersistedQueriesOptions {
+interface AutomaticPersistedQueriesOptions {
   /** 10,000 where left out. */
   readonly entries?: number;
   /** What the texts may take in memory, in bytes. */

@@ -82,7 +82,7 @@ function records<T>(db: DatabaseSync, table: string, shape: z.ZodType<T>): Recor
 }
 
 /** Records that belong to another record, in the order in which they were first put. */
-export interface ChildRecords<T> {
+interface ChildRecords<T> {
   /** Undefined where the owner has no such record. */
   get(ownerId: string, id: string): T | undefined;
   of(ownerId: string): T[];

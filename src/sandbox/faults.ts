@@ -175,7 +175,7 @@ function nameAndValue(text: string): readonly [string, string | undefined] {
 const numberOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN);
 
 /** A fault, and how often it has been applied since it was set. */
-export type FaultState = Fault & { readonly struck: number };
+type FaultState = Fault & { readonly struck: number };
 
 /** The active faults of the sandbox bank. */
 export interface Faults {

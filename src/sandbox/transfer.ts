@@ -60,7 +60,7 @@ export function uuidOf(name: string): string {
 }
 
 /** A transfer whose accounts and value have been found to fit. */
-export interface TransferOrder {
+interface TransferOrder {
   readonly fromId: string;
   readonly payee: Payee;
   readonly currency: string;
@@ -102,7 +102,7 @@ export function transferOrder(
 }
 
 /** What a transfer's transactions say besides the accounts and the value. */
-export interface TransferText {
+interface TransferText {
   readonly type: string;
   readonly description: string | undefined;
   /** The customer who asked for it. */

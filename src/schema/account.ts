@@ -58,7 +58,7 @@ export const AccountScope = builder.enumType('AccountScope', {
 export type AccountNode = NodeRef<ViewIds, Account>;
 
 /** Accounts by bank, account id and view. Read through getAccountsScope, with the configured scope. */
-export const accountNode = defineNodeType({
+const accountNode = defineNodeType({
   name: 'Account',
   entityKey: ['bankId', 'accountId', 'viewId'],
   key: z.tuple(viewKey),

@@ -23,7 +23,7 @@ import { defineNodeType, idFromPath, nodeFromIds } from './node.ts';
 import { ProductConnection, ProductFilter, type ProductNode, ProductObject } from './product.ts';
 
 /** Banks by their code. A bank has no record to read. */
-export const bankNode = defineNodeType({
+const bankNode = defineNodeType({
   name: 'Bank',
   entityKey: ['bankId'],
   key: z.tuple([z.string()]),
@@ -32,7 +32,7 @@ export const bankNode = defineNodeType({
   read: async () => ({}),
 });
 
-export const BankObject = bankNode.object;
+const BankObject = bankNode.object;
 
 type Optional<T> = T | null | undefined;
 interface AccountArguments {

@@ -11,7 +11,7 @@ import { filterInSteps, type ListWork, type Steps, sortInSteps } from './list-wo
 /** Branches are filtered and sorted here: the bank's interface supports neither distances nor cities. */
 
 /** A position on the earth, in degrees. */
-export interface Coordinates {
+interface Coordinates {
   readonly latitude: number;
   readonly longitude: number;
 }

@@ -40,7 +40,7 @@ export const loadBranches = (
 };
 
 /** Branches by bank and branch id. No operation reads a single one: it is looked up in the list. */
-export const branchNode = defineNodeType({
+const branchNode = defineNodeType({
   name: 'Branch',
   entityKey: ['bankId', 'branchId'],
   key: z.union([

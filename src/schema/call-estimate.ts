@@ -35,7 +35,7 @@ export interface EstimatedCall {
 }
 
 /** Where in the answer a call is needed. */
-export interface CallPlace {
+interface CallPlace {
   /** Response names from the root, without list positions. */
   readonly path: readonly string[];
   /**

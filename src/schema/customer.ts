@@ -17,7 +17,7 @@ import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.t
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
 
 /** Customers by bank and customer id. Read through getCustomer. */
-export const customerNode = defineNodeType({
+const customerNode = defineNodeType({
   name: 'Customer',
   entityKey: ['bankId', 'customerId'],
   key: z.tuple([z.string(), z.string()]),
@@ -29,7 +29,7 @@ export const customerNode = defineNodeType({
   read: (ids, { session }) => session.loaders.customer.load(ids),
 });
 
-export const CustomerObject = customerNode.object;
+const CustomerObject = customerNode.object;
 
 /** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);

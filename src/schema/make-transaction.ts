@@ -55,7 +55,7 @@ const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   }),
 });
 
-export type TransferInput = typeof MakeTransactionInput.$inferInput;
+type TransferInput = typeof MakeTransactionInput.$inferInput;
 
 /** What a transfer sends, and between whom. Errors: BAD_USER_INPUT. */
 function transferOf(input: TransferInput, defaults: Defaults) {

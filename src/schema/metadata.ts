@@ -25,7 +25,7 @@ const loadMetadata = (query: MetadataQuery, { session }: ReadContext) =>
   session.loaders.postMetadata.load({ query });
 
 /** Metadata entries, identified by the query that returns them and their id there. Read through postMetadata. */
-export const metadataNode = defineNodeType({
+const metadataNode = defineNodeType({
   name: 'MetadataEntry',
   entityKey: null,
   key: z.union([z.tuple([metadataQuery, z.string()]), z.tuple([metadataQuery, z.null(), listIndex])]),
@@ -36,7 +36,7 @@ export const metadataNode = defineNodeType({
     findListItem(await loadMetadata(ids.query, context), ids.metadataId ?? ids, postMetadata),
 });
 
-export const MetadataObject = metadataNode.object;
+const MetadataObject = metadataNode.object;
 MetadataObject.implement({
   description: metadataEntry.description,
   interfaces: [builder.nodeInterfaceRef()],

@@ -62,7 +62,7 @@ interface Nodes {
   Transaction: TransactionNode;
   TransactionRequest: TransactionRequestNode;
 }
-export type NodeName = keyof Nodes;
+type NodeName = keyof Nodes;
 type IdsOf<Name extends NodeName> = Omit<Nodes[Name], 'record'>;
 type RecordOf<Name extends NodeName> = NonNullable<Nodes[Name]['record']>;
 type Ref<Name extends NodeName> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Nodes[Name]>;

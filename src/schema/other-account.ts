@@ -124,7 +124,7 @@ export const toOtherAccountNode = (
 };
 
 /** Counterparties by account, view and id. No operation reads a single one: it is looked up in the list. */
-export const otherAccountNode = defineNodeType({
+const otherAccountNode = defineNodeType({
   name: 'OtherAccount',
   entityKey: ['bankId', 'accountId', 'viewId', 'otherAccountId'],
   key: z.union([

@@ -27,7 +27,7 @@ interface ProductIds extends BankIds, ListPosition<ProductQuery> {
 export type ProductNode = NodeRef<ProductIds, Product>;
 
 /** Products by bank and product id. Read through getProduct; one without an id through the query that returned it. */
-export const productNode = defineNodeType({
+const productNode = defineNodeType({
   name: 'Product',
   entityKey: ['bankId', 'productId'],
   key: z.union([

@@ -21,7 +21,7 @@ function read(text: string): string {
 }
 
 /** A JSON number in plain decimal notation: "1.5e3" becomes "1500". No digit is rounded or dropped. */
-export function plainDecimal(text: string): string {
+function plainDecimal(text: string): string {
   if (digits.test(text)) return text;
   const parts = jsonNumber.exec(text);
   if (parts === null) throw new Error('A Decimal of the bank is no number');

@@ -55,7 +55,7 @@ const urlOf = ({ resource_url }: TransactionRequest): string | null =>
  * Transaction requests by account, view and `resource_url`. No operation
  * reads a single one: it is looked up in the list.
  */
-export const transactionRequestNode = defineNodeType({
+const transactionRequestNode = defineNodeType({
   name: 'TransactionRequest',
   entityKey: null,
   key: z.union([
@@ -309,7 +309,7 @@ const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput
   }),
 });
 
-export type RequestInput = typeof PutTransactionRequestInput.$inferInput;
+type RequestInput = typeof PutTransactionRequestInput.$inferInput;
 
 /** What a request sends, and for which account. Errors: BAD_USER_INPUT. */
 function putCallOf(input: RequestInput, defaults: Defaults) {

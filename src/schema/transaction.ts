@@ -41,7 +41,7 @@ import { loadRequests, requestOf, TransactionRequestObject } from './transaction
 export type TransactionNode = NodeRef<TransactionIds, Transaction>;
 
 /** Transactions by account, view and transaction id. Read through getTransaction. */
-export const transactionNode = defineNodeType({
+const transactionNode = defineNodeType({
   name: 'Transaction',
   entityKey: ['bankId', 'accountId', 'viewId', 'transactionId'],
   key: z.tuple([...viewKey, z.string()]),
@@ -54,7 +54,7 @@ export const transactionNode = defineNodeType({
   read: (ids, { session }) => session.loaders.transaction.load(ids),
 });
 
-export const TransactionObject = transactionNode.object;
+const TransactionObject = transactionNode.object;
 
 /** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);

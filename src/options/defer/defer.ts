@@ -23,7 +23,7 @@ type Field = GraphQLField<unknown, unknown>;
  * The schema for @defer. A link then does not read a record that only deferred fields need, so that the first result does
  * not wait for it; those fields read it themselves, in the same call.
  */
-export const deferrableSchema = (schema: GraphQLSchema): GraphQLSchema =>
+const deferrableSchema = (schema: GraphQLSchema): GraphQLSchema =>
   withFields(schema, (field, { name }) => deferrableField(field, name));
 
 function deferrableField(field: Field, typeName: string): Field {

@@ -39,7 +39,7 @@ export type IncrementalResults =
   | LegacyExperimentalIncrementalExecutionResults;
 
 /** The same, or an ordinary result. */
-export type IncrementalExecution = ExecutionResult | IncrementalResults;
+type IncrementalExecution = ExecutionResult | IncrementalResults;
 
 const executeIn = {
   'v0.2': experimentalExecuteIncrementally,

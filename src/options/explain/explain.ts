@@ -124,7 +124,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 type Field = GraphQLField<unknown, unknown>;
 
 /** The schema with resolvers that report their path to the recorder in their context. */
-export const recordedSchema = (schema: GraphQLSchema): GraphQLSchema => withFields(schema, recordedField);
+const recordedSchema = (schema: GraphQLSchema): GraphQLSchema => withFields(schema, recordedField);
 
 function recordedField(field: Field): Field {
   const { resolve = defaultFieldResolver } = field;

@@ -13,7 +13,7 @@ export interface CallPlan {
   readonly calls: readonly PlannedCall[];
 }
 
-export interface PlannedCall {
+interface PlannedCall {
   /** The field that needs it, by response names. */
   readonly path: string;
   /** The REST operation's id in the contract. */
