@@ -13,8 +13,8 @@ export const commands = {
     help: `usage: bankql [serve] [--env-file FILE]
 
 Serves GraphQL at http://HOST:PORT/graphql until it gets SIGTERM or SIGINT. Without BANK_BASE_URL it starts the sandbox
-bank beside it. \`bankql help\` lists the environment variables. SIGHUP reads anew what can change while it runs; with
-WORKERS, SIGUSR2 starts new workers in the place of those that serve.
+bank too. \`bankql help\` lists the environment variables. SIGHUP reloads what can change while it runs; with
+WORKERS, SIGUSR2 replaces the workers.
 
   BANK_BASE_URL=https://bank.example BANK_ID=THEBANK1 STATE_URL=sqlite:state.db bankql
 `,
@@ -27,7 +27,7 @@ WORKERS, SIGUSR2 starts new workers in the place of those that serve.
   },
   sandbox: {
     kind: 'service',
-    summary: 'serves the sandbox bank alone',
+    summary: 'serves only the sandbox bank',
     help: `usage: bankql sandbox [--describe] [options]
 
 Serves the sandbox bank's REST interface at http://127.0.0.1:4010 until it gets SIGTERM or SIGINT.
@@ -71,7 +71,7 @@ Makes a manifest of the .graphql files in a folder, each checked against the sch
 PERSISTED_DOCUMENTS names it to the bankql that serves them.
 
 check   holds manifests against the schema and the limits of this version: names the documents that it would refuse, and
-        uses of what is deprecated. Exits with 1 where a document would be refused
+        uses of what is deprecated. Exits with 1 if a document would be refused
 
   bankql persist --out manifest.json src/queries
   bankql persist check manifest.json
@@ -99,10 +99,10 @@ Prints the schema in GraphQL's schema definition language.
 Prints the REST calls of each operation in the .graphql files, by the field that asks for them: once, at most once, or once
 for each entry of a list (n). Nothing is called.
 
-  --operation NAME   this operation alone
+  --operation NAME   only this operation
   --variables FILE   its variables, as JSON; without them those that have defaults
-  --max N            exits with 1 where an operation may make more than N calls
-  --entries N        how many entries a list has for --max; 10 where it is left out
+  --max N            exits with 1 if an operation may make more than N calls
+  --entries N        how many entries a list has for --max; 10 by default
   --json             the plans as JSON
 
   bankql explain src/queries/overview.graphql --max 20
@@ -111,12 +111,12 @@ for each entry of a list (n). Nothing is called.
   },
   config: {
     kind: 'task',
-    summary: 'checks the configuration, or shows what is in force',
+    summary: 'checks the configuration, or shows the values in force',
     help: `usage: bankql config check [--env-file FILE]
        bankql config show [--env-file FILE]
 
-check   names every value that cannot be used, and exits with 1 where there is one
-show    prints every variable with the value that is in force and where it comes from; secrets are masked
+check   names every value that cannot be used, and exits with 1 if it finds one
+show    prints every variable with its value and the value's source; secrets are masked
 
   bankql config show --env-file production.env
 `,

@@ -118,7 +118,7 @@ async function withStore<T>(
 ): Promise<T> {
   if (url === 'memory:') {
     throw new CommandError(
-      'STATE_URL is memory:, or not set: such payments are known to their own process alone. Set it as for the bankql whose payments these are.',
+      'STATE_URL is memory:, or not set: only its own process knows such payments. Set it as for the bankql whose payments these are.',
     );
   }
   const store = await open(url, { ...options, create: false }).catch((error: Error) => {

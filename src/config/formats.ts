@@ -246,7 +246,7 @@ export const headerNames: Format<readonly string[]> = {
     const given = wordsOf(list);
     const wrong = given.find((name) => !/^[!#$%&'*+.^`|~\w-]+$/.test(name));
     if (wrong === undefined) return given;
-    context.addIssue(`give names of headers such as Apollographql-Client-Name; ${wrong} is none.`);
+    context.addIssue(`give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`);
     return z.NEVER;
   }),
 };

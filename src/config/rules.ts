@@ -135,7 +135,7 @@ const rules: readonly Rule[] = [
       ? problem(
           'IDENTITY',
           undefined,
-          `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, whoever names an Auth-ID could be anyone: set IDENTITY=jwt where tokens say who calls, or IDENTITY=headers where a trusted proxy sets the auth headers.`,
+          `with BANK_SUBSCRIPTION_KEY and HOST=${HOST}, a caller could claim any Auth-ID: set IDENTITY=jwt if tokens identify callers, or IDENTITY=headers if a trusted proxy sets the auth headers.`,
         )
       : null,
 
@@ -207,13 +207,13 @@ function notSharedByWorkers(values: Values): Contradiction | null {
     problem('WORKERS', WORKERS, remedy, involved);
   if (BANK_BASE_URL === undefined)
     return refuse(
-      'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves one alone).',
+      'each worker would have a sandbox bank of its own: name the bank with BANK_BASE_URL (`bankql sandbox` serves only a sandbox bank).',
       ['BANK_BASE_URL'],
     );
   const stateUrl = stateUrlOf(values) ?? '';
   if (stateUrl === 'memory:')
     return refuse(
-      'with STATE_URL=memory: each worker would know its own payments alone, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
+      'with STATE_URL=memory: each worker would know only its own payments, and one could be sent twice: name a store that they share, for example sqlite:/var/lib/bankql/state.db or postgres://user@host/bankql.',
       ['STATE_URL'],
     );
   return null;

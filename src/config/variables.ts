@@ -343,7 +343,7 @@ export const resilienceVariables = {
   },
 } as const satisfies Record<string, Variable>;
 
-/** What one request may cost. */
+/** Limits of a request. */
 export const limitsVariables = {
   MAX_REST_CALLS: {
     ...wholeNumber(50, 1, 100_000),
@@ -364,7 +364,7 @@ export const limitsVariables = {
     rarely: 'your documents have more aliases',
     ...count(30),
     description:
-      'the maximum number of aliases, each of at most 128 characters; fragments count where they are spread, also for the next ones',
+      'the maximum number of aliases, each of at most 128 characters; fragments count at each spread, also for the next limits',
   },
   LIMIT_ROOT_FIELDS: {
     rarely: 'your documents have more fields at the root',
@@ -401,7 +401,7 @@ export const limitsVariables = {
   LIMIT_UNREAD_BYTES: {
     rarely: 'many clients read slowly, or memory is scarce',
     ...wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
-    shownFallback: '268435456, or an eighth of the heap where that is less',
+    shownFallback: '268435456, or an eighth of the heap if that is less',
     description:
       'the maximum number of bytes of all answers that clients have not read yet; above it requests are answered with 503',
   },
@@ -462,18 +462,18 @@ export const serverVariables = {
     rarely: 'nothing in front of bankql compresses private answers',
     ...oneOf(compressions, 'public'),
     description:
-      'answers of 1 KB and more in brotli or gzip: `public`, those that hold public data alone; `on`, all ([what that gives away](../SECURITY.md#compression)); `off`, none',
+      'answers of 1 KB and more in brotli or gzip: `public`, those with public data only; `on`, all ([the risk](../SECURITY.md#compression)); `off`, none',
   },
   APQ: {
     rarely: 'clients use automatic persisted queries',
     ...flag(false),
     description:
-      "automatic persisted queries, as Apollo's and urql's links do them: texts that come with their SHA-256 are kept, and asked for by it alone; 10,000 of them, in 16 MB, [less in a small heap](sizing.md#memory)",
+      "automatic persisted queries, as Apollo's and urql's links do them: bankql keeps texts that come with their SHA-256, and later requests send only the hash; 10,000 texts in 16 MB, [less in a small heap](sizing.md#memory)",
   },
   MAX_IN_FLIGHT: {
     rarely: 'the heap is sized by hand',
     ...count(memoryBounds.requests),
-    shownFallback: '1000, or one for each MB of the heap where that is less',
+    shownFallback: '1000, or one for each MB of the heap if that is less',
     description: 'the maximum number of concurrent requests; others are answered with 503',
   },
   MAX_IN_FLIGHT_PER_CALLER: {
@@ -628,7 +628,7 @@ export const sections: Readonly<Record<string, Readonly<Record<string, Variable>
   'Who calls': callersVariables,
   Payments: paymentsVariables,
   'A bank that is slow or away': resilienceVariables,
-  'What one request may cost': limitsVariables,
+  'Limits of a request': limitsVariables,
   'The server': serverVariables,
   Traces: tracesVariables,
   'For people who explore': exploringVariables,

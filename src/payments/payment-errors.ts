@@ -79,7 +79,7 @@ export const recordNotRead = (idempotencyKey: string) => (cause: unknown) =>
 export const recordsNotRead = (cause: unknown) =>
   new BankqlError(
     'STATE_UNAVAILABLE',
-    'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you pay anew.',
+    'The records of payments cannot be read at the moment, so that their outcomes are unknown. Ask again before you repeat a payment.',
     { retryAfter: storeRetryAfter },
     { cause },
   );

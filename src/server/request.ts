@@ -233,7 +233,7 @@ function findRefusal(
   // Nearly all are plain, and need no parser to be seen to be a URL.
   const hostname =
     (plainTarget.test(target) ? plainHost.exec(host)?.[1] : undefined) ?? hostnameOf(host, target);
-  if (hostname === null) return { status: 400, message: 'The Host header, or the address, is none.' };
+  if (hostname === null) return { status: 400, message: 'The Host header, or the address, is invalid.' };
   if (onlyLocalNames && !isLoopback(hostname))
     return { status: 421, message: 'This server answers to names of its own machine only.' };
   if (Number(headers['content-length'] ?? 0) > maxRequestBytes)

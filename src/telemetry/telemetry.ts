@@ -46,7 +46,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
 
   const calls = new Histogram({
     name: 'bankql_bank_call_seconds',
-    help: 'Calls of the bank by operation and outcome: the status, or why there is none.',
+    help: 'Calls of the bank by operation and outcome: the status, or the reason why it is missing.',
     labelNames: ['operation', 'outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers,
@@ -90,7 +90,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
   });
   const refused = new Counter({
     name: 'bankql_http_refusals_total',
-    help: 'Requests that HTTP alone was enough to refuse, by status.',
+    help: 'Requests refused for reasons of HTTP, by status.',
     labelNames: ['status'],
     registers,
   });
@@ -230,7 +230,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
         };
       new Gauge({
         name: 'bankql_held',
-        help: 'What all callers together hold of the process, by resource.',
+        help: 'The amount that all callers together hold of the process, by resource.',
         labelNames: ['resource'],
         registers,
         collect: show(held),
@@ -305,7 +305,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       new Gauge({
         name: 'bankql_state_up',
         aggregator: 'min',
-        help: '1 where payments can be recorded, 0 where they are refused because they cannot.',
+        help: '1 if payments can be recorded, 0 if they are refused because they cannot.',
         registers,
         async collect() {
           await store.recentStatus();

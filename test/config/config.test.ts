@@ -133,7 +133,7 @@ test.each<[string, Record<string, string>, string]>([
     'BANK_PAYMENT_REJECTED_WORDS has this word too',
   ],
   ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example, b.example' }, 'b.example is none'],
-  ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is none'],
+  ['CORS_HEADERS', { CORS_HEADERS: 'X-App, no:header' }, 'no:header is not one'],
   ['COMPRESSION', { COMPRESSION: 'br' }, 'COMPRESSION=br '],
   ['LIMIT_DEPTH', { LIMIT_DEPTH: '0' }, 'LIMIT_DEPTH=0 '],
   ...['0', '257', 'all', '1.5'].map((text): [string, Record<string, string>, string] => [
@@ -142,7 +142,7 @@ test.each<[string, Record<string, string>, string]>([
     'or auto for one for each core',
   ]),
   ['WORKERS', { WORKERS: '2' }, 'name the bank with BANK_BASE_URL'],
-  ['WORKERS', { ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know its own payments'],
+  ['WORKERS', { ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know only its own payments'],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
 ])(

@@ -85,7 +85,7 @@ test('config show says what is in force on this machine, and why', () => {
     .find((each) => each.startsWith('LIMIT_UNREAD_BYTES='));
   expect(line).toMatch(
     new RegExp(
-      `^LIMIT_UNREAD_BYTES=${memoryBounds.unreadAnswers} +# default: 268435456, or an eighth of the heap where that is less$`,
+      `^LIMIT_UNREAD_BYTES=${memoryBounds.unreadAnswers} +# default: 268435456, or an eighth of the heap if that is less$`,
     ),
   );
 });

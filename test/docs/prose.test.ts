@@ -79,3 +79,22 @@ describe('pages avoid forms that are hard at first read', () => {
     expect(hardForms(readFileSync(join(root, page), 'utf8'))).toEqual([]);
   });
 });
+
+/** The texts of a source that people read: strings with several words. Generated files and the schema's own files are left out. */
+const textsOf = (source: string): string[] =>
+  [
+    ...source
+      .replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+      .matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g),
+  ]
+    .map(([, a, b, c]) => a ?? b ?? c ?? '')
+    .filter((text) => / \w+ /.test(text));
+
+describe('messages, --help and descriptions of variables avoid them too', () => {
+  const sources = globSync('src/**/*.ts', { cwd: root })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !/generat|graphiql\/example|^src\/(schema|contract)\//.test(file));
+  test.each(sources)('%s', (file) => {
+    expect(textsOf(readFileSync(join(root, file), 'utf8')).flatMap(hardForms)).toEqual([]);
+  });
+});

@@ -32,8 +32,8 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
   --caller WHO         provider/id as in Auth-Provider-Name and Auth-ID, apart at the last slash; or '["provider","id"]'
   --account ID         the account that pays or is paid
   --track-id ID        the Track-ID under which the bank knows the request
-  --request-id ID      the X-Request-Id of the HTTP request that sent it, as it stands in the log
-  --since, --until T   when it began: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC where no zone is named)
+  --request-id ID      the X-Request-Id of the HTTP request that sent it, as the log has it
+  --since, --until T   when it began: 90s, 15m, 2h, 3d (ago), 2026-01-15, 2026-01-15T10:32Z (UTC if no zone is named)
   --limit N            how many at most
 `;
 
@@ -167,7 +167,7 @@ const print =
 export const list: OperatorSubcommand = {
   help: `usage: bankql payments list [options]
 
-Payments as a table, oldest first; those of unknown outcome where --state names no other.
+Payments as a table, oldest first; those of unknown outcome unless --state names others.
 
 ${searchHelp}  --json               whole records, as JSON
 

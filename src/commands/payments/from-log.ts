@@ -135,7 +135,7 @@ Exit code 1: some are missing.
       if (values.json === true) for (const attempt of missing) write(jsonLine(attempt));
       else write(paymentTable(missing, now, { withState: true }));
       throw new CommandError(
-        `${missing.length} of ${kept.length} payments of ${file} are not in the store. Whoever sends one of them again may pay again.`,
+        `${missing.length} of ${kept.length} payments of ${file} are not in the store. A client that sends one of them again may pay again.`,
       );
     };
   },

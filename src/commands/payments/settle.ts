@@ -29,7 +29,7 @@ export const settle: OperatorSubcommand = {
        bankql payments settle --from-log FILE [--yes]
 
 Says of payments of unknown outcome what the bank did. It changes nothing at the bank and cannot be undone. A search is
-shown first, and settled when you say yes; where nobody can be asked, --yes says it. Each payment that is settled leaves a
+shown first, and settled when you say yes; without a terminal, --yes says it. Each payment that is settled leaves a
 line of the audit log on standard output. Exit code 1: something was not settled, and the message says what.
 
 ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it did not, and will not)
@@ -47,7 +47,9 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     const [text, ...others] = positionals;
     if (values['from-log'] !== undefined) {
       if (text !== undefined || isSearch || values.as !== undefined)
-        throw new CommandError('--from-log stands alone: the log says which payments ended, and how.');
+        throw new CommandError(
+          '--from-log takes no other options: the log says which payments ended, and how.',
+        );
       return writeUnwrittenOutcomes(values['from-log'], values.yes === true);
     }
     const prefix = readIdPrefix(text ?? '');

@@ -40,7 +40,7 @@ export const restore: OperatorSubcommand = {
   help: `usage: bankql payments restore FILE --by "<name>" [--yes]
 
 Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
-begun after the backup: whoever sends one of them again pays again. The replaced file stays beside it.
+begun after the backup: clients that send one of them again pay again. The replaced file stays in the same folder.
 
   --by NAME            who decided it
   --yes                do not ask
@@ -76,7 +76,7 @@ begun after the backup: whoever sends one of them again pays again. The replaced
       );
       progress(null);
       if (restored === null) throw new CommandError('Nothing was changed.');
-      const replaced = restored.replaced === null ? '' : ` What it replaced is ${restored.replaced}.`;
+      const replaced = restored.replaced === null ? '' : ` The replaced file is ${restored.replaced}.`;
       write(`Restored ${describe(restored.backup)}.${replaced}\n`);
     };
   },
@@ -86,13 +86,13 @@ export const acceptLoss: OperatorSubcommand = {
   help: `usage: bankql payments accept-loss --by "<name>" --reason "<text>" [--yes]
 
 Lets payments go on in a store that holds fewer records than were written to it. A lost payment whose client sends it again
-is then paid again: restore a backup where there is one, and tell clients.
+is then paid again: restore a backup if there is one, and tell clients.
 
   --by NAME            who decided it
   --reason TEXT        why it is right
   --yes                do not ask
 
-  bankql payments accept-loss --by "Ada" --reason "disk lost, no backup, clients were told"
+  bankql payments accept-loss --by "Ada" --reason "disk lost, no backup, clients informed"
 `,
   read(args) {
     const { values, positionals } = parsed(() =>

@@ -95,5 +95,5 @@ export function rejectCredentials(request: IncomingRequest): void {
   );
   const what = given === undefined ? `query parameter ${subscriptionKeyParameter}` : `header ${given}`;
   if (given !== undefined || keysInQuery(request).length > 0)
-    throw badUserInput(`Leave out the ${what}: here a bearer token says who calls.`);
+    throw badUserInput(`Leave out the ${what}: here a bearer token identifies the caller.`);
 }

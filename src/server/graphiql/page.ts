@@ -101,7 +101,7 @@ export function createGraphiQLHandler(options: GraphiQLOptions, explains: boolea
   async function asset(hash: string, name: string, accepted: string): Promise<Response> {
     const assets = await load();
     const found = hash === assets.hash ? assets.response(name, accepted) : null;
-    return found ?? new Response('There is no such file; load the page anew.', { status: 404 });
+    return found ?? new Response('There is no such file; reload the page.', { status: 404 });
   }
 
   return ({ method, path, header }) => {

@@ -317,7 +317,7 @@ describe('settle --from-log', () => {
   test.each<[string, () => string[], RegExp]>([
     ['a log without any', () => [log('{}')], /holds no unwritten end/],
     ['a file that is not there', () => [join(folder, 'none.log')], /cannot be read: ENOENT/],
-    ['a search beside it', () => [log(end()), '--account', 'a-1'], /--from-log stands alone/],
+    ['a search beside it', () => [log(end()), '--account', 'a-1'], /--from-log takes no other options/],
   ])('refuses %s', async (_what, args, reason) => {
     const { code, errors } = await run(['settle', '--from-log', ...args(), '--yes']);
     expect(code).toBe(1);

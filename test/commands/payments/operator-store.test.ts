@@ -67,7 +67,7 @@ describe('backup and restore', () => {
     expect(output).toMatch(
       /These 1 began after the backup; whoever sends one again pays again:\nid .*\nb +PENDING .*account-b/,
     );
-    const replaced = /What it replaced is (\S+)\.\n$/.exec(output)?.[1] ?? '';
+    const replaced = /The replaced file is (\S+)\.\n$/.exec(output)?.[1] ?? '';
     expect(existsSync(replaced)).toBe(true);
     expect(await records()).toEqual(['a']);
     expect(await inStore(async ({ loss }) => loss)).toBeNull();

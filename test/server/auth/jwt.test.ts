@@ -320,7 +320,7 @@ describe('credentials of the request’s own', () => {
     const answer = await post(await sign(rsa), { headers: { [header]: 'mine' } });
     expect(answer.status).toBe(400);
     const text = await answer.text();
-    expect(text).toContain(`Leave out the header ${header}: here a bearer token says who calls.`);
+    expect(text).toContain(`Leave out the header ${header}: here a bearer token identifies the caller.`);
     expect(text).not.toContain('mine');
   });
 

@@ -221,7 +221,7 @@ async function timelineOf(connection: PostgresConnection): Promise<number | null
 function assertCurrent(primary: Primary, latestTimeline: number): Primary {
   const { connection, timeline } = primary;
   if (timeline === null || timeline >= latestTimeline) return primary;
-  const reason = `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (where it was made anew, start bankql again)`;
+  const reason = `it is an old primary, of timeline ${timeline}, and a standby was promoted to timeline ${latestTimeline} since (if it was created again, restart bankql)`;
   connection.drop(reason);
   throw new Error(reason);
 }
