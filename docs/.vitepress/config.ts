@@ -104,6 +104,15 @@ export default defineConfig({
     search: { provider: 'local' },
   },
   markdown: {
+    // As GitHub makes them, so that links to headings hold in both places.
+    anchor: {
+      slugify: (heading) =>
+        heading
+          .trim()
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+          .replaceAll(' ', '-'),
+    },
     config(markdown) {
       const fence = markdown.renderer.rules.fence;
       markdown.renderer.rules.fence = (tokens, index, options, env, self) => {
