@@ -142,7 +142,11 @@ test.each<[string, Record<string, string>, string]>([
     'or auto for one for each core',
   ]),
   ['WORKERS', { WORKERS: '2' }, 'name the bank with BANK_BASE_URL'],
-  ['WORKERS', { ...real, WORKERS: '2' }, 'with STATE_URL=memory: each worker would know only its own payments'],
+  [
+    'WORKERS',
+    { ...real, WORKERS: '2' },
+    'with STATE_URL=memory: each worker would know only its own payments',
+  ],
   ['IDENTITY', { ...real, IDENTITY: 'nobody' }, 'IDENTITY=nobody '],
   ['IDENTITY', { ...real, HOST: '0.0.0.0', BANK_SUBSCRIPTION_KEY: 'k' }, 'IDENTITY=headers'],
 ])(
