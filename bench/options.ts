@@ -75,11 +75,11 @@ export function readOptions(args: readonly string[]): Options {
     ),
     shapes: names(shapes, shapeNames),
     sections: names(sections, sectionNames) ?? new Set(sectionNames),
-    seconds: positive(seconds, quick ? 0.5 : 1),
+    seconds: positive(seconds, quick ? 0.5 : 0.9),
     rounds: positive(rounds, quick ? 2 : 6),
     memorySeconds: quick ? 6 : 30,
     delaysMs: quick ? [20] : [20, 100, 500],
-    repeats: quick ? 2 : 5,
+    repeats: quick ? 2 : 3,
     write: isWhole && !values['no-write'],
     text: args.join(' '),
   };
