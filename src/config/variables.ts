@@ -188,6 +188,7 @@ export const callersVariables = {
       'the limit of REST calls for each caller: calls per seconds, such as `300/60` ([how](hardening.md#rate-limits))',
   },
   RATE_LIMIT_PER_KEY: {
+    rarely: 'callers of several apps share one subscription key',
     ...optional(rateLimit),
     description: 'the limit for all callers with one subscription key together',
   },

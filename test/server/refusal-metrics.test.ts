@@ -5,8 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/engine/errors.ts';
 import { authenticateByToken } from '../../src/server/auth/jwt.ts';
 import type { JwtOptions } from '../../src/server/auth/jwt-options.ts';
-import { BoundedCounters } from '../../src/server/rate-limit/bounded-counters.ts';
-import { createRateLimiter, type RateRefusal } from '../../src/server/rate-limit/rate-limiter.ts';
+import {
+  BoundedCounters,
+  createRateLimiter,
+  type RateRefusal,
+} from '../../src/server/rate-limit/rate-limiter.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import {
   audience,

@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { BoundedCounters } from '../../server/rate-limit/bounded-counters.ts';
-import type { RateLimits } from '../../server/rate-limit/rate-limiter.ts';
+import { BoundedCounters, type RateLimits } from '../../server/rate-limit/rate-limiter.ts';
 import type { CountersOf } from '../../server/rate-limit/shared-counters.ts';
 import { type CountedMessage, type CountMessage, isCounted } from './messages.ts';
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { PostgresAddress, PostgresTls } from '../../payments/stores/postgres/address.ts';
-import { BoundedCounters } from './bounded-counters.ts';
 import { parseCounterUrl, type RedisAddress } from './counter-address.ts';
 import {
+  BoundedCounters,
   type BudgetName,
   type Counters,
   createRateLimiter,

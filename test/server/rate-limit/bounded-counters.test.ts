@@ -4,10 +4,10 @@ import { RateLimiterRes } from 'rate-limiter-flexible';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   BoundedCounters,
+  createRateLimiter,
   maxOwnCounters,
   maxSharedCounters,
-} from '../../../src/server/rate-limit/bounded-counters.ts';
-import { createRateLimiter } from '../../../src/server/rate-limit/rate-limiter.ts';
+} from '../../../src/server/rate-limit/rate-limiter.ts';
 
 /** How many of so many calls are made. */
 async function taken(counts: BoundedCounters, owner: string, times: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Credentials } from '../../../src/bank/credentials.ts';
-import { BoundedCounters } from '../../../src/server/rate-limit/bounded-counters.ts';
 import {
+  BoundedCounters,
   createRateLimiter,
   type RateLimiter,
   type RateLimits,
