@@ -35,7 +35,12 @@ beforeAll(async () => {
   const config = readConfig({});
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   fixture = await startServerFixture({
-    defaults: { bankId: config.bankId, viewId: config.defaultView, viewer: config.viewer },
+    defaults: {
+      bankId: config.bankId,
+      viewId: config.defaultView,
+      viewer: config.viewer,
+      allProductsId: config.allProductsId,
+    },
     limits: config.operationLimits,
     documentLimits: { ...config.documentLimits, directives: 100 },
   });

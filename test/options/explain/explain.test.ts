@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse, print, separateOperations } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../../src/commands/announcements.ts';
 import { readConfig } from '../../../src/config/config.ts';
@@ -28,10 +29,14 @@ const variables: Readonly<Record<string, object>> = JSON.parse(
   readFileSync(join(folder, 'variables.json'), 'utf8'),
 );
 const operations = [
-  ...readdirSync(join(folder, 'screens')).map((file) => ({
-    name: file.replace('.graphql', ''),
-    query: readFileSync(join(folder, 'screens', file), 'utf8'),
-  })),
+  ...readdirSync(join(folder, 'screens')).flatMap((file) => {
+    const document = parse(readFileSync(join(folder, 'screens', file), 'utf8'));
+    // A file may have several operations.
+    return Object.values(separateOperations(document)).map((operation) => ({
+      name: file.replace('.graphql', ''),
+      query: print(operation),
+    }));
+  }),
   ...Object.entries(further).map(([name, query]) => ({ name, query })),
 ];
 
@@ -47,10 +52,14 @@ async function forward({ method, path, headers, body }: RecordedCall) {
 }
 
 beforeAll(async () => {
-  const { bankId, defaultView: viewId, viewer } = readConfig({});
+  const { bankId, defaultView: viewId, viewer, allProductsId } = readConfig({});
   sandbox = await startSandbox({ port: 0, database: ':memory:', latencyMs: 0 });
   bank = (await startRecordingBank()).otherwise(forward);
-  bankql = createTestBankql({ bankUrl: bank.url, defaults: { bankId, viewId, viewer }, explains: true });
+  bankql = createTestBankql({
+    bankUrl: bank.url,
+    defaults: { bankId, viewId, viewer, allProductsId },
+    explains: true,
+  });
 });
 afterAll(async () => {
   await bankql[Symbol.asyncDispose]();
