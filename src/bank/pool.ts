@@ -365,9 +365,10 @@ export class FairPool<Resource> {
   /** A caller begins to wait. */
   #enter(id: string): Caller<Resource> {
     const held = this.#heldBy(id);
-    const before = this.#gone.get(id);
-    const goesFirst = this.#mayGoFirst && held === 0 && before === undefined;
-    const served = Math.max(this.#virtualTime + held, before ?? 0);
+    // What it was served before virtual time passed it counts no more.
+    const before = this.#gone.get(id) ?? 0;
+    const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
+    const served = Math.max(this.#virtualTime + held, before);
     const rank = goesFirst ? Number.NEGATIVE_INFINITY : served;
     if (goesFirst) this.#mayGoFirst = false;
     this.#gone.delete(id);

@@ -1,7 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as iteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTestBankql } from '../support/bankql.ts';
+import { createTestBankql, credentials } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** Pseudo-random numbers from 0 to 1, the same in every run. */
 function random(seed: number) {
@@ -63,3 +64,68 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   // It was shared, or the test would show nothing.
   expect(bank.calls.length).toBeLessThan(4000);
 }, 240_000);
+
+const inFlight = ({ server }: ServerFixture) => server.held.requests;
+
+test('100 logins with 20 REST calls each at a time delay nobody’s single read by more than two calls', async () => {
+  const patience = 60_000;
+  await using fixture = await startServerFixture({
+    bankOptions: { connections: 16, operationShare: 1, connectionWaitMs: patience, timeoutMs: patience },
+    limits: { restCalls: 50, timeoutMs: patience },
+  });
+  const { bank } = fixture;
+  const unanswered: { readonly path: string; answer(): void }[] = [];
+  let onArrival = () => {};
+  bank.otherwise(
+    ({ path }) =>
+      new Promise((resolve) => {
+        unanswered.push({ path, answer: () => resolve({ body: { email: 'e' } }) });
+        onArrival();
+      }),
+  );
+  /** A connection comes free, and goes to the next call. */
+  const serveNext = () =>
+    new Promise<void>((resolve) => {
+      onArrival = resolve;
+      unanswered.shift()?.answer();
+    });
+  const ask = async (caller: string, ids: readonly string[]) => {
+    const fields = ids.map((id, n) => `c${n}: customer(customerId: "${id}") { email }`);
+    const response = await fetch(fixture.url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...credentials, 'Auth-ID': caller },
+      body: JSON.stringify({ query: `{ bank { ${fields.join(' ')} } }` }),
+    });
+    return response.text();
+  };
+  const ids = Array.from({ length: 20 }, (_, n) => `${n}`);
+  const attackers = Promise.all(Array.from({ length: 100 }, (_, n) => ask(`login-${n}`, ids)));
+  await expect.poll(() => inFlight(fixture), { timeout: patience }).toBe(100);
+  await expect.poll(() => unanswered.length, { timeout: patience }).toBe(16);
+  const counts: number[] = [];
+  for (let n = 0; n < 10; n++) {
+    // Each of the others has its turn.
+    for (let turn = 0; turn < 110; turn++) await serveNext();
+    const good = ask('good', [`mine-${n}`]);
+    await expect.poll(() => inFlight(fixture), { timeout: patience }).toBe(101);
+    let passed = 0;
+    const own = () => unanswered.findIndex(({ path }) => path.includes(`mine-${n}`));
+    for (; own() === -1; passed++) await serveNext();
+    counts.push(passed);
+    onArrival = () => {};
+    unanswered.splice(own(), 1)[0]?.answer();
+    expect(await good).toBe('{"data":{"bank":{"c0":{"email":"e"}}}}');
+  }
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2);
+  let isOver = false;
+  const answers = attackers.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (const call of unanswered.splice(0)) call.answer();
+    await iteration();
+  }
+  // None of their calls is refused either, since each of their operations has begun.
+  for (const answer of await answers) expect(answer).not.toContain('errors');
+  expect(bank.calls).toHaveLength(100 * 20 + 10);
+}, 120_000);
