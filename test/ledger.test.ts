@@ -228,11 +228,31 @@ test('a request without credentials may cost a tenth, which is enough for intros
       branches: Array.from({ length: 4000 }, (_, n) => ({ id: `b${n}`, acceptsDeposits: true, name: 'B' })),
     },
   });
-  await using bankql = createTestBankql({ bankUrl: bank.url, subscriptionKey: 'the-operators-key' });
+  await using bankql = createTestBankql({
+    bankUrl: bank.url,
+    subscriptionKey: 'the-operators-key',
+    limits: { restCalls: 50, timeoutMs: 60_000 },
+  });
   const large = '{ bank { branches { nodes { name branchId } } } }';
   const codesOf = ({ errors = [] }: Result<unknown>) => errors.map(({ extensions }) => extensions.code);
   expect(codesOf(await bankql.ask(large, undefined, {}))).toEqual(['LIMIT_EXCEEDED']);
   expect(codesOf(await bankql.ask(large))).toEqual([]);
+  // Fields that fail, ids, REST calls and searched entries: twice a tenth of each.
+  const ids = Array.from({ length: 20 }, (_, n) => `"${n}"`).join(' ');
+  const banks = Array.from(
+    { length: 10 },
+    (_, n) => `b${n}: bank(bankId: "B${n}") { branches { totalCount } }`,
+  );
+  for (const twice of [
+    '{ bank { branches(first: 200) { nodes { bank { branches(first: -1) { totalCount } } } } } }',
+    `{ nodes(ids: [${ids}]) { id } }`,
+    `{ ${banks.join(' ')} }`,
+    `{ bank { ${['a', 'b', 'c', 'd', 'e'].map((city) => `${city}: branches(city: "${city}") { totalCount }`).join(' ')} } }`,
+  ]) {
+    const [anonymous, known] = [await bankql.ask(twice, undefined, {}), await bankql.ask(twice)];
+    expect([twice, codesOf(anonymous)]).toEqual([twice, ['LIMIT_EXCEEDED']]);
+    expect([twice, codesOf(known).includes('LIMIT_EXCEEDED') && known.data === null]).toEqual([twice, false]);
+  }
   const { data, errors } = await bankql.ask(getIntrospectionQuery(), undefined, {});
   expect([errors, typeof data]).toEqual([undefined, 'object']);
 });

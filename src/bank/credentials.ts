@@ -27,6 +27,10 @@ export interface Caller extends Credentials {
   readonly claims?: Readonly<Record<string, string>>;
 }
 
+/** What a caller may use of a budget: a tenth of it without credentials, since nobody can be held to account for that. */
+export const allowed = ({ isAnonymous }: Caller, budget: number): number =>
+  isAnonymous === true ? Math.ceil(budget / 10) : budget;
+
 /** The header that carries each of them, in the specification's spelling. */
 export const credentialHeaders = {
   subscriptionKey: 'Ocp-Apim-Subscription-Key',

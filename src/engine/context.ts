@@ -1,5 +1,5 @@
 import type { BankClient } from '../bank/client.ts';
-import type { Caller } from '../bank/credentials.ts';
+import { allowed, type Caller } from '../bank/credentials.ts';
 import { BankqlError, type ErrorCode } from '../errors.ts';
 import { AnswerBudget, type AnswerLimits, type ValueHolder } from '../executor/answer-budget.ts';
 import type { ExecuteOptions } from '../executor/execution.ts';
@@ -43,6 +43,8 @@ export interface RequestHolder extends ValueHolder {
   readonly account: TurnTaker;
   /** Whether the work for it may be given up when there is too much: that for a mutation may not. */
   canGiveWay: boolean;
+  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
+  readonly isAbandoned: boolean;
   /** Reserves room for the answer to wait for its client, in bytes; false if there is none. */
   reserveRoom(bytes: number): boolean;
 }
@@ -76,11 +78,12 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
-/** A request that shows no credentials may cost a tenth: nobody can be held to account for it. */
+/** What the answer to a request without credentials may cost. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
   ...limits,
   values: Math.ceil(values / 10),
   bytes: Math.ceil(bytes / 10),
+  part: 1 / 10,
 });
 
 /** A request's context. Its loaders are created when a resolver first needs them: many operations read nothing. */
@@ -149,7 +152,15 @@ export class RequestContext implements Context, ExecuteOptions {
     const { effects, signal } = this;
     const observer = this.recorder ?? undefined;
     const usage = this.#asking.observation ?? undefined;
-    const options = { bank: effects?.bank(bank) ?? bank, credentials, limits, signal, observer, usage };
+    const restCalls = allowed(credentials, limits.restCalls);
+    const options = {
+      bank: effects?.bank(bank) ?? bank,
+      credentials,
+      limits: restCalls === limits.restCalls ? limits : { ...limits, restCalls },
+      signal,
+      observer,
+      usage,
+    };
     this.#session = new BankSession(options);
     return this.#session;
   }

@@ -8,7 +8,7 @@ import {
 import type { BankClient } from '../bank/client.ts';
 import type { Caller } from '../bank/credentials.ts';
 import { AnswerLimitError, type AnswerLimits } from '../executor/answer-budget.ts';
-import { schedule } from '../executor/scheduler.ts';
+import { processScheduler, schedule } from '../executor/scheduler.ts';
 import type { PaymentService } from '../payments/service.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import type { Defaults } from '../schema/context.ts';
@@ -300,7 +300,7 @@ export function createEngine({
       });
     if (operation.kind === 'mutation' && request.holder) request.holder.canGiveWay = false;
     const values = operation.constantVariables ?? operation.variablesOf(raw);
-    operation.checkNodeIds?.(values);
+    operation.checkNodeIds?.(values, request.credentials);
     const explained =
       request.explain === undefined ? null : explainOperation(request.explain, operation, values, request);
     if (explained !== null && 'answer' in explained) return explained;
@@ -333,6 +333,13 @@ export function createEngine({
   }
 
   function executeParams(params: OperationParams, request: EngineRequest) {
+    if (request.holder === undefined || processScheduler.mayBegin()) return executeNow(params, request);
+    return processScheduler.inTurn(request.holder.account, () => executeNow(params, request));
+  }
+
+  function executeNow(params: OperationParams, request: EngineRequest) {
+    // It may have waited for its turn.
+    if (request.holder?.isAbandoned === true) return { data: null };
     try {
       const ready = prepare(params, request, false);
       if ('answer' in ready) return ready.answer;
@@ -362,7 +369,11 @@ export function createEngine({
     form?: IncrementalForm,
   ): Promise<EngineResult> {
     try {
-      const ready = prepare(parseParams(rawParams), request, true);
+      const params = parseParams(rawParams);
+      if (request.holder !== undefined && !processScheduler.mayBegin())
+        await processScheduler.inTurn(request.holder.account, () => null);
+      if (request.holder?.isAbandoned === true) return { data: null };
+      const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;
       const { operation, prepared, observe = asItIs, context, variables, isIncremental } = ready;
       if (!isIncremental || incremental === null)

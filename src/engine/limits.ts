@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
   typeFromAST,
 } from 'graphql';
-import type { Caller } from '../bank/credentials.ts';
+import { allowed, type Caller } from '../bank/credentials.ts';
 import { argumentsOf, collectFields, type Selection } from '../executor/selection.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { estimateCalls } from '../schema/call-estimate.ts';
@@ -30,15 +30,17 @@ interface CallLimitOptions {
 /**
  * Refuses, before it runs, an operation that needs more REST calls than allowed: nothing is read, written or paid.
  * Planning stops at ten times the limit. As at run time, a payment itself is not counted, but other calls beside it
- * are. Null for an operation that cannot reach the limit, whatever its variables.
+ * are. Null for an operation that cannot reach the limit, whatever its variables and whoever asks.
  * Errors: the returned function throws LIMIT_EXCEEDED.
  */
 export function createCallLimit(
   options: CallLimitOptions,
 ): ((variables: Selection['variableValues'], credentials: Caller) => void) | null {
-  const { restCalls } = options.limits;
-  if (maxCalls(options) <= restCalls) return null;
+  const atMost = maxCalls(options);
+  if (atMost <= Math.ceil(options.limits.restCalls / 10)) return null;
   return (variableValues, credentials) => {
+    const restCalls = allowed(credentials, options.limits.restCalls);
+    if (atMost <= restCalls) return;
     const { calls } = estimateCalls({ ...options, variableValues, credentials, maxCalls: 10 * restCalls });
     const counted = calls.filter(({ operation: { kind } }) => kind !== 'payment').length;
     if (counted > restCalls)
@@ -107,7 +109,7 @@ export function createNodeIdCheck({
   schema,
   fragments,
   operation,
-}: NodeIdCheckOptions): ((variables: Selection['variableValues']) => void) | null {
+}: NodeIdCheckOptions): ((variables: Selection['variableValues'], caller: Caller) => void) | null {
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
   const names = rootFieldNames(operation, fragments);
@@ -116,7 +118,8 @@ export function createNodeIdCheck({
     (name) => fields[name] && fieldExtensionsOf(fields[name]).idCount !== undefined,
   );
   if (!takeIds) return null;
-  return (variableValues) => {
+  return (variableValues, caller) => {
+    const most = allowed(caller, maxNodeIds);
     const selection = { schema, fragments, variableValues, fieldNodes: [operation] };
     let ids = 0;
     let lists = 0;
@@ -127,10 +130,10 @@ export function createNodeIdCheck({
       // If the arguments are invalid, the field itself reports it.
       ids += nullOnError(() => idCount(argumentsOf(selected, selection) as never)) ?? 0;
     }
-    if (lists > 1 && ids > maxNodeIds)
+    if ((lists > 1 || most < maxNodeIds) && ids > most)
       throw new RequestError(
         'LIMIT_EXCEEDED',
-        `The operation asks for ${ids} nodes by their ids, and may ask for ${maxNodeIds}; ask for less at a time.`,
+        `The operation asks for ${ids} nodes by their ids, and may ask for ${most}; ask for less at a time.`,
       );
   };
 }

@@ -8,6 +8,8 @@ export interface AnswerLimits {
   readonly bytes: number;
   /** What one of its values counts among those of the process; 1 if left out. */
   readonly cost?: number;
+  /** The part of the usual number of failed fields and searched entries that it may have; 1 if left out. */
+  readonly part?: number;
 }
 
 /** Whoever counts the values of all answers of the process that are being built. */
@@ -81,12 +83,16 @@ export class AnswerBudget {
   #searched = 0;
   #exceeded: AnswerLimitError | null = null;
   readonly #holder: ValueHolder | null;
+  readonly #maxFailures: number;
+  readonly #maxSearched: number;
   /** How many values it may have before it needs more of those of the process. */
   #granted: number;
 
   constructor(limits: AnswerLimits, holder: ValueHolder | null = null) {
-    const { values, cost = 1 } = limits;
+    const { values, cost = 1, part = 1 } = limits;
     this.#limits = limits;
+    this.#maxFailures = Math.ceil(maxFailures * part);
+    this.#maxSearched = Math.ceil(maxSearched * part);
     this.#holder = holder;
     this.#granted = holder === null ? values : Math.min(valuesAtOnce / cost, values);
   }
@@ -146,13 +152,13 @@ export class AnswerBudget {
   /** Charges the entries of a list that is filtered, sorted or searched, before that is done. Errors: AnswerLimitError. */
   spendSearch(entries: number): void {
     this.#searched += entries;
-    if (this.#searched > maxSearched) throw this.#exceed();
+    if (this.#searched > this.#maxSearched) throw this.#exceed();
   }
 
   /** Counts a failed field or entry; returns whether its error will be in the answer. Errors: AnswerLimitError. */
   countFailure(): boolean {
     this.#failures++;
-    if (this.#failures > maxFailures) throw this.#exceed();
+    if (this.#failures > this.#maxFailures) throw this.#exceed();
     return this.#failures <= maxErrors;
   }
 
@@ -164,9 +170,9 @@ export class AnswerBudget {
         ? new AnswerLimitError(`The answer holds more than ${values} values (fields and list entries)`)
         : this.bytes > bytes
           ? answerTooLong(bytes)
-          : this.#searched > maxSearched
-            ? new AnswerLimitError(`The operation searches more than ${maxSearched} list entries`)
-            : new AnswerLimitError(`More than ${maxFailures} fields of the operation failed`),
+          : this.#searched > this.#maxSearched
+            ? new AnswerLimitError(`The operation searches more than ${this.#maxSearched} list entries`)
+            : new AnswerLimitError(`More than ${this.#maxFailures} fields of the operation failed`),
     );
   }
 

@@ -8,14 +8,20 @@ const workMs = 10;
  */
 const iterationsBetween = 16;
 
+/** How many executions may begin in one iteration of the event loop; the others wait for their callers' turns. */
+const beginAtOnce = 16;
+
 /** Whoever asks for executions. Those of different callers begin in turn, however many each of them asks for. */
 export interface TurnTaker {
   /** Its place for the next one: the scheduler's. */
   nextTurn: number;
 }
 
-/** In which order queues are served: what ends an answer first, then what has begun, then what has not. */
-const stages = { finishing: 0, begun: 1, waiting: 2 } as const;
+/**
+ * In which order queues are served: what ends an answer first, then the beginnings of executions, which are short, then the rest
+ * of long ones that have begun, then that of the others.
+ */
+const stages = { finishing: 0, beginning: 1, begun: 2, waiting: 3 } as const;
 
 export interface WorkQueueOptions {
   /**
@@ -25,6 +31,8 @@ export interface WorkQueueOptions {
   readonly resumes?: boolean;
   /** Whether its work ends an answer that has been built, such as writing its JSON. */
   readonly finishes?: boolean;
+  /** Whether its work is the beginning of an execution. */
+  readonly begins?: boolean;
   readonly scheduler?: Scheduler;
 }
 
@@ -44,9 +52,9 @@ export class WorkQueue {
   #next = 0;
 
   constructor(taker: TurnTaker = { nextTurn: 0 }, options: WorkQueueOptions = {}) {
-    const { resumes = false, finishes = false, scheduler = processScheduler } = options;
+    const { resumes = false, finishes = false, begins = false, scheduler = processScheduler } = options;
     this.resumes = resumes;
-    this.stage = finishes ? stages.finishing : stages.waiting;
+    this.stage = finishes ? stages.finishing : begins ? stages.beginning : stages.waiting;
     this.place = finishes ? 0 : scheduler.placeOf(taker);
     this.#scheduler = scheduler;
   }
@@ -110,6 +118,9 @@ export class Scheduler {
   #begun = 0;
   /** How long deferred work has run since the last pause, in milliseconds. */
   #spentMs = 0;
+  /** How many executions began at once in this iteration of the event loop, and how many wait for their turn to begin. */
+  #beganAtOnce = 0;
+  #waiting = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -120,6 +131,35 @@ export class Scheduler {
     const place = Math.max(this.#turn, taker.nextTurn);
     taker.nextTurn = place + 1;
     return place;
+  }
+
+  /**
+   * Whether an execution may begin at once, and counts it if so. If many requests come in the same iteration of the event loop,
+   * those of a caller with one of them would wait until all others have begun.
+   */
+  mayBegin(): boolean {
+    if (this.#waiting > 0 || this.#beganAtOnce >= beginAtOnce) return false;
+    if (this.#beganAtOnce++ === 0) setImmediate(this.#endIteration);
+    return true;
+  }
+
+  readonly #endIteration = () => {
+    this.#beganAtOnce = 0;
+  };
+
+  /** Begins an execution when its caller's turn has come. */
+  inTurn<T>(taker: TurnTaker, begin: () => T | Promise<T>): Promise<T> {
+    this.#waiting++;
+    return new Promise((resolve, reject) => {
+      new WorkQueue(taker, { begins: true, scheduler: this }).push(() => {
+        this.#waiting--;
+        try {
+          resolve(begin());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
   }
 
   enqueue(queue: WorkQueue): void {
@@ -142,29 +182,31 @@ export class Scheduler {
   #next(): WorkQueue | null {
     let next: WorkQueue | null = null;
     for (const queue of this.#queues) if (next === null || queue.precedes(next)) next = queue;
-    if (next?.stage === stages.waiting) {
-      this.#turn = next.place;
-      next.begin(this.#begun++);
-    }
+    if (next?.stage === stages.beginning || next?.stage === stages.waiting)
+      this.#turn = Math.max(this.#turn, next.place);
+    if (next?.stage === stages.waiting) next.begin(this.#begun++);
     return next;
   }
 
   #run(): void {
     this.#isScheduled = false;
-    const queue = this.#next();
-    if (queue === null) return;
-    const began = this.#now();
-    // What follows from the end of a queue happens in microtasks, before another one is served.
-    if (!queue.runUntil(began + workMs - this.#spentMs, this.#now)) this.#queues.delete(queue);
-    this.#spentMs += this.#now() - began;
-    const isDue = queue.resumes || this.#spentMs >= workMs;
+    let isDue = false;
+    let queue = this.#next();
+    while (queue !== null) {
+      const began = this.#now();
+      if (!queue.runUntil(began + workMs - this.#spentMs, this.#now)) this.#queues.delete(queue);
+      this.#spentMs += this.#now() - began;
+      isDue = queue.resumes || this.#spentMs >= workMs;
+      // What follows from the end of a queue happens in microtasks, before another one is served, unless that is a beginning.
+      queue = isDue || this.#waiting === 0 ? null : this.#next();
+    }
     if (isDue) this.#spentMs = 0;
     if (this.#queues.size > 0) this.#wake(isDue ? iterationsBetween : 0);
   }
 }
 
 const outside = AsyncLocalStorage.snapshot();
-const processScheduler = new Scheduler();
+export const processScheduler = new Scheduler();
 
 /** Runs one long piece of work that ends an answer, such as serializing it, before other executions begin. */
 export const schedule = (work: () => void): void => new WorkQueue(undefined, { finishes: true }).push(work);

@@ -17,7 +17,11 @@ function scheduled(milliseconds: number) {
       });
     return queue;
   };
-  return { queueOf, done: () => done.splice(0).join('') };
+  const work = (name: string) => {
+    now += milliseconds;
+    done.push(name);
+  };
+  return { scheduler, queueOf, work, done: () => done.splice(0).join('') };
 }
 
 /** Waits until some work is done, and says how many iterations that took. */
@@ -112,4 +116,38 @@ test('each queue runs in the context in which it was made', async () => {
   new WorkQueue(undefined, { scheduler }).push(() => void seen.push(request.getStore()));
   while (seen.length < 3) await turn();
   expect(seen).toEqual(['a', 'b', undefined]);
+});
+
+test('sixteen executions begin at once in an iteration of the event loop, the others in their callers’ turns', async () => {
+  const { scheduler, done, work } = scheduled(1);
+  const noisy: TurnTaker = { nextTurn: 0 };
+  const [quiet, other]: TurnTaker[] = [{ nextTurn: 0 }, { nextTurn: 0 }];
+  const begin = (name: string, taker: TurnTaker = { nextTurn: 0 }) => {
+    if (scheduler.mayBegin()) work(name);
+    else void scheduler.inTurn(taker, () => work(name));
+  };
+  for (let n = 0; n < 19; n++) begin('n', noisy);
+  begin('q', quiet);
+  begin('o', other);
+  expect(done()).toBe('n'.repeat(16));
+  // Whoever waits is not overtaken by those that come later.
+  begin('l', noisy);
+  expect(await allWork(done, 6)).toBe('nqonnl');
+  begin('x');
+  expect(done()).toBe('x');
+});
+
+test('executions begin before long ones go on, and what fails at its beginning fails for its caller', async () => {
+  const { scheduler, queueOf, done, work } = scheduled(6);
+  queueOf('long', 6);
+  await turn();
+  expect(done()).toBe('longlong');
+  while (scheduler.mayBegin());
+  const begun = scheduler.inTurn({ nextTurn: 0 }, () => work('short'));
+  const failed = scheduler.inTurn({ nextTurn: 0 }, () => {
+    throw new Error('no');
+  });
+  await expect(failed).rejects.toThrow('no');
+  await begun;
+  expect(done()).toMatch(/^short/);
 });
