@@ -29,7 +29,14 @@ export const account = resource(
     types: texts(
       'type',
       'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
-      { answer: textsOrText },
+      {
+        answer: textsOrText,
+        also: {
+          name: 'typeCodes',
+          enum: 'AccountType',
+          values: ['current', 'savings', 'joint', 'business', 'trust'],
+        },
+      },
     ),
     viewsAvailable: texts(
       'views_available',

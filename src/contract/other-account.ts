@@ -19,6 +19,23 @@ export const otherAccount = resource(
     kind: text(
       'kind',
       'What kind of counterparty it is. The specification lists no values; the sandbox has `employer`, `landlord`, `shop`, `travel`, `insurance`, `utility`, `culture`, `person` and `cash machine`.',
+      {
+        also: {
+          name: 'kindCode',
+          enum: 'CounterpartyKind',
+          values: [
+            'employer',
+            'landlord',
+            'shop',
+            'travel',
+            'insurance',
+            'utility',
+            'culture',
+            'person',
+            'cash machine',
+          ],
+        },
+      },
     ),
     number: text('number', "The account's number at its bank."),
     swiftBic: text('swift_bic', "The BIC of the counterparty's bank."),

@@ -9,18 +9,28 @@ export const product = resource('Product', 'A product of a bank. REST: getProduc
     required: 'default',
     notes: {
       answer: ', a string in lists and an array in single answers',
-      input: ": one entry; the path's bank where left out",
+      input: ': one entry; the bank of the mutation if it is left out',
       changes: ': one entry, for the bank takes one; needed where the product has several',
     },
-    formerly: { name: 'bankId', note: "; the path's bank where left out" },
+    formerly: { name: 'bankId', note: '; the bank of the mutation if it is left out' },
   }),
   category: text(
     'category',
     'What it is. The specification lists no values; the sandbox has `current`, `savings`, `mortgage`, `loan`, `card`, `finance` and `trust`.',
+    {
+      also: {
+        name: 'categoryCode',
+        enum: 'ProductCategory',
+        values: ['current', 'savings', 'mortgage', 'loan', 'card', 'finance', 'trust'],
+      },
+    },
   ),
   family: text(
     'family',
     'The family of products. The specification lists no values; the sandbox has `accounts`, `deposits`, `loans` and `cards`.',
+    {
+      also: { name: 'familyCode', enum: 'ProductFamily', values: ['accounts', 'deposits', 'loans', 'cards'] },
+    },
   ),
   productId: id('id', "The product's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
   meta: texts('meta', 'What there is to say about it, such as `no fee`.', { answer: textsOrText }),
@@ -29,6 +39,13 @@ export const product = resource('Product', 'A product of a bank. REST: getProduc
   superFamily: text(
     'super_family',
     'Whom it is for, or a wider family. The specification lists no values; the sandbox has `retail`, `business` and `private`.',
+    {
+      also: {
+        name: 'superFamilyCode',
+        enum: 'ProductSuperFamily',
+        values: ['retail', 'business', 'private'],
+      },
+    },
   ),
 });
 

@@ -87,10 +87,13 @@ interface FieldOptions<Shape extends z.ZodType = z.ZodType> {
   readonly answer?: Shape;
   /** What descriptions add behind the name in REST. */
   readonly notes?: { readonly answer?: string; readonly input?: string; readonly changes?: string };
-  /** Another field of the GraphQL type, with the text in a more precise form; of dates, also the operation that reads it. */
+  /** Another field of the GraphQL type, with the text in a more precise form: of dates, also the operation that reads it; of
+   * words, the name of an enum, and the values that are known of them.
+   */
   readonly also?:
     | { readonly name: string; readonly list: 'String' | 'ID' }
-    | { readonly name: string; readonly dateOf: string };
+    | { readonly name: string; readonly dateOf: string }
+    | { readonly name: string; readonly enum: string; readonly values: readonly string[] };
   /** The name in inputs of earlier versions: deprecated, and kept until 1.0. */
   readonly formerly?: { readonly name: string; readonly note?: string };
 }

@@ -11,12 +11,19 @@ export const transactionRequest = resource(
   'TransactionRequest',
   'A request for a transaction. REST: getTransactionsRequest.',
   {
-    description: text('description', 'What it is for.'),
+    description: text('description', 'What the payer wrote it is for.'),
     resourceUrl: text('resource_url', "The request's address at the bank."),
     status: text(
       'status',
-      'How far it is. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
-      { notes: { answer: ', a free text' } },
+      'Whether it waits, is done or has failed. The specification lists no values; the sandbox has `INITIATED`, which waits for its challenge, `PENDING`, `COMPLETED`, `CANCELLED` and `FAILED`.',
+      {
+        notes: { answer: ', a free text' },
+        also: {
+          name: 'statusCode',
+          enum: 'TransactionRequestStatus',
+          values: ['INITIATED', 'PENDING', 'COMPLETED', 'CANCELLED', 'FAILED'],
+        },
+      },
     ),
     transactionIds: text('transaction_ids', 'The transactions that it led to, by their ids.', {
       answer: idList,
@@ -39,7 +46,7 @@ export const transactionRequest = resource(
       'body',
       'What was asked for.',
       resource('TransactionRequestBody', 'What was asked for.', {
-        to: part('to', 'The account to be paid.', accountRef),
+        to: part('to', 'Who is to be paid.', accountRef),
         value: part('value', 'How much is to be moved.', money),
       }),
     ),

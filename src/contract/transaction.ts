@@ -21,7 +21,7 @@ const details = resource(
       notes: asWritten,
       also: { name: 'completedAt', dateOf: 'getTransaction' },
     }),
-    description: text('description', 'What it is for.'),
+    description: text('description', 'What the payer wrote it is for.'),
     newBalance: part('new_balance', 'What was on the account afterwards.', amount),
     pausedByIpAddress: text('paused_by_ip_address', 'The IP address from which it was paused.'),
     pausedByUserId: text('paused_by_user_id', 'Who paused it.'),
@@ -33,13 +33,20 @@ const details = resource(
     postedByUserId: text('posted_by_user_id', 'Who posted it.'),
     status: text(
       'status',
-      'How far it is. The specification lists no values; the sandbox has `COMPLETED`, `INITIATED` and `FAILED`.',
-      { notes: freeText },
+      'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `INITIATED` and `FAILED`.',
+      {
+        notes: freeText,
+        also: { name: 'statusCode', enum: 'TransactionStatus', values: ['COMPLETED', 'INITIATED', 'FAILED'] },
+      },
     ),
     type: text(
       'type',
       'What kind of transaction it is. The specification lists no values; the sandbox has `SEPA`, `CARD`, `SALARY` and `TRANSFER`.',
-      { answer: textOrArray, notes: freeText },
+      {
+        answer: textOrArray,
+        notes: freeText,
+        also: { name: 'typeCode', enum: 'TransactionType', values: ['SEPA', 'CARD', 'SALARY', 'TRANSFER'] },
+      },
     ),
     value: part('value', 'How much was moved; negative where the account paid.', amount),
   },

@@ -30,7 +30,9 @@ AccountRefObject.implement({
       nullable: true,
       description:
         'Seen through the view of the record that names it, unless another is given; null where the record names no account. REST: getAccountsScope.',
-      args: { viewId: t.arg.id({ description: 'Another view.' }) },
+      args: {
+        viewId: t.arg.id({ description: 'The view to read the account through, if not that of the record.' }),
+      },
       extensions: fieldExtensions({
         estimate: (parent: NamedAccount, args: { viewId?: string | null }, context: EstimateContext) => {
           const ids = accountOf(parent, args.viewId);

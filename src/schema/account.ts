@@ -48,10 +48,13 @@ import {
 } from './transaction-request.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
-  description: "The path's {scope} of getAccountsScope.",
+  description: 'Which accounts a list has: the path segment `{scope}` of getAccountsScope.',
   values: {
-    PERMISSIONS: { value: 'permissions', description: 'REST `permissions`.' },
-    VIEWS: { value: 'views', description: 'REST `views`.' },
+    PERMISSIONS: {
+      value: 'permissions',
+      description: 'Accounts that the caller may use. REST `permissions`.',
+    },
+    VIEWS: { value: 'views', description: 'The account as its views show it. REST `views`.' },
   } as const satisfies Record<string, { value: Scope; description: string }>,
 });
 
@@ -150,10 +153,15 @@ AccountObject.implement({
   fields: (t) => ({
     ...recordFields(t, account),
     id: t.id(accountNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     accountId: t.exposeID(
       'accountId',
-      idFromPath("The account's id at the bank. REST `id`; the path's where the bank gave none."),
+      idFromPath(
+        "The account's id at the bank; the one it was asked for by if the bank gave none. REST `id`.",
+      ),
     ),
     viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
     bank: t.field({
@@ -165,7 +173,7 @@ AccountObject.implement({
     view: t.field({
       nullable: true,
       description: 'The same account through another of its views. REST: getAccountsScope.',
-      args: { viewId: t.arg.id({ required: true, description: "The path's view." }) },
+      args: { viewId: t.arg.id({ required: true, description: 'The other view, such as `public`.' }) },
       ...nodeFromIds('Account', ({ bankId, accountId }: AccountNode, { viewId }: { viewId: string }) => ({
         bankId,
         accountId,
@@ -183,7 +191,7 @@ AccountObject.implement({
             type: AccountScope,
             required: true,
             defaultValue: 'permissions',
-            description: "The path's scope.",
+            description: 'Accounts that the caller has permissions for, or the views of this one.',
           }),
         },
         ...connectionFromIds(
@@ -210,7 +218,7 @@ AccountObject.implement({
         description:
           'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
         args: {
-          filter: t.arg({ type: OtherAccountFilter, description: 'By IBAN and id.' }),
+          filter: t.arg({ type: OtherAccountFilter, description: 'Those with this IBAN, this id, or both.' }),
           search: t.arg.string({
             description:
               "Those whose holder's name or IBAN contains this text, whatever its case and spaces. bankql looks for it in the bank's list.",
@@ -246,7 +254,7 @@ AccountObject.implement({
     transaction: t.field({
       nullable: true,
       description: 'One transaction of the account. REST: getTransaction.',
-      args: { transactionId: t.arg.id({ required: true, description: 'The transaction.' }) },
+      args: { transactionId: t.arg.id({ required: true, description: "The transaction's id at the bank." }) },
       ...nodeFromIds(
         'Transaction',
         ({ bankId, accountId, viewId }: AccountNode, { transactionId }: { transactionId: string }) => ({
@@ -303,7 +311,7 @@ putMutation(written, {
     payload: 'What became of putAccountID.',
   },
   ids: {
-    accountId: 'The account.',
+    accountId: "The account's id at the bank.",
     viewId:
       "The view through which the payload's account is read; the configured default view where left out.",
   },
@@ -336,7 +344,7 @@ updateMutation(written, {
   name: 'updateAccount',
   description:
     'Changes an account, such as its label, and keeps what is not named. The balance is written back as it was read: a payment that the bank executes in between is not seen.',
-  ids: { accountId: 'The account.', viewId: updatedViewDescription },
+  ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
   path: inAccount,
   node: (ids) => ids,
   versionOf: accountVersion,

@@ -70,11 +70,12 @@ BankObject.implement({
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     id: t.id(bankNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code.")),
+    bankId: t.exposeID('bankId', idFromPath("The bank's Swift code (BIC). Costs no REST call.")),
     customer: t.field({
       nullable: true,
-      description: 'One customer. REST: getCustomer.',
-      args: { customerId: t.arg.id({ required: true, description: 'The customer.' }) },
+      description:
+        'A customer by id: the caller, or somebody who owns an account with them. An unknown id is an error, not null. REST: getCustomer.',
+      args: { customerId: t.arg.id({ required: true, description: "The customer's id at the bank." }) },
       ...nodeFromIds('Customer', ({ bankId }: BankIds, { customerId }: { customerId: string }) => ({
         bankId,
         customerId: restId('customerId', customerId),
@@ -85,8 +86,13 @@ BankObject.implement({
       description:
         'The account as seen through a view; the configured default view where none is given. REST: getAccountsScope.',
       args: {
-        accountId: t.arg.id({ required: true, description: 'The account.' }),
-        viewId: t.arg.id({ description: 'The view; the configured default view where left out.' }),
+        accountId: t.arg.id({
+          required: true,
+          description: "The account's id at the bank, as `accountId` shows it.",
+        }),
+        viewId: t.arg.id({
+          description: 'The view through which the account is read; the configured one if it is left out.',
+        }),
       },
       ...nodeFromIds('Account', viewOf),
     }),
@@ -97,13 +103,18 @@ BankObject.implement({
         description:
           'All that getAccountsScope answers for this account, view and scope. REST: getAccountsScope.',
         args: {
-          accountId: t.arg.id({ required: true, description: 'The account.' }),
-          viewId: t.arg.id({ description: 'The view; the configured default view where left out.' }),
+          accountId: t.arg.id({
+            required: true,
+            description: "The account's id at the bank, as `accountId` shows it.",
+          }),
+          viewId: t.arg.id({
+            description: 'The view through which the account is read; the configured one if it is left out.',
+          }),
           scope: t.arg({
             type: AccountScope,
             required: true,
             defaultValue: 'views',
-            description: 'Which of them.',
+            description: 'Accounts that the caller has permissions for, or the views of the account.',
           }),
         },
         ...connectionFromIds(
@@ -122,7 +133,10 @@ BankObject.implement({
         description:
           'Branches of the bank, in its order unless another is asked for. REST: getBranches; with an id in `filter`, postBranches. All else is looked for in what that lists.',
         args: {
-          filter: t.arg({ type: BranchFilter, description: 'By id and name.' }),
+          filter: t.arg({
+            type: BranchFilter,
+            description: 'Those with this id, or whose name contains this text.',
+          }),
           near: t.arg({
             type: NearInput,
             description:
@@ -159,8 +173,8 @@ BankObject.implement({
     }),
     product: t.field({
       nullable: true,
-      description: 'One product. REST: getProduct.',
-      args: { productId: t.arg.id({ required: true, description: 'The product.' }) },
+      description: 'A product by id; an unknown id is an error, not null. REST: getProduct.',
+      args: { productId: t.arg.id({ required: true, description: "The product's id at the bank." }) },
       ...nodeFromIds('Product', ({ bankId }: BankIds, { productId }: { productId: string }) => ({
         bankId,
         productId: restId('productId', productId),

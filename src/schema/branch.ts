@@ -74,7 +74,8 @@ export const BranchConnection = connectionTo(BranchObject, {
 });
 
 export const BranchFilter = builder.inputType('BranchFilter', {
-  description: 'Which branches: with an id the query body of postBranches.',
+  description:
+    'Which branches. With an id the bank is asked for them; by the name alone bankql looks for them in the list. REST: postBranches, or getBranches.',
   fields: (t) => ({
     id: t.id({
       description:
@@ -95,7 +96,10 @@ BranchObject.implement({
   fields: (t) => ({
     ...recordFields(t, branch),
     id: t.id(branchNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     branchId: t.id(
       listItemId(
         "The branch's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
@@ -113,7 +117,13 @@ BranchObject.implement({
       nullable: true,
       description:
         'How far it is from a place as the crow flies, in kilometres; null where the branch does not say where it is.',
-      args: { from: t.arg({ type: CoordinatesInput, required: true, description: 'The place.' }) },
+      args: {
+        from: t.arg({
+          type: CoordinatesInput,
+          required: true,
+          description: 'Where the distance is measured from.',
+        }),
+      },
       resolve: (node, { from }) => {
         checkCoordinates('from', from);
         const to = coordinatesOf(recordOf(node));
@@ -133,7 +143,7 @@ const written = {
 };
 
 const place = {
-  ids: { branchId: 'The branch.' },
+  ids: { branchId: "The branch's id at the bank." },
   path: inBranch,
   node: (ids: RestBranchIds): BranchIds => ({ ...ids, index: 0, query: null }),
 };

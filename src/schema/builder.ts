@@ -27,7 +27,9 @@ export const builder = new SchemaBuilder<{
     startCursorFieldOptions: { description: "The first edge's cursor; null where the page is empty." },
     endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
     cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
-    nodeFieldOptions: { description: 'The entry itself.' },
+    nodeFieldOptions: {
+      description: 'The entry; null, with an error, if the bank broke the contract in it.',
+    },
     edgesFieldOptions: { description: 'The entries of the page with their cursors.' },
     pageInfoFieldOptions: { description: 'Where the page stands in the whole list.' },
     firstArgOptions: { description: 'The first so many entries behind `after`; all where left out.' },

@@ -44,7 +44,10 @@ CustomerObject.implement({
   fields: (t) => ({
     ...recordFields(t, customer),
     id: t.id(customerNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
     bank: t.field({
       nullable: false,
@@ -107,7 +110,7 @@ const written = {
 };
 
 const place = {
-  ids: { customerId: 'The customer.' },
+  ids: { customerId: "The customer's id at the bank." },
   path: inCustomer,
   node: (ids: CustomerIds) => ids,
 };

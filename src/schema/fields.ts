@@ -34,9 +34,10 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
 type Place = 'answer' | 'input' | 'changes';
 
-function descriptionOf({ what, rest, options: { notes = {} } }: Field, place: Place): string {
+function descriptionOf({ what, rest, options: { notes = {}, required } }: Field, place: Place): string {
   const note = place === 'changes' ? (notes.changes ?? notes.input) : notes[place];
-  return `${what} REST \`${rest}\`${note ?? ''}.`;
+  const isOptional = place === 'answer' && required !== 'answers' && required !== 'both';
+  return `${what}${isOptional ? ' Null if the bank leaves it out.' : ''} REST \`${rest}\`${note ?? ''}.`;
 }
 
 /**
@@ -67,15 +68,51 @@ export function fieldsOf<Parent>(
       ? t.field({ type: [type], nullable: { list: true, items: true }, description, resolve })
       : t.field({ type, nullable: true, description, resolve });
     const { also } = field.options;
-    if (also !== undefined) map[also.name] = preciseField(t, field, also, toRecord);
+    if (also !== undefined) map[also.name] = preciseField(t, name, field, also, toRecord);
   }
   return map;
+}
+
+const enums = new Map<string, ReturnType<typeof makeEnum>>();
+
+/** The enum of words that are known, with OTHER for all others. */
+function enumOf(also: { readonly enum: string; readonly values: readonly string[] }) {
+  const known = enums.get(also.enum) ?? makeEnum(also.enum, also.values);
+  enums.set(also.enum, known);
+  return known;
+}
+
+function makeEnum(name: string, words: readonly string[]) {
+  const nameOf = (word: string) =>
+    word
+      .trim()
+      .toUpperCase()
+      .replaceAll(/[\s-]+/g, '_');
+  const names = new Set(words.map(nameOf));
+  const values: Record<string, { description: string }> = {
+    ...Object.fromEntries(
+      words.map((word) => [nameOf(word), { description: `The bank writes \`${word}\`.` }]),
+    ),
+    OTHER: { description: 'The bank writes another word, which the field with the text has.' },
+  };
+  const type = builder.enumType(name, {
+    description:
+      'Words of the bank that this version knows. The specification lists none, and later versions may know more.',
+    values,
+  });
+  /** Null for no text. */
+  const codeOf = (text: unknown): string | null => {
+    if (typeof text !== 'string' || text.trim() === '') return null;
+    return names.has(nameOf(text)) ? nameOf(text) : 'OTHER';
+  };
+  return { type, codeOf };
 }
 
 /** The text of another field in a more precise form. Errors: the BANK_BAD_RESPONSE in the place of the text. */
 function preciseField<Parent>(
   t: ObjectFields<Parent>,
-  { what, rest }: Field,
+  beside: string,
+  { what, rest, type: { isList } }: Field,
   also: NonNullable<Field['options']['also']>,
   toRecord: ((parent: Parent) => object) | null,
 ) {
@@ -94,6 +131,19 @@ function preciseField<Parent>(
           ?.split(also.list === 'ID' ? /[\s,]+/ : /\s*,\s*/)
           .filter((entry) => entry !== ''),
     });
+  if ('enum' in also) {
+    const { type, codeOf } = enumOf(also);
+    const description = `${what} Null if the bank leaves it out; \`OTHER\` if this version does not know the word, which \`${beside}\` has. REST \`${rest}\`.`;
+    const valueIn = (parent: Parent): unknown => unwrap(Reflect.get(recordIn(parent), rest));
+    return isList
+      ? t.field({
+          type: [type],
+          nullable: { list: true, items: false },
+          description,
+          resolve: (parent) => listOf(valueIn(parent))?.flatMap((word) => codeOf(unwrap(word)) ?? []),
+        })
+      : t.field({ type, nullable: true, description, resolve: (parent) => codeOf(valueIn(parent)) });
+  }
   return t.field({
     type: 'DateTime',
     nullable: true,

@@ -87,7 +87,7 @@ const TransactionEdge = builder.objectRef<KnownTransactionEdge>('TransactionEdge
   fields: (t) => ({
     node: t.field({
       nullable: true,
-      description: 'The transaction. REST: getTransaction, if more than its ids is selected.',
+      description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
       ...nodeFromRecord(
         'Transaction',
         (parent: KnownTransactionEdge) => idsOf(parent, parent.edge.node),

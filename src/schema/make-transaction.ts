@@ -25,19 +25,20 @@ import { PaymentObject } from './payment-node.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
   description:
-    "The transfer to make. `accountId` is the path's account; `from` defaults to it and to the path's bank.",
+    'The transfer to make. `accountId` is the account that pays; `from`, if the bank needs it, defaults to it.',
   fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    accountId: t.id({ required: true, description: 'The account, which pays.' }),
+    bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+    accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
     from: t.field({
       type: AccountRefInput,
-      description: "The account that pays. REST `from`; what it leaves out is the path's account and bank.",
+      description:
+        'The account that pays, as the body names it; what it leaves out is that of `accountId` and `bankId`. REST `from`.',
     }),
     to: t.field({
       type: AccountRefInput,
       required: true,
       description:
-        'The account that is paid. REST `to`, sent as given; its ids have to be ones that can be asked for.',
+        'The account that is paid; its ids have to be ones that can be asked for. REST `to`, sent as given.',
     }),
     value: t.field({
       type: inputType(amount),

@@ -31,8 +31,8 @@ export const MessageConnection = connectionTo(MessageObject, {
 const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
   description: 'The message to put, and to whom.',
   fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    customerId: t.id({ required: true, description: 'The customer.' }),
+    bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+    customerId: t.id({ required: true, description: 'The id at the bank of the customer who gets it.' }),
     ...inputFields(t, message),
   }),
 });
@@ -40,7 +40,7 @@ const PutCustomerMessageInput = builder.inputType('PutCustomerMessageInput', {
 const PutCustomerMessagePayload = builder
   .objectRef<{ message: Message | undefined; trackId: string }>('PutCustomerMessagePayload')
   .implement({
-    description: "The bank's answer to the customer message PUT.",
+    description: 'The message that was left, as far as the bank shows it.',
     fields: (t) => ({
       message: t.expose('message', {
         type: MessageObject,

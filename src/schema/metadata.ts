@@ -64,7 +64,12 @@ builder.queryField('metadata', (t) =>
       type: MetadataObject,
       nullable: true,
       description: 'Metadata entries with this id. REST: postMetadata.',
-      args: { id: t.arg.id({ required: true, description: "The query body's `id`." }) },
+      args: {
+        id: t.arg.id({
+          required: true,
+          description: 'The name of the set of entries, such as `languages` at the sandbox.',
+        }),
+      },
       ...connectionFromIds(
         (_root: object, { id }: { id: string }, context) =>
           loadMetadata({ id: notGlobalId('id', id) }, context),

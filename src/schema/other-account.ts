@@ -47,7 +47,8 @@ interface OtherAccountIds extends ViewIds, ListPosition<OtherAccountQuery> {
 export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
-  description: 'Which counterparties: with an IBAN the query body of postOtherAccounts.',
+  description:
+    'Which counterparties. With an IBAN the bank is asked for them; by the id alone bankql looks for them in the list. REST: postOtherAccounts, or getOtherAccounts.',
   fields: (t) => ({
     iban: t.string({
       description:
@@ -227,7 +228,10 @@ OtherAccountObject.implement({
   fields: (t) => ({
     ...recordFields(t, otherAccount),
     id: t.id(otherAccountNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     accountId: t.exposeID(
       'accountId',
       idFromPath('The account that it is a counterparty of, from the path.'),
@@ -258,7 +262,7 @@ OtherAccountObject.implement({
       type: nodeTypeOf('Account').object,
       nullable: true,
       description:
-        "The counterparty's account, where it is one of this bank: where REST `bank` or `swift_bic` is this bank's code, and REST `id` the account's. Null where it is not. REST: getAccountsScope.",
+        "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
       args: {
         viewId: t.arg.id({
           description: 'The view through which it is read; that of the counterparty where left out.',

@@ -23,11 +23,11 @@ const PayInput = builder.inputType('PayInput', {
   description: 'What to pay, and to whom.',
   fields: (t) => ({
     bankId: t.id({ description: 'The bank of the account that pays; by default the configured one.' }),
-    accountId: t.id({ required: true, description: 'The account that pays.' }),
+    accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
     to: t.field({
       type: AccountRefInput,
       required: true,
-      description: 'The account to be paid. Its ids have up to 128 characters.',
+      description: 'Who is paid. The ids have up to 128 characters.',
     }),
     value: t.field({
       type: inputType(amount),

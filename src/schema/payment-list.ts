@@ -135,7 +135,7 @@ const PaymentEdge = builder.objectRef<OwnPayment>('PaymentEdge').implement({
     node: t.field({
       type: PaymentObject,
       nullable: true,
-      description: 'The payment.',
+      description: 'The payment at this place.',
       resolve: node,
     }),
     cursor: t.string({

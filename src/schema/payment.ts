@@ -142,7 +142,7 @@ PaymentObject.implement({
     state: t.field({
       type: PaymentState,
       nullable: false,
-      description: 'How far it is.',
+      description: 'Whether it is under way, done, refused or unknown.',
       resolve: ({ record }) => record.state,
     }),
     operation: t.string({
@@ -152,12 +152,12 @@ PaymentObject.implement({
     }),
     bankId: t.id({
       nullable: false,
-      description: "The path's bank.",
+      description: 'The code of the bank of the account that pays.',
       resolve: ({ record }) => record.bankId,
     }),
     accountId: t.id({
       nullable: false,
-      description: 'The account.',
+      description: 'The id of the account that pays.',
       resolve: ({ record }) => record.accountId,
     }),
     account: t.field({
@@ -232,22 +232,22 @@ PaymentObject.implement({
     }),
     createdAt: t.string({
       nullable: false,
-      description: 'ISO 8601, UTC.',
+      description: 'When it was asked for, in UTC (ISO 8601).',
       resolve: ({ record }) => new Date(record.createdAt).toISOString(),
     }),
     updatedAt: t.string({
       nullable: false,
-      description: 'ISO 8601, UTC.',
+      description: 'When its state last changed, in UTC (ISO 8601).',
       resolve: ({ record }) => new Date(record.updatedAt).toISOString(),
     }),
     transactionId: t.id({
       nullable: true,
-      description: "As in the mutation's payload, where the bank gave it.",
+      description: "The id that the bank's answer gave the transaction; null if it gave none.",
       resolve: (payment) => receipt(payment).transactionId,
     }),
     status: t.string({
       nullable: true,
-      description: "As in the mutation's payload, where the bank gave it.",
+      description: "The status in the bank's answer, in its own words; null if it gave none.",
       resolve: (payment) => receipt(payment).status,
     }),
     code: t.string({

@@ -60,7 +60,7 @@ export const ProductConnection = connectionTo(ProductObject, {
 });
 
 export const ProductFilter = builder.inputType('ProductFilter', {
-  description: 'The query body of postProducts.',
+  description: 'Which products. What an id finds is up to the bank: some have one that finds all.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id to look for. REST `id`.' }),
     name: t.string({ description: 'The name to look for. REST `name`.' }),
@@ -80,7 +80,10 @@ ProductObject.implement({
   fields: (t) => ({
     ...recordFields(t, product),
     id: t.id(productNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     productId: t.id(
       listItemId(
         "The product's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
@@ -140,7 +143,7 @@ function bankOf(record: Product, bankId: string): string {
 updateMutation(written, {
   name: 'updateProduct',
   description: 'Changes a product and keeps what is not named.',
-  ids: { productId: 'The product.' },
+  ids: { productId: "The product's id at the bank." },
   path: inBank,
   node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
   versionOf: productVersion,

@@ -78,7 +78,7 @@ const whereFields = (
   t: InputFields,
   { ids, more }: Pick<MutationOptions<string, unknown, never>, 'ids' | 'more'>,
 ): InputFieldMap => ({
-  bankId: t.id({ description: 'The bank; the configured one where left out.' }),
+  bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
   ...Object.fromEntries(
     Object.entries(ids).map(([id, description]) => [id, t.id({ required: id !== 'viewId', description })]),
   ),
@@ -184,7 +184,7 @@ export function putMutation<
             `A whole ${noun}, as ${operation.id} sends it. What is left out is not sent, and lost.`,
         ),
         required: true,
-        description: 'The request body.',
+        description: 'The record as it is to be; members that it leaves out are lost.',
       }),
     }),
   });
@@ -208,7 +208,13 @@ export function putMutation<
       type: Payload,
       nullable: true,
       description: `${description} Replaces the whole record: what is left out is lost. To change a part of it use \`${options.update}\`. REST: ${operation.id}.`,
-      args: { input: t.arg({ type: Input, required: true, description: 'What to put, and where.' }) },
+      args: {
+        input: t.arg({
+          type: Input,
+          required: true,
+          description: 'The record to write, and the ids that say which one it is.',
+        }),
+      },
       ...writeField(
         operation,
         ({ input }: { input: object }, defaults) => {

@@ -241,13 +241,13 @@ TransactionRequestObject.implement({
     from: t.field({
       type: AccountRefObject,
       nullable: true,
-      description: 'The account that pays. REST `from`.',
+      description: 'The account that pays; null if the bank does not say. REST `from`.',
       resolve: (entry) => named(entry, recordOf(entry).from),
     }),
     to: t.field({
       type: AccountRefObject,
       nullable: true,
-      description: 'The account to be paid. REST `body.to`.',
+      description: 'Who is to be paid; null if the bank does not say. REST `body.to`.',
       extensions: fieldExtensions({
         estimateUnknown: (entry: TransactionRequestNode) => ({
           parent: { ...named(entry, {}, accountOf(entry)) },
@@ -259,7 +259,7 @@ TransactionRequestObject.implement({
     value: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'How much is to be moved. REST `body.value`.',
+      description: 'How much is to be moved; null if the bank does not say. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactions: t.field({
@@ -285,23 +285,31 @@ TransactionRequestObject.implement({
 });
 
 const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
-  description: "The transaction to ask for. `transactionRequestType` is the path's {TYPE}.",
+  description: 'The transaction to ask for.',
   fields: (t) => ({
-    bankId: t.id({ description: 'The bank; the configured one where left out.' }),
-    accountId: t.id({ required: true, description: 'The account, which pays.' }),
-    viewId: t.id({ description: 'The view; the configured default view where left out.' }),
-    transactionRequestType: t.string({ required: true, description: "The path's {TYPE}." }),
+    bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+    accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
+    viewId: t.id({
+      description: 'The view through which the account is read; the configured one if it is left out.',
+    }),
+    transactionRequestType: t.string({
+      required: true,
+      description:
+        "The bank's name for this type of request, such as `SEPA`. REST: the path segment `{TYPE}`.",
+    }),
     to: t.field({
       type: AccountRefInput,
       required: true,
-      description: 'The account to be paid. REST `to`, sent as given; its ids have up to 128 characters.',
+      description: 'Who is to be paid; the ids have up to 128 characters. REST `to`, sent as given.',
     }),
     value: t.field({
       type: inputType(money),
       description:
         'How much is to be moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
     }),
-    description: t.string({ description: 'What it is for. REST `description`, of up to 512 characters.' }),
+    description: t.string({
+      description: 'What the payment is for, in up to 512 characters. REST `description`.',
+    }),
     challengeType: t.string({
       description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
     }),
@@ -377,7 +385,7 @@ export interface RequestPaid {
 const PutTransactionRequestPayload = builder
   .objectRef<RequestPaid>('PutTransactionRequestPayload')
   .implement({
-    description: "The bank's answer to putTransactionsRequestAccount.",
+    description: 'The requests that were made.',
     fields: (t) => ({
       transactionRequests: t.field({
         type: [TransactionRequestObject],

@@ -65,7 +65,10 @@ TransactionObject.implement({
   fields: (t) => ({
     ...recordFields(t, transaction),
     id: t.id(transactionNode.idField),
-    bankId: t.exposeID('bankId', idFromPath("The bank's code, from the path.")),
+    bankId: t.exposeID(
+      'bankId',
+      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    ),
     accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
     viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
     transactionId: t.exposeID('transactionId', idFromPath('The transaction id, from the path.')),
@@ -131,7 +134,7 @@ TransactionObject.implement({
 });
 
 const metadataTypes =
-  "The bank's name for the kind of metadata, the path's {TYPE}. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
+  "The bank's name for the kind of metadata, the path segment `{TYPE}`. The specification lists no values; the sandbox accepts `comments`, `narrative`, `tags` and `where`.";
 
 const written = {
   noun: 'transaction',
@@ -147,9 +150,9 @@ putMutation(written, {
   description: 'Writes a transaction with its metadata.',
   update: 'annotateTransaction',
   ids: {
-    accountId: 'The account.',
-    viewId: 'The view; the configured default view where left out.',
-    transactionId: 'The transaction.',
+    accountId: "The account's id at the bank.",
+    viewId: 'The view through which the account is read; the configured one if it is left out.',
+    transactionId: "The transaction's id at the bank.",
   },
   more: (t) => ({ metadataType: t.string({ required: true, description: metadataTypes }) }),
   path: (ids, { metadataType }) => ({ ...inTransaction(ids), TYPE: restId('metadataType', metadataType) }),
@@ -191,7 +194,7 @@ updateMutation(written, {
   ids: {
     accountId: 'The account through which the transaction is read.',
     viewId: updatedViewDescription,
-    transactionId: 'The transaction.',
+    transactionId: "The transaction's id at the bank.",
   },
   more: (t) => ({
     metadataType: t.string({

@@ -132,7 +132,9 @@ builder.queryField('viewer', (t) =>
     nullable: true,
     description:
       'Who is logged in, as the request shows it; an error where nothing says who it is. Costs no REST call.',
-    args: { bankId: t.arg.id({ description: 'The bank; the configured one where left out.' }) },
+    args: {
+      bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
+    },
     extensions: orError(
       fieldExtensions({
         estimate: (_root: object, { bankId }: { bankId?: string | null }, context: EstimateContext) => ({

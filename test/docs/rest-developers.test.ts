@@ -36,8 +36,9 @@ describe('docs/rest-developers.md', () => {
       section,
       async ([, id = '', document = '']) => {
         recorder.calls.length = 0;
-        // Customers may not write the bank's messages.
-        const login = id === 'putCustomerMessage' ? { ...alice, 'Auth-ID': 'staff' } : alice;
+        // What customers may not write.
+        const isStaffs = ['putBranchID', 'putCustomerMessage', 'putProduct'].includes(id);
+        const login = isStaffs ? { ...alice, 'Auth-ID': 'staff' } : alice;
         const { errors } = await bankql.ask(document, {}, login);
         expect(errors, id).toBeUndefined();
         const [call, ...more] = recorder.calls;

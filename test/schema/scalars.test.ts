@@ -134,3 +134,79 @@ test('payees are found by a part of the name or of the IBAN', async () => {
   expect(await found('nobody')).toEqual([]);
   expect(await found(' ')).toEqual(['a', 'b', 'c', 'd']);
 });
+
+test('words that are known are values of an enum, and all others are OTHER', async () => {
+  await using fixture = await startBankqlFixture();
+  const account = 'GET /v1/api/banks/BANK/accounts/ACC/owner';
+  fixture.bank
+    .on(`${account}/views`, {
+      body: { accounts: [{ balance: {}, id: 'ACC', type: ['current', 'Joint ', 'escrow'] }] },
+    })
+    .on(`${account}/other_accounts`, {
+      body: {
+        otherAccounts: ['cash machine', 'CASH-MACHINE', 'pet shop', '', null].map((kind) => ({
+          bank: 'B',
+          kind,
+        })),
+      },
+    })
+    .on(`${account}/transaction-requests`, {
+      body: { 'transaction-requests': [{ status: 'initiated' }, { status: 'LOST' }, {}] },
+    });
+  const result = await fixture.ask(`{ bank { account(accountId: "ACC") {
+    types typeCodes
+    otherAccounts { nodes { kind kindCode } }
+    transactionRequests { nodes { status statusCode } }
+  } } }`);
+  expect(result).toEqual({
+    data: {
+      bank: {
+        account: {
+          types: ['current', 'Joint ', 'escrow'],
+          typeCodes: ['CURRENT', 'JOINT', 'OTHER'],
+          otherAccounts: {
+            nodes: [
+              { kind: 'cash machine', kindCode: 'CASH_MACHINE' },
+              { kind: 'CASH-MACHINE', kindCode: 'CASH_MACHINE' },
+              { kind: 'pet shop', kindCode: 'OTHER' },
+              { kind: '', kindCode: null },
+              { kind: null, kindCode: null },
+            ],
+          },
+          transactionRequests: {
+            nodes: [
+              { status: 'initiated', statusCode: 'INITIATED' },
+              { status: 'LOST', statusCode: 'OTHER' },
+              { status: null, statusCode: null },
+            ],
+          },
+        },
+      },
+    },
+  });
+});
+
+test('a time that cannot be read is null, and counts as drift', async () => {
+  const drifts: string[] = [];
+  const onDrift = ({ operation, field }: { operation: string; field: string }) =>
+    void drifts.push(`${operation} ${field}`);
+  await using fixture = await startBankqlFixture({ bankOptions: { onDrift } });
+  fixture.bank.otherwise({
+    body: { messages: [{ date: 'yesterday' }, { date: 'soon' }, { date: '2026-01-02' }, {}] },
+  });
+  expect(await fixture.ask('{ bank { messages { nodes { date sentAt } } } }')).toEqual({
+    data: {
+      bank: {
+        messages: {
+          nodes: [
+            { date: 'yesterday', sentAt: null },
+            { date: 'soon', sentAt: null },
+            { date: '2026-01-02', sentAt: '2026-01-02T00:00:00.000Z' },
+            { date: null, sentAt: null },
+          ],
+        },
+      },
+    },
+  });
+  expect(new Set(drifts)).toEqual(new Set(['getMessagesOwner date']));
+});
