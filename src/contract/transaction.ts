@@ -67,7 +67,7 @@ export const transactionMetadata = resource(
       answer: textOrArray,
       notes: {
         changes:
-          '. The bank requires it beside other metadata: where there is none, an empty text is sent with those',
+          '; the bank requires it beside other metadata: if there is none, an empty text is sent with those',
       },
     }),
     narrative: text('narrative', 'A longer text about it.'),
