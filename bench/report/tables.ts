@@ -153,7 +153,7 @@ const workers = (results: readonly WorkersResult[]): string =>
 
 const session = ({ rows, screens, reads, distinctReads }: SessionResult): string =>
   [
-    `Of the session's ${reads} reads ${distinctReads} differ: a cache that starts empty makes no fewer.`,
+    `${distinctReads} of the session’s ${reads} reads by GET differ. A cache that starts empty makes at least those.`,
     table(
       [
         '14 screens, without the receipt, 50 ms per REST call',
