@@ -22,7 +22,8 @@ const npm = (...args: string[]) => execFileSync('npm', ['--loglevel=error', ...a
 /** The address that the process prints. Errors: what it printed, where it ended instead. */
 async function addressOf(child: ChildProcess): Promise<string> {
   let output = '';
-  for await (const chunk of child.stdout ?? []) {
+  // The stream stays open: payments are refused while their lines cannot be written.
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     output += String(chunk);
     const [, url] = /bankql serves GraphQL at (\S+\/graphql)/.exec(output) ?? [];
     if (url !== undefined) return url;
