@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import {
   type GraphQLInputType,
+  type GraphQLSchema,
   getNullableType,
   getVariableValues,
   isEnumType,
@@ -20,7 +21,7 @@ import { StartError } from '../config/start-error.ts';
 import { createDocumentCheck } from '../engine/validation.ts';
 import { fragmentsOf } from '../executor/selection.ts';
 import { type CallPlan, mostCalls, planCalls } from '../options/explain/plan.ts';
-import { schema } from '../schema/schema.ts';
+import { appSchema, schema } from '../schema/schema.ts';
 import type { CliContext } from './command.ts';
 
 interface ExplainOptions {
@@ -139,6 +140,7 @@ function explainFile(
 ): Explained[] {
   // Apps are built where there is no bank: what says how a caller is told apart is all that is asked for.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
+  const served = config.schema === 'app' ? appSchema() : schema;
   const defaults = {
     bankId: config.bankId ?? 'the-bank',
     viewId: config.defaultView,
@@ -147,7 +149,9 @@ function explainFile(
     viewer: config.viewer,
   };
   const document = attempt(file, () =>
-    createDocumentCheck({ documentLimits: config.documentLimits, introspection: true })(readFile(file)),
+    createDocumentCheck({ schema: served, documentLimits: config.documentLimits, introspection: true })(
+      readFile(file),
+    ),
   );
   const operations = document.definitions.filter(
     (node): node is OperationDefinitionNode =>
@@ -155,12 +159,11 @@ function explainFile(
   );
   return operations.map((operation) => {
     const definitions = operation.variableDefinitions ?? [];
-    const coerced = getVariableValues(schema, definitions, withPlaceholders(definitions, variables), {
-      maxErrors: 1,
-    });
+    const given = withPlaceholders(served, definitions, variables);
+    const coerced = getVariableValues(served, definitions, given, { maxErrors: 1 });
     if (coerced.variableValues === undefined) throw new StartError(`${file}: ${coerced.errors[0]?.message}`);
     const plan = planCalls({
-      ...{ schema, operation, fragments: fragmentsOf(document), defaults, credentials: anybody },
+      ...{ schema: served, operation, fragments: fragmentsOf(document), defaults, credentials: anybody },
       variableValues: coerced.variableValues,
     });
     return { file, operation: operation.name?.value ?? operation.operation, plan };
@@ -169,11 +172,12 @@ function explainFile(
 
 /** The variables with a placeholder for each that the operation requires and that is not given. */
 function withPlaceholders(
+  served: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
   given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const placeholders = definitions.flatMap(({ variable, type, defaultValue }) => {
-    const known = typeFromAST(schema, type);
+    const known = typeFromAST(served, type);
     const isRequired = isNonNullType(known) && defaultValue === undefined;
     return isRequired && isInputType(known) ? [[variable.name.value, placeholderOf(known)]] : [];
   });
