@@ -12,7 +12,7 @@ export { version } from './version.ts';
 export interface Bankql {
   /** Where it listens, such as `http://127.0.0.1:4000`; GraphQL is at `/graphql`. */
   readonly url: string;
-  /** Reads anew what can change while it runs, as SIGHUP does: the manifest, the keys, the log level. Never rejects. */
+  /** Reads again what can change while it runs, as SIGHUP does: the manifest, the keys, the log level. Never rejects. */
   reload(): Promise<void>;
   /** Lets what is under way end, and closes it. */
   stop(): Promise<void>;
@@ -23,9 +23,9 @@ export interface StartOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Files with further variables, as `--env-file` names them. */
   readonly envFiles?: readonly string[];
-  /** Is given the text that the command prints once it listens; nobody where it is left out. */
+  /** Receives the text that the command prints once it listens; the text is dropped if it is left out. */
   readonly write?: (text: string) => void;
-  /** What the records of payments name this process by; `bankql` where it is left out. */
+  /** The name of this process in the records of payments; `bankql` if left out. */
   readonly replica?: string;
 }
 
@@ -52,7 +52,7 @@ export async function startBankql({
     args: [],
     replica,
     write,
-    // Who takes text gets text.
+    // `write` receives the text that a terminal would show.
     isTerminal: true,
     writeError: () => {},
     progress: () => {},

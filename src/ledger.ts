@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** What a caller can hold of the process; counted by the Ledger below. */
+/** The resources of the process that a caller can hold; counted by the Ledger below. */
 export type Counted = 'requests' | 'arriving' | 'values' | 'unread';
 /** The rest is counted where callers wait for it in turn: bank/pool.ts and bank/update-queue.ts. */
 export type Resource = Counted | 'connections' | 'updates';
@@ -11,7 +11,7 @@ const megabyte = 1024 * 1024;
  * without a prototype, and some more for what waits.
  */
 export const valueBytes = 128;
-/** What a request or an answer that waits takes beside its bytes: its objects and its part of a connection. */
+/** The memory that a waiting request or answer takes in addition to its bytes: its objects and its part of a connection. */
 export const overheadBytes = 2048;
 /** Callers that would hold no more than this part of a share hold little. */
 export const littleShare = 1 / 8;
@@ -32,15 +32,17 @@ interface Use {
   readonly heap: HeapPart | null;
   /** Its total, for the documentation. */
   readonly total: string;
-  /** What one caller may hold: a part of the total (a caller that holds little may take more at once), a variable or a number. */
+  /**
+   * The share of one caller: a part of the total (a caller that holds little may take more at once), a variable or a number.
+   */
   readonly share: number | 'MAX_IN_FLIGHT_PER_CALLER' | { readonly most: number; readonly of: string };
   /** The part of the total that only callers that hold little can take. */
   readonly reserve: number;
-  /** What gives way if the total is reached: of the caller that holds most. */
+  /** The work that gives way if the total is reached: that of the caller that holds most. */
   readonly givesWay: string;
   /** How many times as much as the one that asks that caller has to hold. */
   readonly times: number;
-  /** What has waited for so long is stalled, and gives way to an equal too, in milliseconds. */
+  /** Work that has waited for so many milliseconds is stalled, and gives way to an equal too. */
   readonly stalledMs: number;
   /** The message of OVERLOADED. */
   readonly refusal: string;
@@ -302,7 +304,7 @@ export class Ledger implements Held {
     return !this.#isLate && this.requests < requests && this.unread < unread;
   }
 
-  /** A request has arrived; takes a slot, with which the work for it begins, or returns why there is none. */
+  /** A request has arrived; takes a slot, with which the work for it begins, or returns the reason for refusing it. */
   admit(holder: Holder): ShedReason | null {
     const { account, arriving } = holder;
     this.arriving -= arriving;
@@ -377,7 +379,7 @@ export class Ledger implements Held {
       const largest = this.#largest(account, resource, amount);
       if (largest === null) return false;
       largest.giveWay(resource);
-      // Whoever gives way says what became of it; here it must not be found again.
+      // The request that gives way reports what became of it; it must not be found here again.
       this.release(largest);
     }
     return true;

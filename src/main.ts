@@ -103,7 +103,7 @@ function handleSignals(running: () => Service | null): void {
     const service = running();
     // Nothing is under way yet.
     if (service === null) process.exit(code);
-    // Whoever asks twice does not want to wait.
+    // An operator that asks twice does not want to wait.
     if (stopping) {
       flush();
       process.exit(1);
@@ -118,8 +118,8 @@ function handleSignals(running: () => Service | null): void {
 }
 
 /**
- * npm runs a script in a shell, and hands its signals on to that shell alone, which ends without telling anybody. What it
- * leaves behind would hold the port for ever.
+ * npm runs a script in a shell, and passes its signals on only to that shell, which ends without telling anybody. A
+ * process that stays behind would hold the port for ever.
  */
 function onceShellEnds(end: () => void): void {
   const shell = process.ppid;

@@ -94,7 +94,7 @@ export interface BankClient {
   readonly update: UpdateQueue['run'];
   /** How much callers hold of a resource of the ledger. */
   held(resource: 'connections' | 'updates'): number;
-  /** What each bank operation holds and waits for of the connections. */
+  /** The connections that each bank operation holds or waits for. */
   poolUsage(): readonly PoolUsage[];
   /** From now on the bank is shown these certificates, and its own are checked against these. */
   useTls(secureContext: SecureContext): void;
@@ -146,7 +146,7 @@ export function createBankClient(options: BankOptions): BankClient {
     read(operation, input, limits = {}) {
       try {
         const call = prepareCall(prefix, operation, input);
-        // What is shared is keyed by its operation, so that the answer is one of this operation's.
+        // Shared reads are keyed by their operation, so that the answer belongs to this one.
         return reads.read(call, limits) as Promise<BankRead<Answer<typeof operation>>>;
       } catch (error) {
         return Promise.reject(error);

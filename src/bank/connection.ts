@@ -10,14 +10,14 @@ export interface ConnectionOptions {
   readonly isKept: boolean;
   /** Whether a kept connection bears requests of one identity only. */
   readonly isPerIdentity: boolean;
-  /** Maximum age after which it is opened anew before it is used again, in milliseconds; 0 for none. */
+  /** Maximum age in milliseconds: an older connection is replaced before its next use. 0 for no maximum. */
   readonly maxAgeMs: number;
 }
 
 /** The share by which connections may be used for less than their maximum age, so that they do not all end at once. */
 const ageSpread = 0.2;
 
-/** A connection to the bank, for one request at a time: opened when it is first needed, and anew if it was closed. */
+/** A connection to the bank, for one request at a time: opened when it is first needed, and again if it was closed. */
 export class BankConnection {
   /** What its socket failed with; null if it did not. If the other side closes it too, undici reports only that. */
   socketError: Error | null = null;
@@ -35,7 +35,7 @@ export class BankConnection {
     this.#options = options;
   }
 
-  /** Whether it need not be opened anew for this identity. */
+  /** Whether it can be used for this identity without being opened again. */
   suits(identity: string): boolean {
     return this.#identity === null || this.#identity === identity;
   }

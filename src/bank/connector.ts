@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 
-/** How the bank is reached, where that is not by the shortest way. */
+/** How the bank is reached if the connection is not a direct one. */
 export interface NetworkOptions {
   /** The client certificate that the bank is shown, and the authorities that vouch for the bank's; Node's where left out. */
   readonly secureContext?: SecureContext | undefined;
   /** The proxy through which it is reached; null for none. */
   readonly proxyUrl?: string | null | undefined;
-  /** From when on a kept connection is opened anew before it is used again, in milliseconds; 0 for never. */
+  /** Maximum age in milliseconds: an older kept connection is replaced before its next use. 0 for no maximum. */
   readonly connectionMaxAgeMs?: number | undefined;
 }
 
@@ -67,7 +67,7 @@ class ProxyError extends Error {
 
 interface Target {
   readonly protocol: string;
-  /** With its port, where that is not the protocol's own. */
+  /** With its port, unless that is the protocol's default. */
   readonly host?: string | undefined;
   readonly hostname: string;
   readonly port: string;
@@ -141,7 +141,7 @@ const tlsFailures: readonly (readonly [code: RegExp, words: string])[] = [
   [/^ERR_SSL_/, 'the TLS handshake failed'],
 ];
 
-/** What failed below HTTP, in words where there are some: the handshake of TLS, or the way through a proxy. */
+/** Describes a failure below HTTP: of the TLS handshake, or of the way through a proxy. Null for any other failure. */
 export function describeConnectionFailure(error: Error): string | null {
   if (error instanceof ProxyError) return 'no way through the proxy';
   const code = 'code' in error ? String(error.code) : '';

@@ -9,7 +9,7 @@ export interface Credentials {
   readonly authId: string | null;
 }
 
-/** Who is counted as one caller. */
+/** Identifies one caller, for counting. */
 export interface Identity {
   /** Different for each caller, and for each way in which a caller proves who it is. */
   readonly name: string;
@@ -17,13 +17,13 @@ export interface Identity {
   readonly group: string;
 }
 
-/** Who calls: what is shown to the bank, and what else is known of them. */
+/** A caller: the credentials that the bank receives, and anything else known about the caller. */
 export interface Caller extends Credentials {
   /** Whether the request shows no credentials at all: it may cost a tenth of what others may. */
   readonly isAnonymous?: boolean;
   /** Left out if it is not known how the caller came by these credentials. */
   readonly identity?: Identity;
-  /** The claims of a verified token that the configuration asks for, where it has them. The bank is not shown them. */
+  /** The claims of a verified token that the configuration asks for, if the token has them. The bank does not receive them. */
   readonly claims?: Readonly<Record<string, string>>;
 }
 
@@ -98,7 +98,7 @@ export class CallerIdentity {
   readonly credentials: Credentials;
   /** Identifies callers by all three of their credentials, byte for byte, without containing one. */
   readonly id: string;
-  /** Who takes turns with others, as the ledger counts callers: by what proves who they are. */
+  /** Identifies the caller that takes turns with others, as the ledger counts callers: by what proves its identity. */
   readonly name: string;
   /** The headers of each operation that was called. */
   readonly headers = new Map<Operation, string[]>();

@@ -19,7 +19,7 @@ export type QueuedTimer = ListNode<TimerEntry>;
 const maxLatenessMs = 1000;
 
 /**
- * Deadlines of many tasks, nearly all of which end in time: one timer serves all of them, set to the earliest.
+ * Deadlines of many tasks. Nearly all tasks end in time, so one timer serves all of them, set to the earliest.
  *
  * They are sorted by time. Tasks with the same limit have deadlines in the order in which they begin, so that a new
  * entry nearly always goes to the end: this takes a third of the time of a timer for each. Tasks with different limits
@@ -143,7 +143,7 @@ export class OperationDeadline implements TimeoutListener {
     return waiter;
   }
 
-  /** Removes a waiter. One that was told to give up has been removed already; removing it again does nothing. */
+  /** Removes a waiter. Does nothing if it was removed before, as a waiter that has to give up is. */
   removeWaiter(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter) || this.#waiters.size > 0) return;
     if (this.#timer !== null) this.#timers.clear(this.#timer);

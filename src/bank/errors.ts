@@ -24,8 +24,8 @@ export function mapTransportFailure(call: PreparedCall, failure: TransportFailur
 }
 
 /**
- * The error for an answer that is no success: its status is none (2xx), or it tells of an error all the same. The bank's text
- * is shown for these and for 4xx statuses only.
+ * The error for an answer that is not a success: its status is not 2xx, or its body reports an error all the same. Only these
+ * and 4xx statuses show the bank's text.
  */
 export function mapErrorResponse(call: PreparedCall, response: HttpResponse): BankqlError {
   const { id: operation, kind } = call.operation;
@@ -85,7 +85,7 @@ function idsText(call: PreparedCall): string {
   return ids.length === 0 ? '' : ` (${ids.map(([name, id]) => `${name}=${id}`).join(', ')})`;
 }
 
-/** What a caller is told of a write that may have been executed. */
+/** The message to the caller of a write that may have been executed. */
 const unknownOutcomeMessage = (operation: string) =>
   `${operation} was sent and may have been executed, but the bank's answer does not say so; it is not sent again.`;
 
@@ -132,9 +132,9 @@ function read(text: string): ErrorBody {
 }
 
 /**
- * What the bank said in an error's body: its message where it is JSON, else the text; bounded, on one line, and
+ * The bank's message in an error's body: its message if the body is JSON, else the text; bounded, on one line, and
  * without `secrets`, since a bank may echo the request. A secret within one of the `known` texts, which the reader
- * sent, is shown. Empty where the body would take too long to parse.
+ * sent, is shown. Empty if the body would take too long to parse.
  */
 export function bankText(
   response: HttpResponse,
@@ -185,9 +185,9 @@ function codeIn(json: unknown, depth = 0): string | null {
 }
 
 /**
- * The first `maxLength` characters of a text, in which '[redacted]' stands for each of `secrets`. A secret that the cut
- * goes through is taken out whole: what comes after the cut is looked at as far as the longest of them reaches. A secret
- * that stands within one of `known`, texts that the reader has sent, stays.
+ * The first `maxLength` characters of a text, with '[redacted]' in place of each of `secrets`. A secret that the cut
+ * goes through is removed entirely: the text after the cut is searched as far as the longest secret reaches. A secret
+ * within one of the `known` texts, which the reader has sent, stays.
  */
 export function redact(
   text: string,

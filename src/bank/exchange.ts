@@ -30,7 +30,7 @@ export interface TransportOptions {
   readonly onShed?: ((why: ShedReason) => void) | undefined;
 }
 
-/** What one bank operation holds and waits for of one kind of connections: kept ones (reads), or those for one call alone. */
+/** The connections of one kind that a bank operation holds or waits for: kept ones (reads), or those for a single call. */
 export interface PoolUsage extends OperationUsage {
   readonly pool: 'kept' | 'alone';
 }
@@ -54,7 +54,7 @@ export type Send = (call: PreparedCall, limits: CallLimits, onResult: OnResult) 
 export interface Transport {
   readonly send: Send;
   usage(): readonly PoolUsage[];
-  /** How many connections calls hold, of the kind of which they hold more. */
+  /** How many connections calls hold, of the kind that they hold more of. */
   held(): number;
   /** From now on connections are opened with these certificates, and none is used again that was opened before. */
   useTls(secureContext: SecureContext): void;

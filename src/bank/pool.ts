@@ -111,12 +111,12 @@ const maxTickMs = 2 * tickMs;
  * Limits how many requests hold a resource at the same time. A free resource is taken at once: the most recently used
  * one, a new one if none suits, or, at the maximum, the least recently used one.
  *
- * If none is free, callers share what becomes free equally (fair queueing by virtual time): virtual time advances by
- * one while each waiting caller is served once, and the caller that is the furthest behind is next. A caller that
- * begins to wait counts as if it had always waited and used its share up to now, plus what it holds. What it was served
- * is remembered until virtual time has passed it. A newcomer, which was served nothing lately and holds nothing, goes
- * first, however many wait; but only once until another caller was served, so that many newcomers do not starve those
- * that wait.
+ * If none is free, callers share what becomes free equally (fair queueing by virtual time): virtual time advances by one
+ * while each waiting caller is served once, and the caller that is the furthest behind is next. A caller that begins to
+ * wait counts as if it had always waited and used its share up to now, plus what it holds. The pool remembers what a
+ * caller was served until virtual time has passed it. A newcomer, which was served nothing lately and holds nothing,
+ * goes first, however many wait; but only once until another caller was served, so that many newcomers do not starve
+ * those that wait.
  *
  * Requests whose bank operation is held back (OperationState) are skipped, and so are callers that hold an eighth of the
  * resources or more while no more than the reserve is free.
@@ -243,7 +243,7 @@ export class FairPool<Resource> {
     return held;
   }
 
-  /** What each bank operation that was ever called holds and waits for. */
+  /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
   get usage(): OperationUsage[] {
     return [...this.#operations].map(([operation, { held, waiting, waits }]) => ({
       operation,
@@ -365,7 +365,7 @@ export class FairPool<Resource> {
   /** A caller begins to wait. */
   #enter(id: string): Caller<Resource> {
     const held = this.#heldBy(id);
-    // What it was served before virtual time passed it counts no more.
+    // Turns that it was served before virtual time passed it no longer count.
     const before = this.#gone.get(id) ?? 0;
     const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
     const served = Math.max(this.#virtualTime + held, before);
@@ -429,7 +429,8 @@ const recentMs = 10_000;
 const slowFactor = 4;
 
 /**
- * What one bank operation holds and waits for, and its bulkhead: how many resources it has to leave free for the others.
+ * The resources that one bank operation holds or waits for, and its bulkhead: how many resources it has to leave free
+ * for the others.
  *
  * |                 | quick     | slow      |
  * | --------------- | --------- | --------- |
@@ -449,7 +450,7 @@ class OperationState<Resource> {
   waits = 0;
   /** The callers' queues for it, in the order of their turns. */
   readonly queues = new LinkedList<Queue<Resource>>();
-  /** What its requests hold, oldest first, and how many that are. */
+  /** The resources that its requests hold, oldest first, and their number. */
   readonly holds = new LinkedList<Slot<Resource>>();
   held = 0;
   lastUse = Number.NEGATIVE_INFINITY;

@@ -128,7 +128,7 @@ export class ParsedResponseCache {
     return this.#cache.calculatedSize;
   }
 
-  /** The parsed answer to a call; parsed anew unless the same bytes came twice before. Errors: those of `parse`. */
+  /** The parsed answer to a call; parsed again unless the same bytes came twice before. Errors: those of `parse`. */
   find(
     key: string,
     response: HttpResponse,

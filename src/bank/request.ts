@@ -9,7 +9,7 @@ import { plainId, validateId } from './ids.ts';
 /** Ids by their names in a path template. */
 export type Ids = Readonly<Record<string, string>>;
 
-/** A path template: its ids' names, what stands before each, and what stands behind the last. */
+/** A path template: its ids' names, the text before each, and the text after the last. */
 interface PathTemplate {
   readonly names: readonly string[];
   readonly before: readonly string[];
@@ -45,7 +45,7 @@ export function expandPath(template: string, ids: Ids): string {
   return path + rest;
 }
 
-/** What a call of a bank operation needs: its ids, its body, who asks. */
+/** The input of a bank operation's call: its ids, its body, its caller. */
 export interface CallInput<T extends Operation> {
   readonly ids: PathIds<T>;
   /** Absent if the operation has none. */

@@ -11,7 +11,7 @@ import { maxRecords, whatTakesTooLong } from './json-limits.ts';
 
 const jsonType = /^(application\/([\w.-]+\+)?json|text\/json)\s*(;|$)/i;
 
-/** Under which banks send JSON all the same: the defaults of servers that were told nothing. */
+/** Content types under which banks send JSON all the same: the defaults of servers without a configured type. */
 const untoldType = /^(text\/(plain|html)|application\/octet-stream)\s*(;|$)/i;
 
 /** A place where the bank's habits differ from the specification, and bankql took what it meant. */
@@ -30,13 +30,13 @@ export const responseDrifts = {
   'empty-body': 'a PUT is answered without the record',
 } as const;
 
-/** Is told of each drift; of a value, also where it stands in the content, and what the contract expects there. */
+/** Receives each drift; for a value, also its position in the content, and what the contract expects there. */
 export type OnDrift = (drift: Drift, path?: Path, expected?: string) => void;
 export type OnViolation = (path: Path, expected: string) => void;
 
 /**
  * The JSON of an answer, its amounts exact; with `keepDigits` its other numbers too (exactNumber).
- * Errors: BANK_BAD_RESPONSE where it is not JSON in UTF-8, or would take too long to parse; its text is never shown.
+ * Errors: BANK_BAD_RESPONSE if it is not JSON in UTF-8, or would take too long to parse; its text is never shown.
  */
 export function parseResponse(
   response: HttpResponse,
@@ -70,16 +70,15 @@ export const isEmptyResponse = ({ body }: HttpResponse): boolean =>
   body.length === 0 || /^\s*$/.test(textOf({ body }));
 
 /**
- * An answer held against the operation's shape.
+ * Compares an answer with the operation's shape.
  *
- * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. Where a value breaks
- *         the contract, a BANK_BAD_RESPONSE error stands in its place: GraphQL reports it at the field that asks for it
+ * Shape:  the record, or the list without its envelope, and whether all of it keeps the contract. If a value breaks the
+ *         contract, a BANK_BAD_RESPONSE error replaces it: GraphQL reports the error at the field that asks for the value
  *         and leaves the siblings, and a field that nobody asks for fails nobody. Code that computes with a value calls
- *         `unwrap` first.
- *         What real banks write otherwise is taken for what it means and reported as drift: see contentOf for
- *         answers, contract/interpretations.ts for values.
- * Errors: ErrorInSuccess; BANK_BAD_RESPONSE where there is no record or no list, where the list is too long, or where it is
- *         broken in so many places that saying so would cost more than the answer is worth.
+ *         `unwrap` first. Deviations that are known from real banks are read as what they mean and reported as drift: see
+ *         contentOf for answers, contract/interpretations.ts for values.
+ * Errors: ErrorInSuccess; BANK_BAD_RESPONSE if there is no record or no list, if the list is too long, or if it is broken
+ *         in so many places that saying so would cost more than the answer is worth.
  */
 export function validateResponse<T extends Operation>(
   operation: T,
@@ -149,7 +148,7 @@ const badResponse = (what: string, details: ErrorDetails, cause?: unknown) =>
     cause,
   });
 
-/** What an answer holds: its record, or its list. */
+/** The content of an answer: its record, or its list. */
 export interface ResponseContent {
   readonly value: unknown;
   /** How it drifts: it stood elsewhere than the specification has it, or says nothing; null for neither. */
@@ -164,13 +163,13 @@ export class ErrorInSuccess extends Error {
 /** The members that hold an error, and those that hold words about one. */
 const errorName = /^(error|errors|fault)$/i;
 const wordName = /^(message|detail|error_description|title)$/i;
-/** What says something about an error where it is known that there is one: a record may have these too. */
+/** Members that describe an error if the answer is known to be one: a record may have them too. */
 const reasonName = /^(reason|description)$/i;
 
 /**
- * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, alone, or under
- * another spelling of what it is; undefined where there is none. For each of these the other is taken too: an only record
- * for a list, and a list of one for a record.
+ * The record or the list in an answer's JSON, wherever the bank put it: under the operation's key, bare, as the only
+ * member, or under another spelling of its name; undefined if the answer has neither. A single record is accepted as a
+ * list, and a list of one as a record.
  * Errors: ErrorInSuccess.
  */
 export function contentOf(operation: Operation, json: unknown): ResponseContent | undefined {
@@ -207,7 +206,7 @@ function listIn(operation: Operation, json: unknown): ResponseContent | undefine
 const isList = (value: unknown): value is unknown[] =>
   Array.isArray(value) && (value.length === 0 || value.some(isObject));
 
-/** What an answer holds under a name of what the operation answers. */
+/** The values that an answer holds under one of the names of the operation's content. */
 const wrapped = (operation: Operation, json: unknown): unknown[] =>
   isObject(json) ? envelopeNames(operation, json).map((key) => json[key]) : [];
 
@@ -230,7 +229,10 @@ function namesIn(record: NonNullable<Operation['answer']>): readonly string[] {
   return known;
 }
 
-/** Whether an object has a member of the operation's record. Beside an error, an id alone may be that of the error. */
+/**
+ * Whether an object has a member of the operation's record. If there is an error too, an id is not enough: it may be
+ * the error's.
+ */
 function isRecord({ answer }: Operation, object: Readonly<Record<string, unknown>>): boolean {
   if (answer === null) return true;
   const names = namesIn(answer);
@@ -252,7 +254,7 @@ function isOnlyRecord({ answer }: Operation, object: Readonly<Record<string, unk
   );
 }
 
-/** Whether an object holds an error, or nothing but plain values, one of which is a message. */
+/** Whether an object holds an error, or only plain values, including a message. */
 function isError(object: Readonly<Record<string, unknown>>): boolean {
   if (hasError(object)) return true;
   const members = Object.entries(object);

@@ -177,14 +177,14 @@ export class SharedReads {
 const nothing = () => {};
 const none: readonly Read[] = [];
 
-/** What a read was asked for. */
+/** The request that a read was made for. */
 interface Asked {
   readonly call: PreparedCall;
   readonly limits: ReadLimits;
   readonly group: string;
   /** Identifies the request that others may join, within the group; null if none may. */
   readonly key: string | null;
-  /** What is served if the bank is unavailable. */
+  /** The value to serve if the bank is unavailable. */
   readonly stale: CachedValue<ReadResult> | null;
 }
 
@@ -356,7 +356,7 @@ export class AnswerCache<T> {
     });
   }
 
-  /** At `now`, in milliseconds of performance.now(); null if there is none. */
+  /** The value at `now`, in milliseconds of performance.now(); null if there is no value. */
   get(key: string, now = performance.now()): CachedValue<T> | null {
     const found = this.#cache.get(key);
     if (found === undefined) return null;

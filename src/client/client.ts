@@ -14,7 +14,7 @@ export interface ClientError {
   readonly retryable: boolean;
   /** Seconds to wait before that. */
   readonly retryAfter?: number | undefined;
-  /** The field that failed; undefined where it is the whole request. */
+  /** The field that failed; undefined if the whole request failed. */
   readonly path?: readonly (string | number)[] | undefined;
   /** The HTTP status: the bank's, or, with BAD_RESPONSE, that of who answered. */
   readonly status?: number | undefined;
@@ -28,7 +28,7 @@ export interface ClientError {
   readonly cause?: unknown;
 }
 
-/** What an operation came to. Both are there where some fields failed and the others stand. */
+/** The result of an operation. Both members are present if some fields failed and others did not. */
 export interface Answer<Data> {
   readonly data: Data | null;
   /** Empty where all went well. */
@@ -49,7 +49,7 @@ export class BankqlClientError extends Error {
   }
 }
 
-/** The data of an answer without errors. Errors: BankqlClientError where it has any, or no data. */
+/** The data of an answer without errors. Errors: BankqlClientError if the answer has errors, or no data. */
 export function dataOf<Data>({ data, errors }: Answer<Data>): Data {
   const [error, ...more] = errors;
   if (error !== undefined) throw new BankqlClientError([error, ...more]);
@@ -88,7 +88,7 @@ export async function readAnswer<Data>(response: Response): Promise<Answer<Data>
   try {
     body = JSON.parse(text);
   } catch {
-    // What is no JSON is no answer of bankql.
+    // A body that is not JSON is not an answer of bankql.
   }
   const { errors, extensions, ...rest } = members(body);
   if ('data' in rest || Array.isArray(errors)) {
@@ -118,7 +118,7 @@ function toClientError(error: unknown): ClientError {
   const { message, path, extensions } = members(error);
   const more = members(extensions);
   return {
-    // Members that a server of another version has, or lacks, are told as they are.
+    // Members that only a server of another version sends are passed on unchanged.
     ...(more as Partial<ClientError>),
     code: (more.code ?? 'INTERNAL') as ClientErrorCode,
     message: String(message),
@@ -143,7 +143,7 @@ export type Document<Data, Variables> = string | TypedDocument<Data, Variables>;
 /** graphql's own `print`, for documents that are syntax trees: this package does not bring graphql along. */
 export type Print = (document: never) => string;
 
-/** A document's text. Errors: TypeError for a syntax tree where there is no `print`. */
+/** A document's text. Errors: TypeError for a syntax tree if `print` is undefined. */
 export function textOf(document: Document<unknown, never>, print: Print | undefined): string {
   const text = String(document);
   if (text !== '[object Object]') return text;
@@ -170,7 +170,7 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Rejects with the signal's reason where it was aborted. */
+/** Rejects with the signal's reason if it was aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
@@ -206,7 +206,7 @@ type Headers = Readonly<Record<string, string>>;
 export interface ClientOptions {
   /** The endpoint, such as `https://api.example/graphql`. */
   readonly url: string;
-  /** Who calls. A function is asked before each attempt, so that a token may be renewed. */
+  /** The caller's credentials. A function is called before each attempt, so that it may renew a token. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
   /** True: a document that has an id is asked for by it, as `documentId`, and its text is not sent. */
   readonly persisted?: boolean;
@@ -287,7 +287,7 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  /** Whether it holds a mutation is not known of a document that is sent by its id alone. */
+  /** If a document is sent only by its id, it is not known whether it holds a mutation. */
   function bodyOf(document: Document<unknown, never>, variables: unknown) {
     const documentId = persisted ? idOf(document) : undefined;
     const text = documentId === undefined ? textOf(document, print) : undefined;

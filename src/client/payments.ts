@@ -37,10 +37,10 @@ export const paymentQuery =
  * - NOT_BEGUN: bankql refused it, and has begun no payment with its key so far: mend what `errors` say, and `pay` again.
  * - PENDING: it is under way for longer than one waits for it: `check` later.
  * - UNKNOWN: it was sent and may have been executed: show it, with its Track-ID. `pay` will not send it again.
- * - UNCONFIRMED: no answer came, so that it may have been executed: `check`, or `pay` again, later. Both are
- *   safe, the key is the same.
- * - CONFLICT: this intent's key belongs to another payment, of which `payment` tells; this one was not sent. `forget` the
- *   intent once the person knows how that one ended.
+ * - UNCONFIRMED: no answer came, so that it may have been executed: `check`, or `pay` again, later. Both are safe, the
+ *   key is the same.
+ * - CONFLICT: this intent's key belongs to another payment, which `payment` describes; this one was not sent. `forget`
+ *   the intent once the person knows how that one ended.
  */
 export type PaymentOutcomeState =
   | 'DONE'
@@ -56,21 +56,21 @@ export interface PaymentOutcome<Data> {
   readonly idempotencyKey: string;
   /** True where the key was kept from before: an earlier attempt, or the same payment once more. */
   readonly resumed: boolean;
-  /** The mutation's answer, where there is one. */
+  /** The mutation's answer, if there is one. */
   readonly data: Data | null;
-  /** What bankql's record says, where it was asked. */
+  /** bankql's record of the payment, if the client asked for it. */
   readonly payment: PaymentRecord | null;
   /** Why it is not done; or, with DONE, what could not be read of its payload. */
   readonly errors: readonly ClientError[];
 }
 
-/** What there is to decide by, after one attempt. */
+/** The facts that are known after one attempt. */
 export interface Attempt {
   readonly idempotencyKey: string;
   /** Whether the key was made for this very payment, so that its record can be of no other one. */
   readonly isNewKey: boolean;
   readonly answer: Answer<unknown>;
-  /** Null where there is no record; undefined where nobody could be asked. */
+  /** Null if there is no record; undefined if it could not be read. */
   readonly payment: PaymentRecord | null | undefined;
 }
 
@@ -109,9 +109,9 @@ export const isDone = (answer: Answer<unknown>): boolean =>
   answer.data !== null && ownError(answer) === undefined;
 
 /**
- * What an attempt that was not answered as done came to. `again`: it takes another attempt with the same key, which bankql
- * answers with the end of the first one, to know; until then it is what `state` says. `newKey`: what this key stood for was
- * refused, and never was this payment.
+ * The outcome of an attempt that was not answered as done. `again`: another attempt with the same key is needed to find
+ * out, which bankql answers with the end of the first one; until then `state` holds. `newKey`: the payment that this key
+ * belonged to was refused, and never was this payment.
  */
 export function judge({ idempotencyKey, isNewKey, answer, payment }: Attempt): {
   readonly state: PaymentOutcomeState;
@@ -152,7 +152,7 @@ export interface KeyStorage {
 
 export interface PaymentsOptions {
   readonly client: Client;
-  /** Keeps keys over reloads, such as `localStorage`. It holds keys alone, no amount and no account. */
+  /** Keeps keys over reloads, such as `localStorage`. It holds only keys, no amount and no account. */
   readonly storage: KeyStorage;
   /**
    * Makes a key. By default `crypto.randomUUID()`, which browsers have only on pages that came by HTTPS, and React Native does
@@ -184,7 +184,7 @@ export interface Payments {
     variables: PaymentVariables<V>,
     options?: RequestOptions,
   ): Promise<PaymentOutcome<Data>>;
-  /** What became of an intent's payment, and pays nothing; null where no key is kept for it. */
+  /** Returns the state of an intent's payment, and pays nothing; null if no key is kept for it. */
   check(intent: string, options?: RequestOptions): Promise<PaymentOutcome<never> | null>;
   /** Drops the key, once the person knows how the payment ended: the next `pay` is a new payment. */
   forget(intent: string): Promise<void>;
@@ -203,7 +203,7 @@ export function createPayments(options: PaymentsOptions): Payments {
   const keys = createKeyStore(options.storage, randomUUID);
   const underWay = new Map<string, { readonly asked: string; readonly outcome: Promise<unknown> }>();
 
-  /** Undefined where nobody can tell. */
+  /** Undefined if the record could not be read. */
   async function ask(
     idempotencyKey: string,
     signal: AbortSignal | undefined,
@@ -301,8 +301,8 @@ interface Locks {
 const changes = new Map<string, Promise<unknown>>();
 
 /**
- * How long after a key was written it is read back where there are no locks: longer than another tab takes between
- * finding no key and writing its own.
+ * How long after a key was written it is read back if there are no locks: longer than another tab takes between finding
+ * no key and writing its own.
  */
 const settleMs = 50;
 

@@ -11,7 +11,7 @@ export interface Started {
   /** Null where a real bank is served. */
   readonly sandboxUrl: string | null;
   readonly bankUrl: string;
-  /** What the payment store holds, in a sentence. */
+  /** A sentence about what the payment store holds. */
   readonly stateLine: string;
   readonly config: Pick<Config, 'graphiql' | 'identity' | 'workers'>;
 }
@@ -74,7 +74,7 @@ export const alice = {
   'Auth-ID': 'alice',
 };
 
-/** What is sent where tokens say who calls. */
+/** The header that callers send if tokens identify them. */
 export const bearer = { Authorization: 'Bearer your-token' };
 
 /** The facts, and a first query to paste. */

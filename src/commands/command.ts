@@ -29,14 +29,14 @@ export interface TaskCommand extends CommandText {
 
 export type CliCommand = ServiceCommand | TaskCommand;
 
-/** What a command is given of the process. */
+/** The parts of the process that a command receives. */
 export interface CliContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where values come from that a file gave: see resolveEnvironment. */
   readonly sources: ReadonlyMap<string, string>;
   /** The words behind the command's name. */
   readonly args: readonly string[];
-  /** This process as others are told of it: its host and process id. */
+  /** The name of this process for others: its host and process id. */
   readonly replica: string;
   readonly write: (text: string) => void;
   /** Whether people read what is written. */
@@ -51,11 +51,11 @@ export interface CliContext {
 
 /** What runs until a signal ends it. */
 export interface Service {
-  /** SIGHUP: reads anew what can be read anew. Never rejects. */
+  /** SIGHUP: reads again everything that can be. Never rejects. */
   reload(): Promise<void>;
-  /** SIGUSR2: starts new processes in the place of those that serve. Never rejects; left out where there is one alone. */
+  /** SIGUSR2: starts new processes in the place of those that serve. Never rejects; left out if there is only one process. */
   replaceWorkers?(): Promise<void>;
-  /** Writes at once, before the process ends, what it alone knows. Never throws. */
+  /** Writes at once, before the process ends, what no other process knows. Never throws. */
   flush(): void;
   /** SIGTERM: lets what is under way end. */
   stop(): Promise<void>;

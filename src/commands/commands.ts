@@ -175,7 +175,7 @@ export function takeEnvFiles(words: readonly string[]): {
 
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h';
 
-/** Errors: StartError where there is no such command; it names one that is similar. */
+/** Errors: StartError if there is no such command; it names one that is similar. */
 export function readInvocation(words: readonly string[]): Invocation {
   const [first, ...rest] = words;
   if (first === '--version' || first === '-v' || first === 'version') return { kind: 'version' };

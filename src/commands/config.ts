@@ -21,7 +21,10 @@ export async function manageConfig({
   return 0;
 }
 
-/** What a start would read of files, and what is wrong with them that only calls of the bank would show. Errors: StartError. */
+/**
+ * Reads the files that a start would read, and finds problems in them that only calls of the bank would show. Errors:
+ * StartError.
+ */
 async function checkFiles(config: Config): Promise<void> {
   const problems: string[] = [];
   const collect = ({ message }: Error) => void problems.push(message);

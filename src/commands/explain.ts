@@ -138,7 +138,7 @@ function explainFile(
   { operation: name, variables }: ExplainOptions,
   environment: CliContext['environment'],
 ): Explained[] {
-  // Apps are built where there is no bank: what says how a caller is told apart is all that is asked for.
+  // Builds of apps have no bank: only the way in which callers are identified matters here.
   const config = readConfig({ ...environment, STATE_URL: 'memory:', HOST: undefined });
   const served = config.schema === 'app' ? appSchema() : schema;
   const defaults = {
@@ -197,7 +197,7 @@ function placeholderOf(type: GraphQLInputType): unknown {
 
 const anyClaim: Readonly<Record<string, string>> = new Proxy({}, { get: () => 'claim' });
 
-/** Whoever will ask: the calls are the same for each. */
+/** Any caller: the calls are the same for each. */
 const anybody = { subscriptionKey: 'key', authProviderName: 'provider', authId: 'caller', claims: anyClaim };
 
 /** Errors: StartError that names the file. */

@@ -48,7 +48,7 @@ export function openLogOutput(
   });
   return {
     stream: gathered ?? stream,
-    /** Errors: why the last line was not written, where it was not. Known at once where `sync` is true. */
+    /** Errors: why the last line was not written, if it was not. Known at once if `sync` is true. */
     check(): void {
       if (failure !== null) throw failure;
     },
@@ -87,7 +87,7 @@ const { warn = 40 } = pino.levels.values;
 
 /**
  * Lines that are written together: to write costs many times what it costs to make a line. pino's stream could gather them
- * too, but measures all of them anew with each line.
+ * too, but measures all of them again with each line.
  */
 export class GatheredLines implements DestinationStream {
   readonly #maxBytes: number;
@@ -114,7 +114,7 @@ export class GatheredLines implements DestinationStream {
     else this.#timer ??= setTimeout(() => this.#writeLines(this.take()), maxWaitMs).unref();
   }
 
-  /** What was gathered; from here on it is the caller's to write. */
+  /** Returns the gathered lines; from here on the caller has to write them. */
   take(): string {
     if (this.#timer !== null) clearTimeout(this.#timer);
     const lines = this.#lines;

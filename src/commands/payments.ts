@@ -22,12 +22,12 @@ export interface OperatorCommand {
   readonly state: OperatorContext['state'];
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
-  /** Nobody is told where it is left out. */
+  /** Shows progress; no progress is shown if it is left out. */
   readonly progress?: ShowProgress;
-  /** See OperatorContext; nobody where it is left out. */
+  /** See OperatorContext; if it is left out, there is nobody to ask. */
   readonly ask?: OperatorContext['ask'];
   readonly now?: () => number;
-  /** How the store is opened; openStore where it is left out. */
+  /** How the store is opened; openStore if left out. */
   readonly open?: typeof openStore;
 }
 
@@ -110,7 +110,7 @@ function readTask({ read, help }: OperatorSubcommand, args: string[], now: numbe
   }
 }
 
-/** Errors: CommandError where there is no such store. */
+/** Errors: CommandError if there is no such store. */
 async function withStore<T>(
   open: typeof openStore,
   { url, ...options }: OperatorContext['state'] & { readonly readOnly: boolean },

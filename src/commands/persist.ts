@@ -23,7 +23,7 @@ import type { CliContext } from './command.ts';
 
 /** `bankql persist`: makes a manifest of documents, or checks those there are. Gives the exit code. */
 export async function persist({ environment, args, write }: CliContext): Promise<number> {
-  // Nothing but the schema and the limits of documents is asked for: apps are built where there is no bank.
+  // Only the schema and the limits of documents are needed: builds of apps have no bank.
   const limits = Object.entries(environment).filter(
     ([name]) => name.startsWith('LIMIT_') || name === 'SCHEMA',
   );
@@ -151,7 +151,7 @@ export async function runPersistCheck(
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-/** The name of a document's first operation, also where it cannot be parsed; empty where it has none. */
+/** The name of a document's first operation, even if the document cannot be parsed; empty if the operation has no name. */
 const nameOf = (text: string): string => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(text)?.[1] ?? '';
 
 /** A file with operations and fragments. */

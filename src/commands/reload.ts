@@ -8,17 +8,17 @@ import { isLogLevel, logLevels } from '../telemetry/log.ts';
 export interface ReloadOptions extends Pick<RunningServer, 'replaceDocuments'> {
   readonly logger: Logger;
   readonly logLevel: () => Promise<string>;
-  /** Null where there is no manifest. */
+  /** Null if there is no manifest. */
   readonly documents: (() => Promise<Parameters<RunningServer['replaceDocuments']>[0]>) | null;
   /** Fetches the keys that verify tokens, and says whether it could; null where no tokens are verified. */
   readonly reloadKeys: (() => Promise<boolean>) | null;
-  /** Reads the certificates for the bank, and uses them; null where there are none. */
+  /** Reads the certificates for the bank, and uses them; null if no certificates are configured. */
   readonly reloadTls: (() => Promise<void>) | null;
 }
 
 /**
- * What SIGHUP does: each source is read anew by itself, and where it cannot be used, what was read before stands, with a
- * line in the log. Requests and payments that are under way notice nothing.
+ * The effect of SIGHUP: each source is read again separately. If it cannot be used, the one read before stays in use,
+ * and the log says so. Requests and payments that are under way notice nothing.
  * Shape: a function that never rejects; calls that overlap are done one after the other.
  */
 export function createReload(options: ReloadOptions): () => Promise<void> {
@@ -56,7 +56,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
 }
 
 /**
- * The level of the log: the word in LOG_LEVEL_FILE, which may change while bankql runs; LOG_LEVEL where there is no such
+ * The level of the log: the word in LOG_LEVEL_FILE, which may change while bankql runs; LOG_LEVEL if there is no such
  * file, or nothing in it.
  * Errors: ConfigError for another word, or a file that cannot be read.
  */

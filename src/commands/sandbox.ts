@@ -19,7 +19,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-/** What stops a sandbox, as the variable that it comes from; any other failure as it is. */
+/**
+ * Turns the reason why a sandbox cannot start into an error of the variable that caused it; any other failure stays as
+ * it is.
+ */
 function asConfigError(error: unknown, { faults, scenario, database }: Partial<SandboxOptions>): unknown {
   const problem = (variable: string, value = '') =>
     new ConfigError([{ variable, value, remedy: error instanceof Error ? error.message : '' }]);
@@ -31,7 +34,7 @@ function asConfigError(error: unknown, { faults, scenario, database }: Partial<S
   return error;
 }
 
-/** The variables that the options of `bankql sandbox` stand for. */
+/** The variables that the options of `bankql sandbox` set. */
 const variableOf = new Map(
   variableNames.flatMap((name) => {
     const { option }: Variable = variables[name];
@@ -60,7 +63,7 @@ function withOptions({ environment, args }: Pick<CliContext, 'environment' | 'ar
 const optionsOf = (context: Pick<CliContext, 'environment' | 'args'>) =>
   readConfig(withOptions(context)).sandbox;
 
-/** `bankql sandbox`: the sandbox bank alone. */
+/** `bankql sandbox`: only the sandbox bank. */
 export async function serveSandbox(context: CliContext): Promise<Service> {
   const { write } = context;
   const options = optionsOf(context);

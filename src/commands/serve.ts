@@ -185,7 +185,7 @@ export async function serveBankql(
     readyNeedsRoom: config.readyNeedsRoom,
     isReady: config.readyNeedsState
       ? async () => {
-          // Whoever asks while nobody pays finds out too.
+          // Clients that ask while nobody pays find out too.
           await store.recentStatus();
           return store.isUp && payments.unwrittenEnds() === 0;
         }
@@ -265,7 +265,7 @@ export async function serveBankql(
     async stop(options) {
       isStopping = true;
       announcements.stopping();
-      // Whoever sent the signal may not wait for the rest.
+      // The sender of the signal may not wait for the rest.
       payments.logUnwrittenEnds();
       await takeAll([
         () => server.close(options),
@@ -284,7 +284,7 @@ export async function serveBankql(
   };
 }
 
-/** Finds out who calls by tokens, where they are to say it. */
+/** Creates the check of tokens, if tokens identify callers. */
 async function createAuthentication({ identity }: Config, logger: Logger, { onTokenRefusal }: Telemetry) {
   if (identity === null) return undefined;
   const { authenticateByToken } = await import('../server/auth/jwt.ts');
@@ -303,7 +303,7 @@ export async function readSchema({
   return toSubgraph(served, { showsSdl: introspection });
 }
 
-/** The documents of the manifest; null where there is none. Errors: StartError. */
+/** The documents of the manifest; null if there is no manifest. Errors: StartError. */
 export async function readPersisted(
   { persisted, documentLimits, introspection }: Config,
   served: GraphQLSchema,
@@ -316,7 +316,7 @@ export async function readPersisted(
   return { documents, only: persisted.only };
 }
 
-/** What the operator alone knows, as it may stand in somebody's error. */
+/** The operator's secrets, which the text of an error may contain. */
 function operatorsSecrets(config: Config): string[] {
   const { subscriptionKey, state, tracing, bankLimits, identity, rateLimits } = config;
   const passwords: (string | undefined)[] = [...passwordsOf(state.url)];

@@ -16,7 +16,7 @@ const listenRemedies: Readonly<Record<string, string>> = {
 /** What fails where the server cannot listen; `bind` where a worker asked the primary to do it. */
 const listenCalls: ReadonlySet<string> = new Set(['listen', 'bind', 'getaddrinfo']);
 
-/** What stopped the start: one line where it is known, else the stack. */
+/** Describes why the start failed: one line if the reason is known, else the stack. */
 export function describeStartFailure(error: unknown): string {
   if (error instanceof StartError) return error.message;
   if (!(error instanceof Error)) return String(error);
@@ -42,7 +42,7 @@ export function formatFatalError(error: unknown): string {
   });
 }
 
-/** Why a promise was rejected, as an error that says where it was seen where it is none itself. */
+/** The reason of a rejected promise as an error; a reason that is not an error gets one that names the place. */
 export const rejectionOf = (reason: unknown): Error =>
   reason instanceof Error ? reason : new UnhandledPromiseRejection();
 
@@ -54,12 +54,12 @@ class UnhandledPromiseRejection extends Error {
   }
 }
 
-/** Tells whoever waits what is being done; null when it is done. What is written meanwhile appears as it is. */
+/** Shows the current activity to a waiting person; null when it is done. Other output meanwhile appears as it is. */
 export type ShowProgress = (activity: string | null) => void;
 
 /**
  * A spinner with the activity on a terminal. Elsewhere, where each line stays, a line with it, at most one in `lineMs`;
- * none where that is left out.
+ * no line if that is left out.
  */
 export function createProgress(stream: NodeJS.WriteStream, lineMs = Number.POSITIVE_INFINITY): ShowProgress {
   return stream.isTTY ? showSpinner(stream) : showLines(stream, lineMs);

@@ -16,7 +16,7 @@ import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
 
-/** What a process of bankql is started with, read once from the environment. */
+/** The configuration of a bankql process, read once from the environment. */
 export interface Config {
   readonly http: { readonly host: string; readonly port: number };
   /** How many processes serve. Limits of a process are its share of what all of them may take on. */
@@ -39,7 +39,7 @@ export interface Config {
   readonly maxRequestBytes: number;
   /** What caches and logs may take of this process' memory. */
   readonly memoryBounds: MemoryBounds;
-  /** What callers may hold of the process. */
+  /** The limits of what callers may hold of the process. */
   readonly ledger: LedgerLimits;
   /** How long an answer may wait to be read, in milliseconds. */
   readonly maxUnreadMs: number;
@@ -63,15 +63,15 @@ export interface Config {
   readonly allProductsId: string | null;
   /** `{scope}` of getAccountsScope where a single account is read. */
   readonly accountScope: string;
-  /** How it is told who is logged in. */
+  /** How bankql finds out who is logged in. */
   readonly viewer: ViewerTemplates;
-  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
+  /** The operator's subscription key, used for every caller; null if callers bring their own. */
   readonly subscriptionKey: string | null;
-  /** Whose tokens say who calls; null where headers say it. */
+  /** The issuer whose tokens identify callers; null if headers do. */
   readonly identity: JwtOptions | null;
   /** Whether a proxy vouches for these headers. */
   readonly areHeadersProven: boolean;
-  /** The limits of REST calls, and where they are counted; null for no limits. */
+  /** The limits of REST calls, and the store that counts them; null for no limits. */
   readonly rateLimits: (RateLimits & { readonly url: string }) | null;
   /** The manifest of documents that are asked for by their ids; null for none. */
   readonly persisted: { readonly file: string; readonly only: boolean } | null;
@@ -133,7 +133,7 @@ export function readConfig(environment: Environment): Config {
   const isBad = new Set(problems.map(({ variable }) => variable));
   const all = [
     ...problems,
-    // What follows from a value that cannot be used is no problem of its own.
+    // A contradiction that follows from an unusable value is not a problem of its own.
     ...contradictions(values).filter(({ involved }) => !involved.some((name) => isBad.has(name))),
     ...misspelledVariables(environment),
     // Only if traces are sent: elsewhere on the machine these may be meant for other programs.
@@ -251,7 +251,7 @@ function configOf(values: Values): Config {
   };
 }
 
-/** What there is of each resource in this process: its share of a variable's value, or a part of its own heap. */
+/** The total of each resource in this process: its share of a variable's value, or a part of its own heap. */
 const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLimits['totals'] =>
   Object.fromEntries(
     resources.map((resource) => {
@@ -260,7 +260,7 @@ const totalsOf = (values: Values, shareOf: (total: number) => number): LedgerLim
     }),
   ) as LedgerLimits['totals'];
 
-/** The sandbox's logins are the ids of its customers, each of whom has a current account. */
+/** The sandbox's logins are the ids of its customers, who all have a current account. */
 function viewerOf(values: Values): ViewerTemplates {
   const standard = (template: string) =>
     values.BANK_BASE_URL === undefined ? parseViewerTemplate(template) : null;
@@ -288,7 +288,7 @@ function tracingOf(values: Values): TracingOptions | null {
   };
 }
 
-/** Null where no token says who calls. What is missing, contradictions() has said. */
+/** Null if tokens do not identify callers. contradictions() has reported what is missing. */
 function identityOf(values: Values): JwtOptions | null {
   const { BANK_SUBSCRIPTION_KEY: subscriptionKey, IDENTITY_JWKS_URL: jwksUrl } = values;
   const { IDENTITY_ISSUER: issuer, IDENTITY_AUDIENCE: audience } = values;

@@ -115,7 +115,7 @@ export const sandboxOptionsAsHelp = (): string =>
     )
     .join('');
 
-/** A file for --env-file: every variable, commented out where it has its default. */
+/** A file for --env-file: every variable, commented out if it has its default. */
 export const variablesAsEnvExample = (): string => {
   const lines = (entry: Entry) => [
     `# ${plain(describe(entry))}`,

@@ -14,7 +14,7 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The text of a variable; undefined where it is not set, or empty. */
+/** The text of a variable; undefined if it is not set, or empty. */
 export function givenOf(environment: Environment, name: VariableName): string | undefined {
   const { alias }: Variable = variables[name];
   return (alias === undefined ? undefined : environment[alias]) || environment[name] || undefined;
@@ -75,7 +75,8 @@ export function misspelledVariables(environment: Environment): ConfigProblem[] {
   return Object.keys(environment).flatMap((name) => {
     if (name.length < minLength || isKnown(name) || !environment[name]) return [];
     const meant = variableNames.find(
-      // A difference in length takes as many edits: it spares nearly all distances, each of which takes far longer.
+      // A difference in length takes as many edits: checking it first avoids nearly all distances, which take far
+      // longer.
       (known) =>
         known.length >= minLength &&
         Math.abs(known.length - name.length) <= maxEdits &&
@@ -120,7 +121,7 @@ export function resolveEnvironment(own: Environment, envFiles: readonly string[]
   return { environment, sources };
 }
 
-/** The first line that parseEnv would leave out without a word; null if there is none. Its text may be a secret. */
+/** The first line that parseEnv would leave out without a word; null if there is no such line. Its text may be a secret. */
 function lineWithoutValue(text: string): number | null {
   // A value in quotes may have several lines.
   const lines = text
@@ -182,10 +183,10 @@ function settingOf(name: VariableName, environment: Environment, sources: Source
   if (given !== undefined)
     return { setting: `${name}=${show(given)}`, source: sources.get(name) ?? 'environment' };
   const plain = shownFallback.replaceAll('`', '');
-  // What depends on the machine is said as it is on this one.
+  // A default that depends on the machine is shown as it is on this one.
   if (typeof fallback === 'number' && plain !== String(fallback))
     return { setting: `${name}=${fallback}`, source: `default: ${plain}` };
-  // What no value stands for is said in words.
+  // A default that no value expresses is described in words.
   return fallback === undefined || typeof fallback === 'object'
     ? { setting: `${name}=`, source: `default: ${plain}` }
     : { setting: `${name}=${plain}`, source: 'default' };

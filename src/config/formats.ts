@@ -10,8 +10,8 @@ import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
 
 /**
- * How variables are written: each format is what a variable holds where it is not set, how the documentation shows
- * that, and a schema of its text whose messages say what to give.
+ * How variables are written: a format has the default of a variable that is not set, the text that documents it, and a
+ * schema of its text whose messages say what to give.
  */
 export interface Format<T> {
   readonly fallback: T;
@@ -108,7 +108,7 @@ export const text = (fallback: string): Format<string> => ({
   schema: z.string(),
 });
 
-/** What it is, or that it is not set. `unset` says what happens then. */
+/** The format of a variable that need not be set. `unset` says what happens then. */
 export function optional<T>(
   { schema, show }: Pick<Format<T>, 'schema' | 'show'>,
   unset = 'none',
@@ -161,7 +161,7 @@ export const viewerTemplate: Pick<Format<ViewerTemplate>, 'schema'> = {
   }),
 };
 
-/** The operator's subscription key, of which nothing is shown. */
+/** The operator's subscription key, which is never shown. */
 export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {
   show: () => '…',
   schema: z.string().refine((key) => {
@@ -293,7 +293,7 @@ export const collectorAddress: AddressFormat = {
   }, 'give an address without credentials, such as http://127.0.0.1:4318.'),
 };
 
-/** The address of a proxy, of which a password is not shown. */
+/** The address of a proxy, shown without its password. */
 export const proxyAddress: AddressFormat = {
   show: withoutUserinfo,
   schema: z.string().refine((address) => {
@@ -304,7 +304,7 @@ export const proxyAddress: AddressFormat = {
   }, 'give an address such as http://proxy.example:3128.'),
 };
 
-/** Where payments are recorded, of which nothing is shown that may be a password. */
+/** The address of the payment store, shown without any part that may be a password. */
 export const storeAddress: AddressFormat = {
   // A readable one has no password but in front of its hosts.
   show: (address) =>

@@ -20,7 +20,7 @@ export function jwksProxyOf(values: Values, jwksUrl: string): string | null {
   return BANK_PROXY ?? usualProxyOf(values, jwksUrl);
 }
 
-/** The files of certificates for the bank; null where there are none. */
+/** The files of certificates for the bank; null if no certificates are configured. */
 export function bankTlsOf(values: Values) {
   const { BANK_TLS_CERT: cert, BANK_TLS_KEY: key, BANK_TLS_CA: ca } = values;
   if (cert === undefined && key === undefined && ca === undefined) return null;
@@ -56,7 +56,7 @@ function exceptionOf(entry: string): Exception {
 
 /**
  * Whether NO_PROXY lets a URL be reached directly: names and addresses separated by commas or white space, each with what
- * is below it; `*.name` for what is below it alone, `name:port` for one port, `*` for everything.
+ * is below it; `*.name` for only what is below it, `name:port` for one port, `*` for everything.
  */
 export function bypassesProxy(noProxy: string, url: string): boolean {
   const { protocol, hostname, port } = new URL(url);

@@ -129,7 +129,7 @@ const rules: readonly Rule[] = [
         ])
       : null,
 
-  // Whoever may name an Auth-ID could be anyone: with the operator's key that needs somebody who vouches for it.
+  // A caller that may name any Auth-ID could be anyone: with the operator's key somebody has to vouch for it.
   ({ BANK_SUBSCRIPTION_KEY, HOST, IDENTITY }) =>
     BANK_SUBSCRIPTION_KEY !== undefined && !isLoopback(HOST) && IDENTITY === undefined
       ? problem(
@@ -161,7 +161,7 @@ const rules: readonly Rule[] = [
       : null,
 ];
 
-/** What IDENTITY=jwt cannot do without, and what it is. */
+/** The variables that IDENTITY=jwt requires, and their meanings. */
 const neededForTokens = {
   BANK_SUBSCRIPTION_KEY: "the operator's subscription key: apps hold none",
   IDENTITY_JWKS_URL: "where the issuer's keys are",

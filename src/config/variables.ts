@@ -38,7 +38,7 @@ import { memoryBounds } from './memory-bounds.ts';
 
 /** One variable of the environment. */
 export interface Variable<T = unknown> extends Format<T> {
-  /** What it is, for the documentation: Markdown in one line. */
+  /** Describes the variable for the documentation: Markdown in one line. */
   readonly description: string;
   /** Few operators change it: when they do, as the end of the sentence "Change it if …". Left out for the others. */
   readonly rarely?: string;
@@ -132,7 +132,7 @@ export const networkVariables = {
   },
 } as const satisfies Record<string, Variable>;
 
-/** Who may call, and how often. */
+/** Callers and their rate limits. */
 export const callersVariables = {
   BANK_SUBSCRIPTION_KEY: {
     isSecret: true,
@@ -264,7 +264,7 @@ export const paymentsVariables = {
   },
 } as const satisfies Record<string, Variable>;
 
-/** What happens when the bank is slow or away. */
+/** Behaviour while the bank is slow or unavailable. */
 export const resilienceVariables = {
   BANK_TIMEOUT_MS: {
     ...milliseconds(5000),

@@ -13,11 +13,11 @@ import {
 } from './interpretations.ts';
 
 /**
- * The values of which records consist, with the ways in which banks are known to write them.
+ * The values in records, with the ways in which banks are known to write them.
  *
- * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the
- * specification does not mark as required, and may hold fields that the contract does not know. A request
- * body holds exactly what the contract allows, and never a null.
+ * Answers and request bodies have shapes of their own. An answer may leave out (or null) whatever the specification
+ * does not mark as required, and may hold fields that the contract does not know. A request body holds exactly what the
+ * contract allows, and never a null.
  */
 
 /**

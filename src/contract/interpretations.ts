@@ -66,7 +66,7 @@ export const toIds: Interpret = (value) => {
 /** Whether a text contains ids, and not the JSON of an array. */
 export const isIdList = (value: unknown): boolean => typeof value === 'string' && !/^\s*\[/.test(value);
 
-/** An array of ids, or its JSON as text, as ids separated by commas; an empty array means that there are none. */
+/** An array of ids, or its JSON as text, as ids separated by commas; an empty array means no ids. */
 export const toIdList: Interpret = (value) => {
   const list = typeof value === 'string' ? parsed(value) : value;
   if (!Array.isArray(list)) return undefined;
@@ -84,7 +84,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where a value stands in an answer: names of the contract, and places in lists. */
+/** The position of a value in an answer: names of the contract, and indexes of lists. */
 export type Path = readonly PropertyKey[];
 
 /** Learns where a record breaks its shape. */

@@ -50,7 +50,7 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
 /** The ids that fill an operation's path template. */
 export type PathIds<T extends Operation> = { readonly [Name in PathNames<T['path']>]: string };
 
-/** An operation's request body as TypeScript sees it; undefined where it has none. */
+/** An operation's request body as TypeScript sees it; undefined if it has no body. */
 export type Body<T extends Operation> = T['body'] extends z.ZodType ? z.infer<T['body']> : undefined;
 
 /**

@@ -31,7 +31,7 @@ interface ResourceOptions {
   readonly keepsOrder?: true;
 }
 
-/** A resource of which no more is known than what all have. */
+/** A resource about which nothing is known but the members that all resources have. */
 export interface AnyResource extends Pick<Resource, 'name' | 'description' | 'fields' | 'options'> {
   readonly answer: z.ZodObject;
   readonly body: z.ZodObject;
@@ -56,7 +56,7 @@ export interface Field<
   readonly body: Body;
   readonly type: FieldType;
   readonly options: FieldOptions;
-  /** The types of the value in the GraphQL input and in changes, for the compiler alone. */
+  /** The types of the value in the GraphQL input and in changes, only for the compiler. */
   readonly [inputType]?: Input;
   readonly [changeType]?: Change;
 }
@@ -74,7 +74,8 @@ export interface FieldType {
 
 interface FieldOptions<Shape extends z.ZodType = z.ZodType> {
   /**
-   * Who always has the field: answers, bodies (and inputs), or both; with `default` bodies have it and inputs need not.
+   * Where the field is required: in answers, in bodies (and inputs), or in both; with `default` bodies have it and
+   * inputs need not.
    */
   readonly required?: 'answers' | 'bodies' | 'both' | 'default';
   /** Only answers have it. */

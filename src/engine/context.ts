@@ -28,7 +28,7 @@ export interface CallRecorder extends CallObserver {
   readonly explanation: unknown;
 }
 
-/** What is told of an operation: nothing of its text, its variables or its answer. */
+/** The facts of an operation that observers see: nothing of its text, its variables or its answer. */
 export type ObservedOperation = Pick<ExecutableOperation, 'kind' | 'name' | 'documentHash' | 'isPersisted'>;
 
 /** Where the engine notes what is done for a request, for whoever watches it. */
@@ -45,7 +45,7 @@ export interface RequestHolder extends ValueHolder {
   canGiveWay: boolean;
   /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
   readonly isAbandoned: boolean;
-  /** Reserves room for the answer to wait for its client, in bytes; false if there is none. */
+  /** Reserves room for the answer to wait for its client, in bytes; false if not enough room is left. */
   reserveRoom(bytes: number): boolean;
 }
 
@@ -63,9 +63,9 @@ export interface EngineRequest {
   readonly idempotencyKeyHeader?: (() => readonly string[]) | undefined;
   /** The value of explainHeader. */
   readonly explain?: string | undefined;
-  /** What it holds of the process; nothing is bounded if it is left out. */
+  /** Counts the resources that the request holds of the process; nothing is bounded if it is left out. */
   readonly holder?: RequestHolder | undefined;
-  /** Where it is noted what is done for it; nobody is told where it is left out. */
+  /** Notes what is done for the operation; nothing is noted if it is left out. */
   readonly observation?: OperationObservation | null | undefined;
 }
 
@@ -78,7 +78,7 @@ export interface RequestServices {
   readonly answerLimits: AnswerLimits;
 }
 
-/** What the answer to a request without credentials may cost. */
+/** The limits of the answer to a request without credentials. */
 const anonymousLimits = ({ values, bytes, ...limits }: AnswerLimits): AnswerLimits => ({
   ...limits,
   values: Math.ceil(values / 10),
@@ -183,7 +183,7 @@ export class RequestContext implements Context, ExecuteOptions {
     return this.#signal;
   }
 
-  /** Reserves room for the answer, as long as it is known to be at least; false where there is none. */
+  /** Reserves room for the answer, as long as it is known to be at least; false if not enough room is left. */
   reserveRoom(): boolean {
     return this.#asking.holder?.reserveRoom(this.budget.bytes) ?? true;
   }
@@ -285,7 +285,7 @@ export class MutationEffects {
 const detailsOf = (error: unknown): { readonly code: string; readonly trackId?: string | undefined } =>
   error instanceof BankqlError ? error.extensions : { code: 'INTERNAL' };
 
-/** The state of a failed payment, where its error code alone determines it. */
+/** The state of a failed payment, if its error code is enough to determine it. */
 const statesByCode: Partial<Record<ErrorCode, PaymentEffectState>> = {
   OUTCOME_UNKNOWN: 'UNKNOWN',
   IDEMPOTENCY_IN_PROGRESS: 'PENDING',

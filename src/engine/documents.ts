@@ -20,7 +20,7 @@ import { RequestError, truncate } from './errors.ts';
 import { createCallLimit, createNodeIdCheck } from './limits.ts';
 import { createDocumentCheck, type DocumentRules, measureOperations } from './validation.ts';
 
-/** What becomes of the documents that are asked for, for metrics. */
+/** Counts look-ups of documents and their results, for metrics. */
 export class DocumentCacheStats {
   hits = 0;
   misses = 0;
@@ -36,7 +36,7 @@ export interface DocumentCacheOptions extends DocumentRules {
   readonly documentCacheBytes: number;
   /** Checked documents by their texts, which are never evicted. */
   readonly pinned?: ReadonlyMap<string, DocumentNode> | undefined;
-  /** Where it is counted what is found. One outlives each cache, of which there is a new one for each manifest. */
+  /** Counts the results of look-ups. The statistics outlive each cache: a new manifest creates a new cache. */
   readonly documentStats?: DocumentCacheStats | undefined;
 }
 
@@ -129,7 +129,7 @@ export function createDocumentCache({
   };
 }
 
-/** What documents are prepared with. */
+/** The options for preparing documents. */
 type PrepareOptions = Pick<DocumentCacheOptions, 'schema' | 'introspection' | 'defaults' | 'limits'>;
 
 /** A document that has been checked. */
@@ -205,7 +205,7 @@ export class ExecutableOperation {
   /** The request's variables, coerced. Errors: BAD_USER_INPUT for the first that does not fit. */
   variablesOf(raw: Readonly<Record<string, unknown>>): GraphQLResolveInfo['variableValues'] {
     const { schema, node, hideSuggestions } = this;
-    // graphql would list up to 50 errors, each of which repeats the whole value.
+    // graphql would list up to 50 errors, and repeat the whole value in each.
     const options = { maxErrors: 1, hideSuggestions };
     const { variableValues, errors } = getVariableValues(
       schema,

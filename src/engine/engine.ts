@@ -71,8 +71,8 @@ export type IncrementalForm = 'v0.2' | '20220824';
 export interface IncrementalResult {
   /**
    * The payloads in their order. An error that is thrown into the generator ends the operation: the next payload is the
-   * last, replaces the one before, which is not sent, and says so; if an error is thrown at that one too, there is none.
-   * Whoever takes no more calls `return`. Never fails.
+   * last, replaces the one before, which is not sent, and says so; if an error is thrown at that one too, no payload
+   * follows. Callers that take no more payloads call `return`. Never fails.
    */
   payloads(): AsyncGenerator<Payload, void, void>;
 }
@@ -155,9 +155,10 @@ export const isIncrementalResult = (result: EngineResult): result is Incremental
 /**
  * Executes GraphQL requests; all HTTP handlers call it, and none has rules of its own.
  *
- * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it (server/response.ts); an answer
- * that rests on what was read before says so under `extensions.stale`: `[{ operation, ageSeconds }]`. An answer that is
- * too large is LIMIT_EXCEEDED alone; after a mutation its extensions say what was written or paid (context.ts).
+ * It never throws and never rejects. An error says under `extensions.http` what the handler has to do with it
+ * (server/response.ts); an answer that rests on what was read before says so under `extensions.stale`: `[{ operation,
+ * ageSeconds }]`. An answer that is too large is only LIMIT_EXCEEDED; after a mutation its extensions say what was written or
+ * paid (context.ts).
  */
 export interface Engine {
   execute(rawParams: unknown, request: EngineRequest): ExecutionResult | Promise<ExecutionResult>;
@@ -400,7 +401,7 @@ export function createEngine({
 
 const asItIs = (schema: GraphQLSchema) => schema;
 
-/** What is told beside the data; undefined if there is nothing to tell. */
+/** The answer's extensions; undefined if there is nothing to report. */
 function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<string, unknown>> | undefined {
   if (stale.length === 0 && recorder === null) return undefined;
   return {
@@ -409,7 +410,7 @@ function extensionsOf({ stale, recorder }: RequestContext): Readonly<Record<stri
   };
 }
 
-/** What each member of a request has to be, and how an error calls that. */
+/** The type that each member of a request must have, and the name of that type in errors. */
 const members: Readonly<Record<string, readonly ['string' | 'object', string] | undefined>> = Object.assign(
   Object.create(null),
   {

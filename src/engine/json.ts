@@ -83,7 +83,7 @@ export class JsonWriter {
   readonly #chunkSize: number;
   /** The lists and objects around what is written next, the innermost last. */
   readonly #open: OpenContainer[] = [];
-  /** The JSON of members' names, with the colon: an operation has few of them, each of which occurs many times. */
+  /** The JSON of members' names, with the colon: an operation has few names, and each occurs many times. */
   readonly #names = new Map<string, Buffer>();
   #chunk: Buffer;
   #length = 0;
@@ -201,7 +201,7 @@ export class JsonWriter {
     this.#length += length;
   }
 
-  /** Writes a short text; false where it has characters that are escaped or make up a pair. */
+  /** Writes a short text; false if it has characters that are escaped or make up a pair. */
   #writeShortString(value: string): boolean {
     this.#makeRoom(value.length * bytesPerUnit + 2);
     const chunk = this.#chunk;

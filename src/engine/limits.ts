@@ -29,8 +29,8 @@ interface CallLimitOptions {
 
 /**
  * Refuses, before it runs, an operation that needs more REST calls than allowed: nothing is read, written or paid.
- * Planning stops at ten times the limit. As at run time, a payment itself is not counted, but other calls beside it
- * are. Null for an operation that cannot reach the limit, whatever its variables and whoever asks.
+ * Planning stops at ten times the limit. As at run time, a payment itself is not counted, but other calls are. Null for
+ * an operation that cannot reach the limit, whatever its variables and its caller.
  * Errors: the returned function throws LIMIT_EXCEEDED.
  */
 export function createCallLimit(

@@ -37,7 +37,7 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.dataJson ?? null;
   }
 
-  /** Whether nothing of it belongs to the caller: anybody who asks gets the same answer. */
+  /** Whether nothing of it belongs to the caller: everybody gets the same answer. */
   get isPublic(): boolean {
     return this.#options.audience?.isPublic === true;
   }
@@ -63,7 +63,7 @@ export class BoundedResult implements ExecutionResult {
     return this.#options.withoutData(error);
   }
 
-  /** The answer that replaces it where there is no room for it to wait for its client; it says what the operation did. */
+  /** The answer that replaces it if there is no room for it to wait for its client; it says what the operation did. */
   withoutRoom(): ExecutionResult {
     return unlessItDid(this.failed(noRoom()));
   }
@@ -75,7 +75,7 @@ export const noRoom = () => retryLaterError('OVERLOADED', uses.unread.refusal, 5
 /** There is no room for the values of a large answer. */
 export const tooMuchBuilt = () => retryLaterError('OVERLOADED', uses.values.refusal, 503, 1);
 
-/** What did something must not come again as it is: its error says what it did, and not when to try again. */
+/** An operation that wrote or paid must not be repeated as it is: its error says what it did, and not when to try again. */
 export function unlessItDid(result: ExecutionResult): ExecutionResult {
   const [error] = result.errors ?? [];
   if (error === undefined) return result;

@@ -18,7 +18,7 @@ import { isPayment } from '../schema/payment.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
 
-/** What every document is checked against besides the schema; the same for every caller, since results are cached. */
+/** The rules that apply to every document in addition to the schema; the same for every caller, since results are cached. */
 export interface DocumentRules {
   /** The schema of schema.graphql where left out. */
   readonly schema?: GraphQLSchema;

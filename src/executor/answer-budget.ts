@@ -12,9 +12,9 @@ export interface AnswerLimits {
   readonly part?: number;
 }
 
-/** Whoever counts the values of all answers of the process that are being built. */
+/** Counts the values of all answers of the process that are being built. */
 export interface ValueHolder {
-  /** Takes so many more for this answer; false if there are none for its caller. */
+  /** Takes so many more for this answer; false if its caller has none left. */
   takeValues(count: number): boolean;
 }
 
@@ -72,7 +72,7 @@ export function isAnswerLimit(thrown: unknown): thrown is AnswerLimitError {
 export const answerTooLong = (bytes: number) =>
   new AnswerLimitError(`The answer is longer than ${bytes} bytes (fewer fields, entries or long names help)`);
 
-/** What one operation has used of its limits. Once they are exceeded, every later call fails with the same error. */
+/** Counts one operation's use of its limits. Once they are exceeded, every later call fails with the same error. */
 export class AnswerBudget {
   /** Completed values so far. Changed by the methods below only. */
   values = 0;

@@ -57,9 +57,9 @@ export interface Variables {
 
 export interface PreparedOperation {
   /**
-   * Runs the operation. Never throws and never rejects. An answer that would be too large is an AnswerLimitError
-   * alone; one with too many errors ends with an error that says so (answer-budget.ts). It is complete: @defer and
-   * @stream are ignored.
+   * Runs the operation. Never throws and never rejects. An answer that would be too large is only an AnswerLimitError;
+   * one with too many errors ends with an error that says so (answer-budget.ts). It is complete: @defer and @stream are
+   * ignored.
    */
   execute(
     context: unknown,
@@ -128,7 +128,7 @@ function analyseDocument(document: DocumentNode) {
   return { conditions: [...conditions], namesPrototype };
 }
 
-/** What is known about an operation before it is executed. */
+/** The properties of an operation that are known before it is executed. */
 interface OperationDetails {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;

@@ -22,9 +22,8 @@ const locations = new WeakMap<ASTNode, SourceLocation>();
 const maxLocations = 3;
 
 /**
- * graphql's locatedError computes a node's line anew for each error, which takes milliseconds in a document of many
- * lines; here it is computed once for each node. Never throws: if the error cannot be read, a generic message
- * stands in.
+ * graphql's locatedError computes a node's line for each error, which takes milliseconds in a document of many lines;
+ * here it is computed once for each node. Never throws: if the error cannot be read, a generic message replaces it.
  */
 export const locateError = (
   raw: unknown,

@@ -81,7 +81,7 @@ export class Execution {
     this.root?.propagateError(error);
   }
 
-  /** Ends a query whose client has left. What a mutation has begun runs to its end. */
+  /** Ends a query whose client has left. A mutation that has begun runs to its end. */
   stopIfAbandoned(): void {
     if (this.plan.operation.operation === 'query' && this.#options.isAbandoned?.())
       this.stop(new GraphQLError('The client has left.'));

@@ -11,7 +11,7 @@ const iterationsBetween = 16;
 /** How many executions may begin in one iteration of the event loop; the others wait for their callers' turns. */
 const beginAtOnce = 16;
 
-/** Whoever asks for executions. Those of different callers begin in turn, however many each of them asks for. */
+/** Asks for executions. Those of different callers begin in turn, however many each of them asks for. */
 export interface TurnTaker {
   /** Its place for the next one: the scheduler's. */
   nextTurn: number;
@@ -197,7 +197,7 @@ export class Scheduler {
       if (!queue.runUntil(began + workMs - this.#spentMs, this.#now)) this.#queues.delete(queue);
       this.#spentMs += this.#now() - began;
       isDue = queue.resumes || this.#spentMs >= workMs;
-      // What follows from the end of a queue happens in microtasks, before another one is served, unless that is a beginning.
+      // The effects of the end of a queue happen in microtasks, before another one is served, unless that is a beginning.
       queue = isDue || this.#waiting === 0 ? null : this.#next();
     }
     if (isDue) this.#spentMs = 0;

@@ -15,9 +15,7 @@ import {
   type ValueNode,
 } from 'graphql';
 
-/**
- * The part of a resolver's `info` that look-ahead needs; for the root, the operation stands in for the field nodes.
- */
+/** The part of a resolver's `info` that look-ahead needs; for the root, the operation replaces the field nodes. */
 export interface Selection
   extends Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>,
     Partial<PreparedSelection> {
@@ -66,7 +64,7 @@ export function selectedFields(selection: Selection, type: GraphQLObjectType): r
 }
 
 /**
- * The same, computed anew.
+ * The same, computed again.
  * Errors: with `isStrict` GraphQLError for a @skip or @include whose condition is null, as the executor's.
  */
 export function collectFields(

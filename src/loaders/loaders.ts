@@ -71,8 +71,8 @@ const shortList = 16;
 const indexes = new WeakMap<readonly Entry[], Map<string, Entry>>();
 
 /**
- * The entry of a loaded list with this id (the first, if there are several); null if there is none. A long list is
- * indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
+ * The entry of a loaded list with this id (the first, if there are several); null if there is no such entry. A long
+ * list is indexed once, so that a thousand links into it cost a thousand look-ups and not a million comparisons.
  */
 export function findById<T extends Entry>(list: readonly T[], id: string): T | null;
 export function findById(list: readonly Entry[], id: string): Entry | null {

@@ -61,7 +61,7 @@ export function createDocumentSource(
 
 const required = (message: string) => new BankqlError('PERSISTED_DOCUMENT_REQUIRED', message);
 
-/** Texts that clients sent with their hashes: Apollo's and urql's links then send the hash alone. */
+/** Texts that clients sent with their hashes: Apollo's and urql's links then send only the hash. */
 export interface AutomaticPersistedQueries {
   /** Null if the hash is unknown. */
   get(sha256Hash: string): string | null;
@@ -111,7 +111,7 @@ const missing = (code: 'PERSISTED_QUERY_NOT_FOUND' | 'PERSISTED_QUERY_NOT_SUPPOR
   new RequestError(code, message, { http: { status: 200 } });
 
 /**
- * The text that a request asks for by its hash alone. `queries`: null if none are kept.
+ * The text that a request asks for by only its hash. `queries`: null if none are kept.
  * Errors: PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED.
  */
 function automaticText(sha256Hash: string, queries: AutomaticPersistedQueries | null): string {

@@ -11,8 +11,8 @@ export const isLogLevel = (text: string): boolean => logLevels.some((level) => l
 const nothing = {};
 
 /**
- * What is true of every line of the log: it names the request that it belongs to, and an error in it is described
- * without what somebody hung on it. `secrets` are the operator's; they and the request's stand in no error's message.
+ * The options of every line of the log: it names the request that it belongs to, and describes an error without what
+ * somebody attached to it. `secrets` are the operator's; neither they nor the request's are in an error's message.
  */
 export function logOptions(
   level: string,
@@ -63,7 +63,7 @@ export function errorLocation(error: unknown): ErrorLocation {
   };
 }
 
-/** A name of ours or of a library's; null for what is none. */
+/** A name of ours or of a library's; null for any other value. */
 const word = (value: unknown): string | null =>
   typeof value === 'string' && /^[\w.-]{1,60}$/.test(value) ? value : null;
 

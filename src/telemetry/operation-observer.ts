@@ -15,13 +15,13 @@ export interface OperationObserverOptions {
   readonly callerHash: CallerHash;
   /** The share of successful, fast operations other than mutations that are logged; all if left out. */
   readonly sample?: number;
-  /** Null where nobody can read them. */
+  /** Null if nobody can read them. */
   readonly metrics: GraphQLMetrics | null;
   /** Null where nothing is traced. */
   readonly tracing: Pick<Tracing, 'begin' | 'end'> | null;
 }
 
-/** Watches requests for whoever wants to know of them; where that is nobody, nothing is noted. */
+/** Watches requests for the given receivers; without any, it notes nothing. */
 export function createOperationObserver({
   logger,
   callerHash,
@@ -58,7 +58,7 @@ const maxNameLength = 100;
 
 /**
  * One line of the log for each request for GraphQL, at info. It holds nothing of the document's text, the variables or the
- * answer: the operation's name, or the document's hash where it has none; how it ended, and what it took.
+ * answer: the operation's name, or the document's hash if it has no name; how it ended, and what it took.
  */
 export function logOperation(logger: Logger, activity: OperationActivity, caller: string | null): void {
   const { requestId, traceId, operation, outcome, codes, reason, status } = activity;
@@ -66,7 +66,7 @@ export function logOperation(logger: Logger, activity: OperationActivity, caller
   logger.info(
     {
       requestId,
-      // Left out where it is undefined.
+      // Left out if undefined.
       traceId: traceId ?? undefined,
       ...(operation === null ? {} : nameOf(operation)),
       outcome,
@@ -93,12 +93,12 @@ const maxCallers = 10_000;
 /** How often it is looked whether the store has another secret, in milliseconds. */
 const secretMs = 1000;
 
-/** What stands for a caller in the log; null for who names no Auth-Provider-Name and Auth-ID. */
+/** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
 export type CallerHash = (credentials: Credentials | null) => string | null;
 
 /**
- * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the
- * other. A store in memory makes its secret anew at each start, and so do the hashes differ from one process to the next.
+ * Hashes of callers that are the same as in the records of payments, so that `payments find` leads from one to the other.
+ * A store in memory makes a new secret at each start, so the hashes differ from one process to the next.
  */
 export function createCallerHashes(secret: () => string, clock = () => performance.now()): CallerHash {
   const hashes = new LRUCache<string, string>({ max: maxCallers });

@@ -1,6 +1,6 @@
 /** Choices of an operator, which the configuration reads without loading what uses them. */
 
-/** Whose names stand in metrics: of all operations, of those of persisted documents, of none. */
+/** The operations whose names metrics show: all, those of persisted documents, or none. */
 export const operationNameModes = ['all', 'persisted', 'none'] as const;
 export type OperationNameMode = (typeof operationNameModes)[number];
 

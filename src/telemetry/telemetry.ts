@@ -36,8 +36,8 @@ const operationIds = Object.keys(operations);
 const paymentIds = Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : []));
 
 /**
- * What is told of what happens: metrics for machines, a log for people. Labels are names of the contract and a few
- * words of ours, never what a caller or the bank wrote. Where nobody reads metrics, what happens often is not counted.
+ * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
+ * never text of a caller or the bank. If nobody reads metrics, frequent events are not counted.
  */
 export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetricsRead = true } = {}) {
   const registry = new Registry();
@@ -202,7 +202,7 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       if (areMetricsRead)
         calls.observe({ operation, outcome: status ?? reason ?? 'failed' }, milliseconds / 1000);
       const activity = currentActivity();
-      // What had no connection is no call.
+      // A call without a connection was not made.
       if (activity !== null && reason !== 'paused' && reason !== 'overloaded') activity.restCalls++;
       logRestCall(logger, call);
     },
@@ -349,8 +349,8 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 const saysInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['BAD_USER_INPUT', 'MISSING_CREDENTIALS']);
 
 /**
- * One line of the log for each payment that was asked for and not accepted: why, in the bank's words where they are the
- * bank's. The record is found by `payment`, its id: `payments find --id`.
+ * One line of the log for each payment that was asked for and not accepted: why, in the bank's words if the bank gave
+ * the reason. The record is found by `payment`, its id: `payments find --id`.
  */
 export function logFailedPayment(logger: Logger, { operation, why, id, error }: FailedPayment): void {
   const isTold = error instanceof BankqlError;
@@ -370,9 +370,9 @@ export function logFailedPayment(logger: Logger, { operation, why, id, error }: 
 }
 
 /**
- * One line of the log for each attempt of a REST call: at debug, and at warn where the bank failed. What a line holds is
- * what CallReport holds, and an id of the attempt, which is its Track-ID where it has one; the request that it belongs to
- * is added to every line (log.ts).
+ * One line of the log for each attempt of a REST call: at debug, and at warn if the bank failed. A line holds the members
+ * of CallReport, and an id of the attempt, which is its Track-ID if it has one; the request that it belongs to is added
+ * to every line (log.ts).
  */
 export function logRestCall(logger: Logger, call: CallReport): void {
   const { status, failure, reason } = call;

@@ -36,7 +36,7 @@ export interface Tracing {
   shutdown(): Promise<void>;
 }
 
-/** Loaded only where traces are asked for. `bankUrl` is the bank's address, of which spans show the origin. */
+/** Loaded only if traces are asked for. `bankUrl` is the bank's address; spans show its origin. */
 export function startTracing(options: TracingOptions, bankUrl: string, logger: Logger): Tracing {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': options.serviceName, 'service.version': version }),

@@ -12,12 +12,12 @@ export interface WorkerMetricsOptions {
 
 /** What only grows: its end is part of the sum, or Prometheus would take the sum's fall for a start from zero. */
 const growing: ReadonlySet<string> = new Set(['counter', 'histogram']);
-/** Of these the worker counts that is worst off: an average would hide it. */
+/** Metrics for which the worst value of all workers counts: an average would hide it. */
 const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
 
 /**
- * The metrics of all workers together: counts are summed up, those of workers that have ended among them; of gauges that
- * say the same in each worker, one counts. What a worker that crashed has counted since it was last read is lost.
+ * The metrics of all workers together: counts are added up, including those of workers that have ended; of gauges with
+ * the same value in each worker, one counts. A worker that crashed loses its counts since they were last read.
  */
 export function createWorkerMetrics({ desired, running }: WorkerMetricsOptions) {
   const registry = new Registry();

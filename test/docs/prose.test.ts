@@ -84,6 +84,21 @@ const textsOf = (source: string): string[] =>
     .map(([, a, b, c]) => a ?? b ?? c ?? '')
     .filter((text) => / \w+ /.test(text));
 
+/** The comments of a source, without their marks. */
+const commentsOf = (source: string): string[] =>
+  [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:^\s*\/\/.*\n)+/gm)].map(([comment]) =>
+    comment.replaceAll(/^\s*(?:\/\*+|\*(?!\/)|\/\/) ?|\s*\*\/$/gm, ''),
+  );
+
+describe('comments avoid them too', () => {
+  const sources = globSync('src/**/*.ts', { cwd: root })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !/generat|graphiql\/example|^src\/(errors|payments|sandbox|schema|server)\b/.test(file));
+  test.each(sources)('%s', (file) => {
+    expect(commentsOf(readFileSync(join(root, file), 'utf8')).flatMap(hardForms)).toEqual([]);
+  });
+});
+
 describe('messages, --help and descriptions of variables avoid them too', () => {
   const sources = globSync('src/**/*.ts', { cwd: root })
     .map((file) => file.replaceAll('\\', '/'))

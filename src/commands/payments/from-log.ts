@@ -15,8 +15,8 @@ import {
 import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 
 /**
- * Writes the ends of payments that a bankql left in its log, because it stopped while the store was away. What the store
- * knows already, or somebody has settled, stays as it is, so that the same log may be read twice.
+ * Writes the ends of payments that a bankql left in its log, because it stopped while the store was away. An end that
+ * the store knows already, or that somebody has settled, stays as it is, so that the same log may be read twice.
  */
 export const writeUnwrittenOutcomes =
   (file: string, isConfirmed: boolean): OperatorTask =>

@@ -9,10 +9,10 @@ export interface OperatorContext {
   readonly now: number;
   /** Opens the store for the work, and closes it. Errors: CommandError if it cannot be opened. */
   withStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
-  /** The same, without writing anything to the store, or beside it: the service may run as another user. */
+  /** The same, without writing anything to the store or to its folder: the service may run as another user. */
   lookAtStore<T>(work: (store: PaymentStore) => Promise<T>): Promise<T>;
   readonly write: (text: string) => void;
-  /** What is no result: on standard error, so that a pipe gets the results alone. */
+  /** Writes text that is not a result to standard error, so that a pipe receives only results. */
   readonly note: (text: string) => void;
   readonly progress: ShowProgress;
   /** Asks whoever sits at the terminal; null where nobody does. */
@@ -61,14 +61,14 @@ export function parsed<T>(parse: () => T): T {
   }
 }
 
-/** What somebody says in their own words. Errors: CommandError where it is missing, or not one line. */
+/** An operator's sentence for the record. Errors: CommandError if it is missing, or not one line. */
 export function sentence(option: string, meaning: string, value: string | undefined): string {
   const trimmed = value?.trim() ?? '';
   if (!/^\P{C}{1,500}$/u.test(trimmed)) throw new CommandError(`--${option} says ${meaning}, in one line.`);
   return trimmed;
 }
 
-/** How a payment's id begins, of six digits or more; null where it is none. */
+/** The beginning of a payment's id, of six digits or more; null for any other text. */
 export const readIdPrefix = (text: string): string | null => (/^[0-9a-f]{6,64}$/.test(text) ? text : null);
 
 /** Errors: CommandError where words follow that the command does not take. */

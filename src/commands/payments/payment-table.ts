@@ -93,7 +93,7 @@ export function paymentJson(records: readonly PaymentRecord[]): string {
 /** One object as a line of JSON, as lines of the log are. */
 export const jsonLine = (value: object): string => `${printable(JSON.stringify(value))}\n`;
 
-/** What a client chose may hold a terminal's commands. */
+/** Text that a client chose may hold a terminal's commands. */
 export const printable = (text: string) => escaped(text, /\p{C}/gu);
 
 const escaped = (text: string, characters: RegExp) =>

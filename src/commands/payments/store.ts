@@ -140,7 +140,7 @@ function sqlitePath(url: OperatorContext['state']['url']): string {
   );
 }
 
-/** What the store's files fail with says what to do; it is no fault of the command's. */
+/** Failures of the store's files say what to do: they are reported as they are, not as a fault of the command. */
 async function toldWhy<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

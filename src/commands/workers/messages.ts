@@ -48,7 +48,7 @@ const kindOf = (message: unknown): unknown =>
 export const isOrder = (message: unknown): message is OrderMessage =>
   orders.some((order) => order === kindOf(message));
 
-/** Whoever can send one is a worker of ours. */
+/** Only our own workers can send such a message. */
 export const isWorkerMessage = (message: unknown): message is WorkerMessage =>
   ['ready', 'failed', 'metrics', 'count'].some((kind) => kind === kindOf(message));
 

@@ -26,7 +26,7 @@ export function createPrimaryCounters({ perCaller, perKey }: RateLimits) {
   };
 }
 
-/** In a worker: asks the primary to count. An answer that does not come is the business of who waits for it. */
+/** In a worker: asks the primary to count. The waiting code has to handle an answer that does not come. */
 export function askPrimaryToCount(): CountersOf {
   const waiting = new Map<number, (message: CountedMessage) => void>();
   let lastId = 0;

@@ -85,7 +85,7 @@ export class Supervisor {
   async start(): Promise<WorkerStart> {
     const [first, ...others] = this.#slots;
     if (first === undefined) throw new RangeError('There has to be one worker at least.');
-    // What stops one would stop them all, and is said once.
+    // A failure that stops one worker would stop them all, and is reported once.
     const start = await this.#launch(first);
     await Promise.all(
       others.map(async (slot) => {

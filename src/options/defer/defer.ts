@@ -74,7 +74,7 @@ export function createIncremental(): IncrementalOption {
           variableValues: variables,
           operationName: name,
           hideSuggestions,
-          // What a mutation's payload defers is read once all its fields have been written.
+          // Deferred fields of a mutation's payload are read once all its fields have been written.
           enableEarlyExecution: kind === 'query',
         },
         context,

@@ -101,7 +101,7 @@ function countedField(field: Field, { budget, turns, onExceeded }: CountOptions)
     partsOf.set(node, parts);
     return parts;
   };
-  /** What the executor completes, when it is its turn. */
+  /** The value that the executor completes when it is the operation's turn. */
   const paced = (value: unknown, info: GraphQLResolveInfo): unknown => {
     spendOn(value, partsBelow(info));
     if (typeof value !== 'object' || value === null) return value;
@@ -177,7 +177,7 @@ function deferredParts(selection: Selection): number {
 
 /** How many values an execution completes before it waits for its turn. */
 const valuesInTurn = 1000;
-/** Of a longer list so many entries are completed at a time. */
+/** How many entries of a longer list are completed at a time. */
 const entriesInTurn = 100;
 
 /**

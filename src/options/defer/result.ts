@@ -28,7 +28,7 @@ interface Fallible {
   readonly errors?: readonly GraphQLError[] | undefined;
 }
 
-/** What is told of an object or a list that was put off. */
+/** A part of the answer that was put off: an object, or entries of a list. */
 interface Part extends Fallible {
   readonly data?: unknown;
   readonly items?: unknown;
@@ -121,7 +121,7 @@ export class IncrementalResult implements Results {
     return !('pending' in this.#execution.initialResult);
   }
 
-  /** The payload after which nothing comes: what is pending fails with this error, or all of it if nothing was told yet. */
+  /** The last payload: everything pending fails with this error, or the whole answer if nothing was sent yet. */
   #last(cause: unknown): Payload {
     const { withoutData, extensions } = this.#options;
     // A mutation whose payload defers has been executed: it must not come again for what is read after it.
@@ -141,7 +141,7 @@ export class IncrementalResult implements Results {
     return part.errors === undefined ? part : { ...part, errors: this.#show(part.errors) };
   }
 
-  /** Of all payloads, the first 100 errors are shown. */
+  /** Shows the first 100 errors of all payloads together. */
   #show(errors: readonly GraphQLError[]): readonly object[] {
     const room = Math.max(0, maxErrors - this.#shownErrors);
     this.#shownErrors += errors.length;
