@@ -99,7 +99,7 @@ function outcomeOf({ kind, value }: Body, vocabulary: Vocabulary): Outcome {
     return isContractsList && outcome === 'silent' ? 'done' : outcome;
   });
   if (outcomes.length > 0 && outcomes.every((outcome) => outcome === 'rejected')) return 'rejected';
-  // What stands beside the list is about the whole answer.
+  // Members next to the list are about the whole answer.
   const around =
     envelope !== null && isObject(value) ? readOutcome({ ...value, [envelope]: null }, vocabulary) : 'silent';
   if (around !== 'done' && around !== 'silent') return around === 'rejected' ? 'doubtful' : around;

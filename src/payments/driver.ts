@@ -9,13 +9,13 @@ import {
 } from './store.ts';
 
 /**
- * What a database does for the payment store: a few operations on rows, of which each is atomic and durable. The protocol
- * is above it (protocol-store.ts), the same for every database.
+ * The operations on rows that a database provides for the payment store: each is atomic and durable. The protocol is
+ * above it (protocol-store.ts), the same for every database.
  */
 export interface StoreDriver {
   /**
    * Inserts a row, and counts it, unless there is one with its id.
-   * Errors: StoreUnavailable where nothing is stored; WriteUncertain. So it is with every write below.
+   * Errors: StoreUnavailable if nothing is stored; WriteUncertain. The same applies to every write below.
    */
   insertIfAbsent(row: Row): Promise<InsertResult>;
   /**
@@ -33,7 +33,7 @@ export interface StoreDriver {
   /** Counts rows; `expired` are those that a purge would delete. */
   count(before: number): Promise<RowCounts>;
   readMetadata(): Promise<MetadataSnapshot>;
-  /** Replaces the metadata if it has this version; `version` null: if there is none. Shape: whether it did. */
+  /** Replaces the metadata if it has this version; `version` null: if there is no metadata. Shape: whether it did. */
   writeMetadata(
     version: string | null,
     next: { readonly version: string; readonly text: string },
@@ -166,7 +166,7 @@ export interface StoreCounts {
   readonly began: number;
   /** The newest `created_at` of a row that was ever inserted; null if there was none. */
   readonly newestAt: number | null;
-  /** Changes with every change of the metadata; null if there is none. */
+  /** Changes with every change of the metadata; null if there is no metadata. */
   readonly metadataVersion: string | null;
   /** The clock of the store's server, in milliseconds since 1970; null if it was not asked. */
   readonly serverTime: number | null;

@@ -26,7 +26,7 @@ function isMark(value: unknown): value is HighWaterMark {
   return newestAt === null || Number.isSafeInteger(newestAt);
 }
 
-/** The mark in a file; null where there is no file. Errors: an Error that names the file and the reason. */
+/** The mark in a file; null if there is no file. Errors: an Error that names the file and the reason. */
 export function readMark(file: string): HighWaterMark | null {
   try {
     const mark: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -45,8 +45,8 @@ export function higherMark(mark: HighWaterMark | null, other: HighWaterMark): Hi
 }
 
 /**
- * What is missing from a store whose high-water mark elsewhere is `mark`, in one sentence that follows the store's name
- * ("… is not available: "); null where the store holds at least what the mark says.
+ * Describes the records that are missing from a store whose high-water mark elsewhere is `mark`, in one sentence that
+ * follows the store's name ("… is not available: "); null if the store holds at least what the mark says.
  * Shape: `where` names the mark.
  */
 export function describeLoss(held: HighWaterMark, mark: HighWaterMark, where: string): string | null {
@@ -186,8 +186,8 @@ async function removeOldDrafts(file: string): Promise<void> {
 }
 
 /**
- * Gives a new file the owner and the mode of the one that it is about to replace, or, if there is none, the owner of its folder:
- * what root writes stays usable for the service.
+ * Gives a new file the owner and the mode of the one that it is about to replace, or, if it replaces no file, the owner of its
+ * folder: what root writes stays usable for the service.
  */
 export function keepOwner(file: string, replaced: string): void {
   const old = statSync(replaced, { throwIfNoEntry: false });

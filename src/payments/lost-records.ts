@@ -15,7 +15,7 @@ import type { OnStoreEvent, PaymentRecord } from './store.ts';
  * Notices that a store has lost records (an old copy, an emptied server, a failover, a restored backup), so that none of their
  * payments is sent a second time. It compares what the store holds with what is known outside of it:
  *
- * - the high-water marks in files (beside a SQLite file, and STATE_WITNESS), which reveal what is lost while no bankql runs;
+ * - the high-water marks in files (next to a SQLite file, and STATE_WITNESS), which reveal what is lost while no bankql runs;
  * - this process's own mark and its latest beginnings, which reveal what a failover loses;
  * - which server and history the store was on, as it wrote down itself.
  *
@@ -91,7 +91,7 @@ export interface LossGuardOptions {
   /** Where the high-water mark is kept besides the store. */
   readonly markFiles: readonly string[];
   readonly retentionMs: number;
-  /** Whether the store may forget payments, so that a loss is none. */
+  /** Whether the store may forget payments, so that a loss is not an error. */
   readonly allowVolatile: boolean;
   /** Whether what the store counts when it is connected to is confirmed: a failover cannot lose it. */
   readonly countsAreConfirmed: boolean;
@@ -143,7 +143,9 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
   let metadataVersion: string | null = options.initial?.version ?? null;
   let own: HighWaterMark | null = null;
-  /** What the store held when it was last compared: whoever finds that much on another server was there when that took over. */
+  /**
+   * The store's mark when it was last compared: a process that finds that much on another server was there when that took over.
+   */
   let seen: HighWaterMark | null = null;
   let loss: string | null = null;
   const recentBegins = new Map<string, Attempt & { readonly createdAt: number }>();
@@ -208,8 +210,8 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
     const oldest = Math.max(now() - retentionMs, (acceptedAt ?? -1) + 1);
     const known = [...recentBegins.values()].filter(({ createdAt }) => createdAt >= oldest);
     if (known.length === 0 || allowVolatile) return null;
-    // What this process has taken back meanwhile is no loss: it forgets a beginning before it deletes it. The payment's id alone
-    // does not tell: it may have begun again since, as another attempt.
+    // A beginning that this process has taken back meanwhile is not a loss: it forgets a beginning before it deletes it. The
+    // payment's id is not enough to tell: it may have begun again since, as another attempt.
     const missing = (await store.findMissing(known)).flatMap(({ id, trackId }) => {
       const still = recentBegins.get(id);
       return still?.trackId === trackId ? [still.createdAt] : [];
@@ -238,7 +240,8 @@ export function createLossGuard(options: LossGuardOptions): LossGuard {
       };
     if (found.loss !== null || allowVolatile || snapshot.server === found.server)
       return { next: found, refusal: null };
-    // Whoever knows what the store has to hold, and finds it, vouches for another server: by a mark, or because it was there.
+    // A process that knows what the store has to hold, and finds it, vouches for another server: by a mark, or because it was
+    // there.
     const isVouchedFor =
       known.marks.some((each) => each.mark.storeId === found.storeId && each.mark.began > 0) ||
       (seen?.storeId === found.storeId && describeLoss(held, seen, 'this process') === null);

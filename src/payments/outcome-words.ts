@@ -33,7 +33,7 @@ const words = `
   accepted  ACWC AcceptedWithChange ACWP AcceptedWithoutPosting PATC PartiallyAcceptedTechnicalCorrect
   rejected  failed rejected declined cancelled canceled RJCT CANC
 `;
-/** What this operation makes is a request, which waits for its customer or for the bank's staff: that is its success. */
+/** This operation makes a request, which waits for its customer or for the bank's staff: that is its success. */
 const wordsOfRequests = 'done initiated NEXT_CHALLENGE_PENDING';
 
 /** Case, white space, `_` and `-` make no difference: `In progress` is IN_PROGRESS. */
@@ -149,7 +149,7 @@ export function readOutcome(record: unknown, vocabulary: Vocabulary): Outcome {
   return own.has('id') ? 'done' : 'silent';
 }
 
-/** What a number means if it is the status of an HTTP response, which frameworks add to what they answer. */
+/** The meaning of a number that is an HTTP status, which frameworks add to their answers; null for other numbers. */
 const httpMeaning = (value: number): 'success' | 'failure' | null => {
   if (!Number.isInteger(value) || value < 200 || value > 599) return null;
   return value < 300 ? 'success' : 'failure';

@@ -185,7 +185,7 @@ export function parseUnwrittenOutcome(line: string): AttemptOutcome | null {
   return { id, trackId, outcome: { state, answer, code, status, message, bankText }, at };
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if it is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -31,7 +31,7 @@ export const outcomeUnknown = (
     { operation, trackId, idempotencyKey, ...(status === null ? {} : { status }) },
   );
 
-/** The bank answered with a success status and a text that says the opposite. `said`: its own words. */
+/** The bank answered with a success status and a text that says the opposite. `said`: the bank's text. */
 export const statedFailure = (
   { operation, trackId }: PaymentRecord,
   idempotencyKey: string,

@@ -92,17 +92,17 @@ export async function createProtocolStore({ open, ...options }: ProtocolStoreOpt
 /**
  * A payment store: the protocol (protocol.ts) over a database.
  *
- * A change reads a record, asks the protocol what becomes of it, and replaces the version that it has read; if another process was
- * faster, it begins again. What is told of a record has been written to it before.
+ * A change reads a record, asks the protocol what becomes of it, and replaces the version that it has read; if another process
+ * was faster, it begins again. An answer about a record says only what the record already holds.
  *
- * A beginning of which it is not known whether it was stored is taken back as soon as that can be found out. If this process dies
- * before, a PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
+ * If it is not known whether a beginning was stored, the store takes it back as soon as that can be found out. If this process
+ * dies before, a PENDING record stays, which becomes UNKNOWN although nothing was sent: safe, but the key is used up.
  * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
  */
 export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const { name, retentionMs, onEvent, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
-  /** What this process has begun and not ended: it saves reading the record again. */
+  /** Attempts that this process has begun and not ended: they save reading the record again. */
   const begun = new Map<string, Known>();
   const inserting = new Map<string, Promise<unknown>>();
   const uncertain = new Map<string, Attempt>();
@@ -173,7 +173,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     throw unavailable('a record of it changes all the time');
   }
 
-  /** The record as it is now: its lease or its retention may be over. Null if there is none. */
+  /** The record as it is now: its lease or its retention may be over. Null if there is no record. */
   async function current(id: string, now: number, first?: Known | null): Promise<Known | null> {
     const { after } = await apply(id, { kind: 'asked about', at: clock.forLeases(now) }, first);
     const expiry = clock.forRetention(now);
@@ -185,7 +185,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     if (closing !== null) throw unavailable('it is closed');
   }
 
-  /** Deletes what may be stored of beginnings that were refused, or, if somebody was told of them, ends them. */
+  /** Deletes what may be stored of beginnings that were refused, or, if somebody may know of them, ends them. */
   async function takeBackUncertain(): Promise<void> {
     if (takingBack) return;
     takingBack = true;
@@ -207,7 +207,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     takingBack = false;
   }
 
-  /** It is not known whether the database stored a beginning: whoever asked for it is told that nothing was sent. */
+  /** It is not known whether the database stored a beginning: the answer to its caller is that nothing was sent. */
   function loseBegin({ id, trackId }: Attempt): void {
     guard.forget(id);
     const { effects } = advance(null, { kind: 'store lost', during: 'begin' });
@@ -256,7 +256,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       onEvent({ kind: 'purge', deleted, expired, records: records + expired });
   }
 
-  /** Before several records are told of, those whose lease is over are changed. */
+  /** Changes the records whose lease is over, before several records are read for an answer. */
   async function endLeases(now: number): Promise<void> {
     const at = clock.forLeases(now);
     const query = { states: ['PENDING'], leaseUntil: at, limit: pageSize } as const;
@@ -267,12 +267,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
           return known !== null && (await apply(stored.id, { kind: 'lease over', at }, known)).changed;
         }),
       );
-      // What remains is damaged.
+      // The remaining records are damaged.
       if (!ended.includes(true)) return;
     }
   }
 
-  /** Null, and `onUnreadable` is told, if it cannot be read. */
+  /** Null if it cannot be read; calls `onUnreadable` then. */
   function readable(
     stored: StoredRow,
     onUnreadable: ((error: UnreadableRecord) => void) | undefined,
@@ -369,7 +369,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         known !== undefined &&
         clock.forLeases(now) < (known.held.record.createdAt + known.held.record.leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
-        // What this process has begun, or is beginning, nobody has to ask the database about.
+        // The database need not be asked about attempts that this process has begun, or is beginning.
         const other = inserting.get(record.id);
         if (other !== undefined) await other.catch(() => {});
         const own = begun.get(record.id);
@@ -444,7 +444,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     },
   };
 
-  /** What this process has begun; its version is used once. */
+  /** The attempt that this process has begun; its version is used once. */
   function taken(id: string, trackId: string): Known | undefined {
     const known = begun.get(id);
     if (known?.held.record.trackId !== trackId) return undefined;

@@ -6,12 +6,12 @@ import type { PaymentEvent, PaymentOutcome, PaymentRecord, PaymentState } from '
  *
  * Two rules keep a payment from being sent twice:
  * - The request is sent only by the attempt whose record was stored, and only while its lease lasts.
- * - A key becomes free only from PENDING. Whoever tells a client that an outcome is unknown writes that to the record
- *   first, and from then on late proof that nothing was sent is an end, not a release.
+ * - A key becomes free only from PENDING. A process that tells a client that an outcome is unknown writes that to the
+ *   record first, and from then on late proof that nothing was sent is an end, not a release.
  */
 
 /**
- * What a store holds of a key.
+ * The state of a key in a store.
  * - `FREE`: no record.
  * - `PENDING`: stored before the request leaves; it may have been sent.
  * - `LEASE_OVER`: told as UNKNOWN, because the attempt did not record its end in time. It still may.
@@ -43,7 +43,7 @@ export type ProtocolEvent =
   | { readonly kind: 'lease over'; readonly at: number }
   /** Somebody reads the record, to tell a client or an operator what it says. */
   | { readonly kind: 'asked about'; readonly at: number }
-  /** A client is told what the record says. */
+  /** A client receives what the record says. */
   | { readonly kind: 'told' }
   /** An operator says what the bank did. */
   | {
@@ -83,7 +83,7 @@ export interface Transition {
   readonly effects: readonly Effect[];
 }
 
-/** What a client is told, and the record says, once the lease of an attempt is over. */
+/** The outcome, in the answer to a client and in the record, once the lease of an attempt is over. */
 export const leaseEnded = {
   state: 'UNKNOWN',
   code: 'OUTCOME_UNKNOWN',

@@ -150,7 +150,7 @@ export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): A
 /** SHA-256 of the values as JSON, which separates them unambiguously. */
 const sha256 = (values: readonly (string | null)[]) => hash('sha256', JSON.stringify(values));
 
-/** Who pays (the path's account), who is paid, how much, and what for. */
+/** The payer (the path's account), the payee, the amount and the purpose. */
 export type PaymentDetails = Pick<
   PaymentRecord,
   'bankId' | 'accountId' | 'toBankId' | 'toAccountId' | 'currency' | 'amount' | 'description'
@@ -228,7 +228,7 @@ export function openKey(holder: Payer, recordId: string, sealedKey: string): str
 
 /**
  * Identifies a payment to the caller who made it. A record's id is a hash of the idempotency key, which could be
- * guessed from it by brute force, so the id is encrypted for the caller alone. The Track-ID is unique to the record,
+ * guessed from it by brute force, so the id is encrypted for this caller only. The Track-ID is unique to the record,
  * and so is the encryption key.
  */
 export interface PaymentReference {

@@ -62,7 +62,7 @@ export interface PaymentResult<T extends PaymentOperation> {
   readonly trackId: string;
   /** True if this is the stored answer to an earlier call. */
   readonly replayed: boolean;
-  /** The readable part of the bank's answer; null if there is none. */
+  /** The readable part of the bank's answer; null if no part is readable. */
   readonly answer: Answer<T> | null;
 }
 
@@ -94,14 +94,14 @@ export interface PaymentServiceOptions {
   /** How long a PENDING payment is assumed to be in progress; longer than a payment's deadline. */
   readonly leaseMs: number;
   /**
-   * How long the sending of a payment may take: it begins only while that fits into the lease, so that nobody is
-   * told of an unknown outcome before it is over. 0 if left out.
+   * How long the sending of a payment may take: it begins only while that fits into the lease, so that no client learns
+   * of an unknown outcome before it is over. 0 if left out.
    */
   readonly sendTimeoutMs?: number;
   readonly now?: () => number;
   /** Called at every change of a payment's state. If it throws before the payment is sent, the payment is not sent. */
   readonly audit?: (entry: AuditEntry) => void;
-  /** The X-Request-Id of the request under way; null where there is none. */
+  /** The X-Request-Id of the request under way; null if there is no request. */
   readonly requestId?: () => string | null;
   /** The name of this process in records, such as its host and process id. */
   readonly replica?: string | null;
@@ -128,20 +128,20 @@ export interface PaymentService {
    */
   isKnown<T extends PaymentOperation>(operation: T, intent: PaymentIntent<T>): Promise<boolean>;
   /**
-   * What the record of a caller's payment says; null where there is none. Sends nothing.
-   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that
-   *         lost records.
+   * The record of a caller's payment; null if there is no record. Sends nothing.
+   * Errors: BAD_USER_INPUT (the key), MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no record is found in a store
+   *         that lost records.
    */
   find(credentials: Credentials, idempotencyKey: string): Promise<PaymentRecord | null>;
   /**
    * A caller's payments with the same subscription key, newest first. Sends nothing.
-   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   search(credentials: Credentials, query: OwnPaymentsQuery): Promise<readonly OwnPayment[]>;
   /**
-   * The payment that a reference names; null where there is none any more, or somebody else made the reference. Sends
+   * The payment that a reference names; null if the payment is gone, or if somebody else made the reference. Sends
    * nothing.
-   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also where none is found in a store that lost records.
+   * Errors: MISSING_CREDENTIALS; STATE_UNAVAILABLE, also if no payment is found in a store that lost records.
    */
   findReferred(credentials: Credentials, reference: PaymentReference): Promise<OwnPayment | null>;
   /** How many payments' outcomes only this process knows, because they could not be written to the store. */
@@ -235,9 +235,9 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   };
 
   /**
-   * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have been
-   * suspended, and others take it for dead. A client that asks is told that the payment may have been sent, and may pay in another
-   * way. Errors: STATE_UNAVAILABLE, BANK_TIMEOUT; the key is free again.
+   * Without an audit line there is no payment, and a payment is sent only if that fits into its lease: this process may have
+   * been suspended, and others take it for dead. A client that asks learns that the payment may have been sent, and may pay in
+   * another way. Errors: STATE_UNAVAILABLE, BANK_TIMEOUT; the key is free again.
    */
   async function checkMaySend(record: PaymentRecord, idempotencyKey: string): Promise<void> {
     const { trackId, operation } = record;
@@ -322,11 +322,11 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   }
 
   /**
-   * The caller's own payment; null if there is none. A payment that is not found may be among the records that the store lost,
-   * so that "never paid" cannot be answered. Errors: StoreUnavailable.
+   * The caller's own payment; null if there is no such payment. A payment that is not found may be among the records that the
+   * store lost, so that "never paid" cannot be answered. Errors: StoreUnavailable.
    */
   function own(payer: Payer, record: PaymentRecord | null): OwnPayment | null {
-    // A caller with another subscription key is told nothing: nothing else proves who is asking.
+    // A caller with another subscription key learns nothing: nothing else proves its identity.
     const held = record !== null && belongsTo(payer, record) ? { record, awaited: false } : null;
     const { effects } = advance(held, { kind: 'told' });
     if (held !== null && !effects.includes('say that there is no payment'))

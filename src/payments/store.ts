@@ -7,7 +7,7 @@ export type PaymentState = 'PENDING' | 'DONE' | 'REJECTED' | 'UNKNOWN';
 /** How a payment ended, as far as bankql knows. */
 export interface PaymentOutcome {
   readonly state: Exclude<PaymentState, 'PENDING'>;
-  /** The bank's answer as JSON text with exact amounts, where there was one; null otherwise. */
+  /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
   readonly answer: string | null;
   /** The error code that the mutation answered with; null where it succeeded. */
   readonly code: string | null;
@@ -62,7 +62,7 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly currency: string | null;
   /** An exact decimal. */
   readonly amount: string | null;
-  /** What the client says it is for; null in records of bankql 0.2.0 and older. */
+  /** The purpose of the payment, as the client describes it; null in records of bankql 0.2.0 and older. */
   readonly description: string | null;
   /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
   readonly trackId: string;
@@ -71,11 +71,11 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
   readonly updatedAt: number;
   /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
   readonly leaseUntil: number;
-  /** Who settled an UNKNOWN record, and why; null where nobody did. */
+  /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
   readonly settledBy: string | null;
-  /** The X-Request-Id of the request that sent the payment; null where there was none. */
+  /** The X-Request-Id of the request that sent the payment; null if it had no such id. */
   readonly requestId: string | null;
-  /** Which process sent it: its host and process id; null where it is not known. */
+  /** The process that sent it: its host and process id; null if not known. */
   readonly replica: string | null;
   /** The idempotency key, which only the caller with the same subscription key can open (openKey); null in older records. */
   readonly sealedKey: string | null;
@@ -85,7 +85,7 @@ export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
 
 /** A search for records. All given conditions have to hold. */
 export interface PaymentQuery {
-  /** Any state where it is left out. */
+  /** Any state if left out. */
   readonly states?: readonly PaymentState[] | undefined;
   /** A prefix of the record's id. */
   readonly idPrefix?: string | undefined;
@@ -99,11 +99,11 @@ export interface PaymentQuery {
   /** When it began, in milliseconds since 1970: from `since` on, and before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Newest first; oldest first where it is left out. */
+  /** Newest first; oldest first if left out. */
   readonly newestFirst?: boolean | undefined;
   /** The record that the result follows in that order. */
   readonly after?: { readonly created_at: number; readonly id: string } | undefined;
-  /** How many at most; all where it is left out. */
+  /** How many at most; all if left out. */
   readonly limit?: number | undefined;
 }
 
@@ -112,11 +112,11 @@ export interface StoreStatus {
   readonly records: number;
   readonly pending: number;
   readonly unknown: number;
-  /** When the newest record began, in milliseconds since 1970; null where there is none. */
+  /** When the newest record began, in milliseconds since 1970; null if there is no record. */
   readonly newestAt: number | null;
 }
 
-/** A stored record that this bankql cannot read. It concerns this payment alone. */
+/** A stored record that this bankql cannot read. It concerns only this payment. */
 export class UnreadableRecord extends Error {
   override readonly name = 'UnreadableRecord';
 }
@@ -138,7 +138,7 @@ export interface PaymentStore {
    * Shape: null if it was stored; else the record that was there. A PENDING one whose lease has ended becomes UNKNOWN first;
    *        a DONE or REJECTED one whose last change is older than the store's retention counts as absent.
    * Errors: StoreUnavailable: the attempt must not be sent, and what may be stored of it is taken back as soon as the store
-   *         answers. UnreadableRecord. So it is with the methods below.
+   *         answers. UnreadableRecord. The same applies to the methods below.
    */
   begin(record: PaymentRecord, now: number): Promise<PaymentRecord | null>;
   /**
@@ -149,11 +149,11 @@ export interface PaymentStore {
   finish(id: string, trackId: string, outcome: PaymentOutcome, now: number): Promise<boolean>;
   /**
    * Records proof that this attempt executed nothing. A PENDING record is deleted, so that its key is free. One that is UNKNOWN
-   * because its lease ended becomes REJECTED: somebody may have been told that it may have been sent.
-   * Shape: what became of the record; `unchanged` also if there is none of this attempt.
+   * because its lease ended becomes REJECTED: a client may know already that it may have been sent.
+   * Shape: what became of the record; `unchanged` also if this attempt has no record.
    */
   release(id: string, trackId: string, now: number): Promise<'released' | 'rejected' | 'unchanged'>;
-  /** The record with this id, treated as `begin` treats it; null if there is none. */
+  /** The record with this id, treated as `begin` treats it; null if there is no record. */
   find(id: string, now: number): Promise<PaymentRecord | null>;
   /**
    * The records that match a query. Queries by state, by caller and by id use an index.

@@ -19,7 +19,7 @@ export function envelopeIn(operation: Operation, value: unknown): string | null 
 
 /**
  * The records in the bank's answer to a payment, whatever its shape: the list under the envelope's key, a bare list, an
- * object, or a status alone.
+ * object, or only a status.
  */
 export function recordsOf(operation: Operation, value: unknown): readonly unknown[] {
   if (typeof value === 'string') return [{ status: value }];
@@ -33,7 +33,7 @@ export function recordsOf(operation: Operation, value: unknown): readonly unknow
 /**
  * The parts of the bank's answer that bankql reads, in the contract's own shape, bounded and without `secrets`. The
  * record stores it, so that a replay returns the same answer as the first call.
- * Shape: JSON text; null where there is no such part.
+ * Shape: JSON text; null if there is no such part.
  */
 export function toStoredResponse(
   operation: Operation,

@@ -15,7 +15,7 @@ export function accountOf(database: Database, accountId: string): Account {
 
 /**
  * An account that the caller owns.
- * Errors: HttpError 404 if there is none with this id, 403 if it belongs to another customer.
+ * Errors: HttpError 404 if there is no account with this id, 403 if it belongs to another customer.
  */
 export function ownAccount(database: Database, accountId: string, caller: string | null): Account {
   const account = accountOf(database, accountId);

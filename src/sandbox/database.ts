@@ -48,7 +48,7 @@ function reader<T>(shape: z.ZodType<T>) {
 
 /** Records that have an id of their own, in the order in which they were first put. */
 export interface Records<T> {
-  /** Undefined where there is no such record. */
+  /** Undefined if there is no such record. */
   get(id: string): T | undefined;
   all(): T[];
   /** The records in which the list `field` names `value`. */

@@ -57,7 +57,7 @@ export function decimalsNeeded(text: string): number {
 
 /**
  * Checks an amount in a request before calculating with it: "1e999999999" is a short text and a huge number.
- * Errors: HttpError 400 where it has more than 30 digits before the point, or more than 18 behind it.
+ * Errors: HttpError 400 if it has more than 30 digits before the point, or more than 18 behind it.
  */
 export function checkDigits(field: string, text: string): void {
   const [, , whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];

@@ -117,7 +117,7 @@ export function faultsOfBody(body: unknown): Fault[] {
   return parseFaults(faultScenarios[named.scenario]);
 }
 
-/** What the value behind a kind stands for, as in `latency=300`. */
+/** The member of a fault that the value after its kind sets, as in `latency=300`. */
 const parameters: Readonly<Record<string, string>> = {
   latency: 'milliseconds',
   drip: 'milliseconds',

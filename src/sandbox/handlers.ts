@@ -37,8 +37,8 @@ interface Call<Id extends OperationId> {
 type Handler<Id extends OperationId> = (call: Call<Id>) => Answer<Row<Id>>;
 
 /**
- * Whether a branch or a product answers a POST list query: its id is the query's, or the query's id is the
- * bank's, which stands for all of them; and its name holds the query's, in either case, where that is given.
+ * Whether a branch or a product answers a POST list query: its id is the query's, or the query's id is the bank's,
+ * which matches all of them; and, if the query has a name, its name contains that one, in either case.
  */
 function matches(record: Branch | ProductBody, query: ProductQuery): boolean {
   if (query.id !== bankId && query.id !== record.id) return false;
@@ -108,7 +108,7 @@ function transactionOf(database: Database, accountId: string, transactionId: str
   return transaction;
 }
 
-/** The values of `{TYPE}`: each stands for the member of the metadata that the call is about. */
+/** The values of `{TYPE}`: each is a member of the metadata that the call is about. */
 const metadataTypes: readonly string[] = ['comments', 'narrative', 'tags', 'where'];
 
 /** What a body may say of a transaction's details: who acted on it. The rest is what the bank posted. */
@@ -124,18 +124,18 @@ const marks = [
 /** The most, in the account's currency, that a request moves without a challenge. */
 const withoutChallenge = '1000';
 
-/** What a request says of the transfer that it led to; one that is pending has no end yet. */
+/** A request's members about the transfer that it led to; a pending transfer has no end yet. */
 const outcomeOf = ({ id, status }: Transferred, at: string) => ({
   status,
   transaction_ids: id,
   ...(status !== 'PENDING' && { end_date: at }),
 });
 
-/** What the sandbox does for each operation; one that is missing or superfluous does not compile. */
+/** The sandbox's handler of each operation; one that is missing or superfluous does not compile. */
 export const handlers = {
   /**
-   * A customer, for that customer for whoever owns an account together with them, and for the staff.
-   * Errors: HttpError 404 where there is none, 403 for anybody else.
+   * A customer, for that customer, for owners of an account together with them, and for the staff.
+   * Errors: HttpError 404 if there is no such customer, 403 for anybody else.
    */
   getCustomer: ({ ids, caller, database }) => {
     const customer = database.customers.get(ids.CUSTOMER_ID);
@@ -164,8 +164,8 @@ export const handlers = {
   },
 
   /**
-   * Scope `views`: the path's account alone. Scope `permissions`: every account that the caller may see through
-   * the path's view, which is the caller's own for `owner` and all that have it for `public`.
+   * Scope `views`: only the path's account. Scope `permissions`: every account that the caller may see through the
+   * path's view, which is the caller's own for `owner` and all that have it for `public`.
    * Errors: HttpError 404 for another scope, and as viewedAccount.
    */
   getAccountsScope: ({ ids, caller, database }) => {
@@ -251,7 +251,7 @@ export const handlers = {
     return database.otherAccounts.of(ids.ACCOUNT_ID);
   },
 
-  /** The counterparties with exactly this IBAN, and this id where one is given. Errors: as ownerView. */
+  /** The counterparties with exactly this IBAN, and this id if the query has one. Errors: as ownerView. */
   postOtherAccounts: ({ ids, body, caller, database }) => {
     ownerView(database, ids, caller);
     return database.otherAccounts
@@ -259,7 +259,7 @@ export const handlers = {
       .filter(({ IBAN, id }) => IBAN === body.IBAN && (body.id === undefined || id === body.id));
   },
 
-  /** A transaction of the account. Errors: HttpError 404 where it has none with this id, and as ownerView. */
+  /** A transaction of the account. Errors: HttpError 404 if the account has no transaction with this id, and as ownerView. */
   getTransaction: ({ ids, caller, database }) => {
     ownerView(database, ids, caller);
     return transactionOf(database, ids.ACCOUNT_ID, ids.TRANSACTION_ID);
@@ -291,8 +291,8 @@ export const handlers = {
    * Moves money to another account of this bank, or to a counterparty at another one.
    * Shape:  `{ "id": <transaction id>, "status": "COMPLETED" }`, or another status where the payee's bank does not take
    *         it (at once); the specification shows no answer.
-   * Errors: HttpError 403 where the account is another's, 400 where `from` is not the path's account, the value
-   *         does not fit or the funds do not suffice, 404 where there is no account to pay to.
+   * Errors: HttpError 403 if the account is another's, 400 if `from` is not the path's account, the value does not fit
+   *         or the funds do not suffice, 404 if there is no account to pay to.
    */
   postMakeTransaction: ({ ids, body, caller, database, at }) => {
     ownAccount(database, ids.ACCOUNT_ID, caller);
@@ -314,12 +314,12 @@ export const handlers = {
   },
 
   /**
-   * Asks for a transfer to another account of this bank, or to a counterparty at another one. Up to 1,000 it is made
-   * at once (COMPLETED, or what the payee's bank does with it); above that, or without a value, the request waits for
-   * its challenge (INITIATED), which no operation can answer.
-   * Shape:  the new request alone.
-   * Errors: HttpError 400 where the value does not fit or the funds do not suffice, 404 where there is nobody to pay
-   *         to, and as ownerView.
+   * Asks for a transfer to another account of this bank, or to a counterparty at another one. Up to 1,000 it is made at
+   * once (COMPLETED, or what the payee's bank does with it); above that, or without a value, the request waits for its
+   * challenge (INITIATED), which no operation can answer.
+   * Shape:  only the new request.
+   * Errors: HttpError 400 if the value does not fit or the funds do not suffice, 404 if there is nobody to pay to, and
+   *         as ownerView.
    */
   putTransactionsRequestAccount: (call) => {
     const { ids, body, caller, database, at } = call;

@@ -10,7 +10,7 @@ export const authProvider = 'sandbox';
 /** The `Auth-ID` of the bank's staff, who may do what customers may not: set balances, write messages. */
 export const staffId = 'staff';
 
-/** The customers of every new sandbox, each of whom can log in; a scenario may add others. */
+/** The customers of every new sandbox, who can all log in; a scenario may add others. */
 export const callers: readonly string[] = ['alice', 'bob', 'carol', 'yuki', 'omar'];
 
 /** A caller, and one seeded record of each sort that this caller may read. */

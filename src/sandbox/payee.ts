@@ -46,7 +46,7 @@ function findByNumber(database: Database, payerId: string, named: string): Other
   return all.find(({ IBAN }) => IBAN === named) ?? all.find(({ number }) => number === named);
 }
 
-/** Whoever has an IBAN at another bank. */
+/** The holder of an IBAN at another bank. */
 const strangerPayee = (iban: string, bank = 'unknown'): Payee => ({
   id: iban,
   outside: { id: iban, IBAN: iban, bank, kind: 'account of another bank' },
@@ -59,7 +59,7 @@ const banksOf = ({ outside }: Payee) => [bankId, ...(outside ? [outside.bank, ou
  * Finds the payee of a request: an account of this bank by its id or IBAN; otherwise a counterparty of the paying
  * account by its id, IBAN or number; otherwise the holder of the IBAN at another bank, who becomes a counterparty when
  * paid.
- * Errors: HttpError 400 without an id, 404 where nobody is found.
+ * Errors: HttpError 400 without an id, 404 if there is no such payee.
  */
 export function payeeOf(database: Database, payerId: string, to: AccountRef): Payee {
   const { account_id: named, bank_id: bank } = to;

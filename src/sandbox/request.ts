@@ -21,7 +21,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Checks the subscription key from the header or, without a header, from the query.
- * Errors: HttpError 401 where it is missing, given twice, or unknown.
+ * Errors: HttpError 401 if it is missing, given twice, or unknown.
  */
 export function checkSubscriptionKey(headers: IncomingHttpHeaders, query: URLSearchParams): void {
   const given = headers['ocp-apim-subscription-key'] ?? query.getAll('subscription-key').join();
@@ -85,9 +85,8 @@ function complaint(error: z.ZodError): string {
 
 /**
  * A request's body, checked against its shape.
- * Errors: HttpError 400 where it is missing, not declared as JSON (a missing Content-Type is allowed: the
- *         specification calls it optional), not JSON in UTF-8, or not what the shape allows; the text names
- *         the field.
+ * Errors: HttpError 400 if it is missing, not declared as JSON (a missing Content-Type is allowed: the specification
+ *         calls it optional), not JSON in UTF-8, or not what the shape allows; the text names the field.
  */
 export function readBody<T extends z.ZodType>(
   shape: T,

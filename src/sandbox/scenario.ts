@@ -87,8 +87,9 @@ function dateOf(ago: Ago, text: string | null | undefined): string | null | unde
 }
 
 /**
- * Writes what a scenario adds. What it leaves out of a record is as the bank would write it, where it knows better.
- * Errors: ScenarioError where a record belongs to one that is not there.
+ * Writes a scenario's records. Members that a record leaves out have the values that the bank would write, if it knows
+ * better.
+ * Errors: ScenarioError if a record belongs to one that is missing.
  */
 export function seedRecords(database: Database, scenario: Scenario, ago: Ago): void {
   const checkAccount = (section: string, id: string) => {

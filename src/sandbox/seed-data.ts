@@ -85,9 +85,9 @@ export const seededCustomers: Readonly<Record<string, Customer>> = {
 
 /** What is otherwise than with most accounts. */
 interface Exceptions {
-  /** Both of them where it is left out. */
+  /** Both of them if left out. */
   readonly views?: readonly string[];
-  /** How many transactions it has; 16 where it is left out. With none it has no counterparties either. */
+  /** How many transactions it has; 16 if left out. An account without transactions has no counterparties either. */
   readonly history?: number;
 }
 
@@ -235,7 +235,7 @@ export const seededProducts = productRows.map(([id, name, category, family, supe
   return { id, product };
 });
 
-/** The codes of each metadata id, with the text that stands for them. */
+/** The codes of each metadata id, with their texts. */
 const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'transaction-types': {
     SEPA: 'SEPA transfer',
@@ -359,7 +359,7 @@ const suppliers = towns.flatMap((town, row) =>
   }),
 );
 
-/** What alice-current has besides: a second name for one IBAN, and two machines that nobody gave an id. */
+/** Further counterparties of alice-current: a second name for one IBAN, and two machines that nobody gave an id. */
 const extras: readonly OtherAccount[] = [
   { id: 'payee-deposit', kind: 'landlord', bank: 'Τράπεζα Δοκιμών', IBAN: landlordIban },
   { bank: 'Test Bank London', kind: 'cash machine', holder: { is_alias: true, name: 'ATM 4711' } },

@@ -159,8 +159,9 @@ function seedTransactions(database: Database, ago: Ago): void {
 }
 
 /**
- * Who asks, from and to which account, how much and why; how it stands; how many days before the start it was asked
- * for; and as many when its transfers were made, which have its status: a standing order has several.
+ * A request's customer, its accounts (from, to), amount and purpose; its status; how many days before the start it was
+ * made; and how many days before the start its transfers were made, which have its status: a standing order has
+ * several.
  */
 type RequestRow = readonly [
   ...who: readonly [caller: string, fromId: string, toId: string],

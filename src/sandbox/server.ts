@@ -33,7 +33,7 @@ export interface SandboxOptions {
    * default the clock runs, and they are relative to the start.
    */
   readonly now?: number | undefined;
-  /** The address to listen on; 127.0.0.1 where none is given. */
+  /** The address to listen on; 127.0.0.1 if left out. */
   readonly host?: string;
 }
 
@@ -63,7 +63,7 @@ function statusOf(error: Error | FastifyError): number {
   return status === 415 ? 400 : (status ?? 500);
 }
 
-/** Below this path are the sandbox's own switches, beside the bank's paths. */
+/** The sandbox's own switches are below this path, next to the bank's paths. */
 const switches = '/sandbox/';
 
 const isLoopback = (host: string) =>

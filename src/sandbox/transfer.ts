@@ -114,13 +114,13 @@ interface TransferText {
 /** How far a transfer has come: only one that is COMPLETED moves money. */
 export type TransferStatus = 'COMPLETED' | 'PENDING' | 'FAILED';
 
-/** What a transfer led to; the transaction's id is the same on both accounts. */
+/** The result of a transfer; the transaction's id is the same on both accounts. */
 export interface Transferred {
   readonly id: string;
   readonly status: TransferStatus;
 }
 
-/** Writes one side of a transfer: the balance, where it is completed, the counterparty and the transaction. */
+/** Writes one side of a transfer: the balance, if it is completed, the counterparty and the transaction. */
 function book(
   database: Database,
   accountId: string,
@@ -157,10 +157,10 @@ function book(
 }
 
 /**
- * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee where that is an
- * account of this bank; and both balances, where it is completed. It has to run within one database transaction.
- * The payee's statement names the transaction, and with `isListed` the payer's does: where no request of theirs will.
- * Errors: HttpError 400 where the funds do not suffice.
+ * Makes a transfer: a transaction and a counterparty for the account that pays, and for the payee if that is an account
+ * of this bank; and both balances, if it is completed. It has to run within one database transaction. The payee's
+ * statement names the transaction, and with `isListed` the payer's does too: if no request of theirs will.
+ * Errors: HttpError 400 if the funds do not suffice.
  */
 export function transfer(
   database: Database,

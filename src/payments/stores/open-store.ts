@@ -11,7 +11,7 @@ export interface OpenStoreOptions {
   /** For PostgreSQL; see PostgresStoreOptions. */
   readonly allowVolatile?: boolean;
   readonly waitReplicas?: number;
-  /** Whether the store is only looked at: nothing is written to it, or beside it. False by default. */
+  /** Whether the store is only read: nothing is written to it, or to its folder. False by default. */
   readonly readOnly?: boolean;
   /** Whether to create a missing store; true by default. */
   readonly create?: boolean;

@@ -41,7 +41,7 @@ export function shownStoreUrl(url: string, mask: string): string {
 /** The passwords in STATE_URL: as they are written there, and as they are sent. */
 export function passwordsOf(url: string): string[] {
   const sent = addressOf(url);
-  // A URL with several hosts is none to URL.parse.
+  // URL.parse refuses a URL with several hosts.
   const written = sent === null ? undefined : /:([^:@/]*)@/.exec(url)?.[1];
   const all = [URL.parse(url)?.password, written, sent?.password];
   return all.flatMap((password) => password || []);

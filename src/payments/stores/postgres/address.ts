@@ -1,6 +1,6 @@
-/** Where a PostgreSQL cluster is, who asks, and how the connections are protected. */
+/** The address of a PostgreSQL cluster, the role and its password, and the protection of the connections. */
 export interface PostgresAddress {
-  /** One server, or the members of a cluster, of which one takes writes. */
+  /** One server, or the members of a cluster; one of them takes writes. */
   readonly hosts: readonly PostgresHost[];
   readonly user: string;
   readonly password: string | undefined;
@@ -17,7 +17,7 @@ export interface PostgresHost {
 }
 
 export interface PostgresTls {
-  /** As libpq means them: `require` encrypts alone, `verify-ca` looks at who signed, `verify-full` at the name as well. */
+  /** As in libpq: `require` only encrypts, `verify-ca` also checks the certificate's issuer, `verify-full` its name as well. */
   readonly mode: 'require' | 'verify-ca' | 'verify-full';
   /** Files. */
   readonly rootCertificate: string | undefined;
@@ -39,8 +39,8 @@ const known = [
 ];
 
 /**
- * What a URL `postgres[ql]://user[:password]@host[:port][,host[:port]…]/database[?parameters]` says; null where it is one of
- * something else. Names and passwords are percent-encoded in it.
+ * The address in a URL `postgres[ql]://user[:password]@host[:port][,host[:port]…]/database[?parameters]`; null for a URL
+ * with another protocol. Names and passwords are percent-encoded in it.
  * Errors: AddressError.
  */
 export function parsePostgresUrl(text: string): PostgresAddress | null {
@@ -104,7 +104,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The address for messages: without who asks. */
+/** The address for messages: without the role and its password. */
 export function shownAddress({ hosts, database }: PostgresAddress): string {
   return `postgres://${hosts.map(shownHost).join()}/${database}`;
 }

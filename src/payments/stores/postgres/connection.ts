@@ -5,7 +5,7 @@ import { Client, DatabaseError } from 'pg';
 import { startResponseTimeout } from '../response-timeout.ts';
 import type { PostgresAddress, PostgresHost, PostgresTls } from './address.ts';
 
-/** A server that answers, and cannot be used. The message says why, and the remedy where it is known. */
+/** A server that answers, and cannot be used. The message says why, and names the remedy if it is known. */
 export class ServerRefused extends Error {
   override readonly name = 'ServerRefused';
 }
@@ -32,7 +32,7 @@ export interface Answer {
 export interface PostgresConnection {
   readonly host: PostgresHost;
   /**
-   * Sends one statement, which is a transaction of its own where none was begun; one after the other.
+   * Sends one statement, which is a transaction of its own unless one was begun; one after the other.
    * Errors: DatabaseError as the server gave it: then nothing of the statement is stored. ConnectionLost.
    */
   query(statement: Statement, limitMs?: number): Promise<Answer>;
@@ -65,13 +65,13 @@ const ending = /^(08|57P|58|XX)/;
 /** What a server answers with that will be ready by itself: it starts or ends, is full, or has become read-only. */
 const passing = /^(08|57|53|25|55|40)/;
 
-/** What Node says of a certificate that nobody vouches for, that is out of date, or that is for another name. */
+/** Node's codes for a certificate that nobody vouches for, that is out of date, or that is for another name. */
 const untrusted = /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 const certificateRemedy = 'sslrootcert in STATE_URL names the file of the authority that vouches for it';
 
 /**
  * Opens a connection to one host.
- * Errors: ServerRefused (a wrong password, say), or an Error that says why there is none.
+ * Errors: ServerRefused (a wrong password, say), or an Error that says why no connection was opened.
  */
 export async function openConnection(
   address: PostgresAddress,
@@ -200,7 +200,7 @@ export async function openConnection(
 export const isPassing = (error: unknown): boolean =>
   !(error instanceof ServerRefused) && !(error instanceof DatabaseError && !passing.test(error.code ?? ''));
 
-/** PostgreSQL's text takes every character but one, which stands in no name or amount that means anything. */
+/** PostgreSQL's text takes every character but one, which no meaningful name or amount contains. */
 const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
 
 async function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresTls): Promise<TlsOptions> {

@@ -184,7 +184,7 @@ export interface PoolOptions {
 export interface PostgresPool {
   /**
    * Does the work with a connection of its own.
-   * Errors: those of the work; an Error where there is no connection by the deadline.
+   * Errors: those of the work; an Error if no connection is free by the deadline.
    */
   use<T>(deadline: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
   /** Whether there is a connection whose statement is not overdue: whoever waits gets one in the end. */

@@ -32,7 +32,7 @@ export interface PostgresStoreOptions {
   readonly waitReplicas?: number;
   /** See OpenStoreOptions. */
   readonly readOnly?: boolean;
-  /** Whether the store is made if there is none; true by default. */
+  /** Whether a missing store is created; true by default. */
   readonly create?: boolean;
   /** A file that holds the store's high-water mark as well. */
   readonly witness?: string | undefined;
@@ -71,7 +71,7 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
     markFiles: options.witness === undefined ? [] : [options.witness],
     allowVolatile: options.allowVolatile ?? false,
     readOnly: options.readOnly ?? false,
-    // What no standby has confirmed yet, a failover may lose without a loss: then it was not sent.
+    // A failover may lose payments that no standby has confirmed yet. That is not a loss: they were not sent.
     countsAreConfirmed: (options.waitReplicas ?? 0) === 0,
     onEvent: options.onEvent ?? (() => {}),
     ...(options.clocks === undefined ? {} : { clocks: options.clocks }),

@@ -76,10 +76,10 @@ const lock = Number.parseInt(Buffer.from('bankql').toString('hex'), 16);
 const migrationLimitMs = 600_000;
 
 /**
- * Makes the tables if there are none, and those of this version of older ones; of several processes that come at once one does
+ * Makes the tables if they are missing, and upgrades older ones to this version; if several processes come at once, one does
  * it, and the others wait for it.
- * Errors: ServerRefused if a newer bankql made them, if there are none and none may be made (`create`), or if the role may not;
- *         those of PostgresConnection.query.
+ * Errors: ServerRefused if a newer bankql made them, if they are missing and may not be made (`create`), or if the role may
+ *         not; those of PostgresConnection.query.
  */
 export async function prepareSchema(connection: PostgresConnection, create: boolean): Promise<void> {
   if ((await readVersion(connection)) === schemaVersion) return;
@@ -111,7 +111,7 @@ export async function prepareSchema(connection: PostgresConnection, create: bool
 
 const versionRow = z.object({ version: z.number() });
 
-/** The tables' version; null if there are none. Errors: ServerRefused for one that this bankql does not know. */
+/** The tables' version; null without tables. Errors: ServerRefused for one that this bankql does not know. */
 async function readVersion(connection: PostgresConnection): Promise<number | null> {
   if (!(await exists(connection, 'store'))) return null;
   const { rows } = await connection.query({ text: 'SELECT version FROM bankql.store' });

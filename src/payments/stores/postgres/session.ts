@@ -14,7 +14,7 @@ import { prepareSchema } from './schema.ts';
 export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
   readonly address: PostgresAddress;
   readonly timeoutMs: number;
-  /** Whether a store is made if there is none. */
+  /** Whether a missing store is created. */
   readonly create: boolean;
   /** The store by way of one connection. */
   readonly storeOf: (connection: PostgresConnection) => CheckedStore;
@@ -32,7 +32,7 @@ interface Backend {
 }
 
 const ownBackend = `SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()`;
-/** Those that are still there, each of which is told to end. */
+/** Ends the backends that are still there, and selects them. */
 const endBackends = `SELECT activity.pid, pg_terminate_backend(activity.pid) FROM pg_stat_activity AS activity,
   unnest($1::int[], $2::text[]) AS left_behind (pid, started_at)
   WHERE activity.pid = left_behind.pid AND activity.backend_start::text = left_behind.started_at`;
@@ -133,9 +133,9 @@ const graceMs = 200;
 const role = z.object({ standby: z.boolean(), readOnly: z.boolean() });
 
 /**
- * Connects to the host that takes writes (what libpq calls target_session_attrs=read-write). Where several say so, an old
- * primary came back: the one that was promoted last counts. No server counts whose timeline is older than `latestTimeline`.
- * Errors: ServerRefused; an Error that says why there is none now.
+ * Connects to the host that takes writes (libpq's target_session_attrs=read-write). If several take writes, an old primary
+ * came back: the one that was promoted last counts. No server counts whose timeline is older than `latestTimeline`.
+ * Errors: ServerRefused; an Error that says why there is no primary now.
  */
 async function findPrimary(
   address: PostgresAddress,
@@ -178,7 +178,7 @@ async function findPrimary(
   );
 }
 
-/** Errors: ServerRefused where it is no primary; an Error where it cannot be asked. */
+/** Errors: ServerRefused if it is not a primary; an Error if it cannot be asked. */
 async function askHost(
   address: PostgresAddress,
   host: PostgresAddress['hosts'][number],
@@ -247,7 +247,7 @@ const settings = z.object({
   standbyNames: z.string(),
 });
 
-/** What is read of the server, each setting under the name that `settings` has for it. */
+/** Reads the server's settings, each under the name that `settings` has for it. */
 const read = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
   current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames"`;
@@ -308,7 +308,7 @@ export interface CommitSettings {
   readonly standbyNames: string;
 }
 
-/** Why a commit under these settings may be forgotten, and the remedy; null where it is confirmed as it has to be. */
+/** Why a commit under these settings may be forgotten, and the remedy; null if it is confirmed as required. */
 export function unconfirmed(
   { synchronousCommit, standbyNames }: CommitSettings,
   waitReplicas: number,
@@ -324,7 +324,9 @@ export function unconfirmed(
   return null;
 }
 
-/** How many standbys have to confirm a commit: `FIRST 2 (a, b, c)`, `ANY 1 (*)`, `2 (a, b)`, or a list, of which one has to. */
+/**
+ * How many standbys have to confirm a commit: `FIRST 2 (a, b, c)`, `ANY 1 (*)`, `2 (a, b)`, or a list, for which one is enough.
+ */
 export function confirmingStandbys(names: string): number {
   if (names.trim() === '') return 0;
   return Number(/^\s*(?:(?:first|any)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);

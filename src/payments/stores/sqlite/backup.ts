@@ -23,7 +23,7 @@ import { markFiles } from './sqlite-store.ts';
 
 /** Backups of a SQLite store's file, and their way back. */
 
-/** What a store's file holds. */
+/** The contents of a store's file. */
 export interface StoreContents {
   readonly records: number;
   readonly pending: number;
@@ -88,7 +88,7 @@ function checkIntegrity(database: DatabaseSync): void {
   if (check !== 'ok') throw new Error(`it is damaged (${String(check).slice(0, 200)})`);
 }
 
-/** What an open file of this version holds. */
+/** The contents of an open file of this version. */
 function contentsOf(database: DatabaseSync): StoreContents {
   const { text, began, newestAt, ...counts } = contents.parse(
     database
@@ -130,12 +130,12 @@ export interface RestorePlan {
   readonly missing: readonly PaymentRecord[];
   /** How many further payments began after the backup, according to the high-water mark; their records are unknown. */
   readonly unnamed: number;
-  /** Why the file in use could not be read, so that `missing` is empty; null where it was read, or there is none. */
+  /** Why the file in use could not be read, so that `missing` is empty; null if it was read, or does not exist. */
   readonly unreadable: string | null;
 }
 
 export interface RestoreOptions {
-  /** Who decided it, and why: it stays in the store. */
+  /** The person who decided it, and the reason: it stays in the store. */
   readonly by: string;
   readonly now: number;
   /** As OpenStoreOptions has it: its mark is made to fit as well. */
@@ -145,16 +145,16 @@ export interface RestoreOptions {
 }
 
 export interface Restored extends RestorePlan {
-  /** Where the replaced file is now, its log beside it as `-wal` where it had one; null where there was neither. */
+  /** The new path of the replaced file, with its log next to it as `-wal` if it had one; null if neither existed. */
   readonly replaced: string | null;
 }
 
 /**
  * Puts a backup in the place of a SQLite store's file, which is kept as PATH.replaced-<time>, and makes the marks fit.
- * Shape:  what was done; null where `confirm` said no, and nothing was changed.
- * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is none or damaged; or
- *         that the file in its place is not whole, and where the replaced one is.
- *         Where it was interrupted the path is either the old file or the restored one, whole.
+ * Shape:  what was done; null if `confirm` said no, and nothing was changed.
+ * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is damaged or not a
+ *         backup; or that the file in its place is not whole, and where the replaced one is. If it was interrupted, the
+ *         path is either the old file or the restored one, whole.
  */
 export async function restoreStore(
   from: string,
@@ -189,7 +189,7 @@ export async function restoreStore(
 }
 
 /**
- * Why the file cannot be opened; null if it can, or there is none. Opened read-only: a writable connection would, when
+ * Why the file cannot be opened; null if it can, or does not exist. Opened read-only: a writable connection would, when
  * it is closed, write its log into a file that it cannot read, and delete the log.
  */
 function whyUnreadable(path: string): string | null {
@@ -221,7 +221,7 @@ function lockFile(path: string): DatabaseSync {
   return database;
 }
 
-/** What is known of the payments that were there before. */
+/** The known marks of the payments that were there before. */
 function knownMarks(inUse: StoreContents | string | null, files: readonly string[]): HighWaterMark[] {
   const marks = files.flatMap((file) => markOf(file) ?? []);
   return inUse === null || typeof inUse === 'string' ? marks : [...marks, inUse];
@@ -249,13 +249,13 @@ function recordDecision(
 
 const metaRow = z.object({ text: z.string(), began: z.number(), newestAt: z.number().nullable() });
 
-/** The file that a link names: SQLite keeps the log beside that one. */
+/** The file that a link names: SQLite keeps the log next to that file. */
 const realPath = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
 
 /**
  * Replaces the file and its log by the copy atomically: at no time may the old log be replayed over the copy, or a file
  * be read without its log.
- * Shape: where the replaced file is now; null where there was neither a file nor a log.
+ * Shape: where the replaced file is now; null if there was neither a file nor a log.
  */
 function replaceFile(draft: string, path: string, now: number): string | null {
   keepOwner(draft, path);
@@ -267,7 +267,7 @@ function replaceFile(draft: string, path: string, now: number): string | null {
   for (const end of parts) linkSync(path + end, replaced + end);
   let ready = draft;
   if (hasLog) {
-    // Two files cannot be replaced at once, but SQLite looks for the log beside the file that a link names.
+    // Two files cannot be replaced at once, but SQLite looks for the log next to the file that a link names.
     ready = `${path}.restored-${time}`;
     renameSync(draft, ready);
     const link = draftOf(path);
@@ -322,7 +322,7 @@ interface Files {
 
 /**
  * Describes the effect of restoring a backup.
- * Shape: `inUse`: what the file in use holds; why it cannot be read; null where there is none.
+ * Shape: `inUse`: what the file in use holds; why it cannot be read; null if there is no file.
  */
 function makePlan(
   saved: StoreContents,

@@ -17,7 +17,7 @@ export interface SqliteStoreOptions {
   readonly retentionMs: number;
   /** How long a call may take, the wait for its turn and for other processes included. */
   readonly timeoutMs: number;
-  /** A second file for the store's high-water mark; the first is beside it, `PATH.mark`. */
+  /** A second file for the store's high-water mark; the first is next to it, `PATH.mark`. */
   readonly witness?: string | undefined;
   readonly onEvent?: OnStoreEvent | undefined;
   /** For tests. */
@@ -57,7 +57,7 @@ const startTimeoutMs = 600_000;
 /** Reading many records may take longer than a payment waits. */
 const readFactor = 20;
 
-/** Where a SQLite store's high-water mark is kept: beside the file, and in the witness, if there is one. */
+/** The files of a SQLite store's high-water mark: one next to its file, and the witness, if there is one. */
 export const markFiles = (path: string, witness: string | undefined): readonly string[] =>
   witness === undefined ? [`${path}.mark`] : [`${path}.mark`, witness];
 
@@ -137,7 +137,7 @@ async function openSqlite(
 /** TypeScript if the sources run, JavaScript in the package. */
 const module = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
 
-/** A thread that answers calls about the file. It is started by a call if there is none: also after one died. */
+/** A thread that answers calls about the file. A call starts it if there is no thread: also after one died. */
 function createThread(settings: ThreadSettings, timeoutMs: number) {
   const unanswered = new Map<number, (response: SqliteResponse) => void>();
   let worker: Worker | null = null;
@@ -204,7 +204,7 @@ function createThread(settings: ThreadSettings, timeoutMs: number) {
       const timeout = startResponseTimeout(2 * timeoutMs, () => resolve(false));
       await isClosed;
       timeout.clear();
-      // A thread that hangs in a system call cannot be terminated, so it is not awaited.
+      // A thread that hangs in a system call cannot be terminated; nothing waits for its end.
       void ended.terminate();
     },
   };
