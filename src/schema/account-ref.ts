@@ -29,7 +29,7 @@ AccountRefObject.implement({
       type: nodeTypeOf('Account').object,
       nullable: true,
       description:
-        'Seen through the view of the record that names it, unless another is given; null where the record names no account. REST: getAccountsScope.',
+        'The account, seen through the view of the record that names it, unless another is given; null if the record names no account. REST: getAccountsScope.',
       args: {
         viewId: t.arg.id({ description: 'The view to read the account through, if not that of the record.' }),
       },

@@ -204,7 +204,8 @@ AccountObject.implement({
     ),
     owners: t.field({
       nullable: { list: true, items: true },
-      description: 'The customers that `ownerIds` names. REST: one getCustomer for each distinct owner.',
+      description:
+        'The customers that `ownerIds` names. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: one getCustomer for each distinct owner.',
       ...nodesFromRecord(
         'Customer',
         (account: AccountNode) => recordOf(account).owners,
@@ -319,7 +320,7 @@ putMutation(written, {
   // REST does not receive the view, but an invalid one is refused before anything is written.
   node: (ids) => ids,
   written: () => ({
-    description: 'The account, read anew through the view. REST: getAccountsScope.',
+    description: 'The account, read again through the view. REST: getAccountsScope.',
     ...nodeFromIds('Account', ({ node: { bankId, accountId, viewId } }: PutResult<ViewIds>) => ({
       bankId,
       accountId,

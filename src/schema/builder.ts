@@ -28,10 +28,14 @@ export const builder = new SchemaBuilder<{
     endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
     cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
     nodeFieldOptions: {
-      description: 'The entry; null, with an error, if the bank broke the contract in it.',
+      description: 'The entry, unless the bank broke the contract in it. Costs no further REST call.',
     },
-    edgesFieldOptions: { description: 'The entries of the page with their cursors.' },
-    pageInfoFieldOptions: { description: 'Where the page stands in the whole list.' },
+    edgesFieldOptions: {
+      description: 'The entries of the page with their cursors. Costs no further REST call.',
+    },
+    pageInfoFieldOptions: {
+      description: 'Where the page stands in the whole list. Costs no further REST call.',
+    },
     firstArgOptions: { description: 'The first so many entries behind `after`; all where left out.' },
     afterArgOptions: { description: 'Only entries behind this cursor.' },
     lastArgOptions: { description: 'The last so many entries before `before`; all where left out.' },

@@ -166,7 +166,7 @@ export const connectionTo = <Node>(
         nodes: t.field({
           type: [type],
           nullable: { list: true, items: true },
-          description: 'The entries of the page.',
+          description: 'The entries of the page. Costs no further REST call.',
           // Pothos' types expect edges; the resolved value is the Connection that connectionFromIds creates.
           resolve: (page: object) => (page as Connection<unknown, Node>).nodes,
         }),

@@ -57,7 +57,8 @@ CustomerObject.implement({
     version: t.string(versionField(customerVersion)),
     banks: t.field({
       nullable: { list: true, items: true },
-      description: 'The banks that `bankIds` names. Costs no further REST call.',
+      description:
+        'The banks that `bankIds` names. Null if the bank leaves it out. Costs no further REST call.',
       ...nodesFromRecord(
         'Bank',
         (customer: CustomerNode) => recordOf(customer).bank_id,

@@ -108,7 +108,7 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
     edges: t.field({
       type: [TransactionEdge],
       nullable: { list: true, items: true },
-      description: 'The entries of the page with their cursors.',
+      description: 'The entries of the page with their cursors. Costs no further REST call.',
       resolve: ({ page, ...account }) => Array.from(page.edges, (edge) => ({ ...account, edge })),
     }),
     nodes: t.field({
@@ -120,7 +120,7 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
     pageInfo: t.field({
       type: builder.pageInfoRef(),
       nullable: false,
-      description: 'Where the page stands in the whole list.',
+      description: 'Where the page stands in the whole list. Costs no further REST call.',
       resolve: ({ page }) => page.pageInfo,
     }),
     totalCount: t.int({

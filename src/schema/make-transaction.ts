@@ -135,7 +135,7 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
     transaction: t.field({
       nullable: true,
       description:
-        'The transaction that `transactionId` names, through the default view; null where the bank named none. REST: getTransaction.',
+        'The transaction that `transactionId` names, through the default view; null if the bank named none. REST: getTransaction.',
       ...nodeFromRecord(
         'Transaction',
         ({ account, answer }: Transfer) => {
@@ -148,20 +148,23 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
     payment: t.field({
       type: PaymentObject,
       nullable: true,
-      description: "bankql's record of it, as `payment(idempotencyKey)` answers. Costs no REST call.",
+      description:
+        "bankql's record of it, as `payment(idempotencyKey)` answers; null if it is no longer kept. Costs no REST call.",
       resolve: ({ idempotencyKey }, _args, context) => paymentByKey(idempotencyKey, context),
     }),
     from: t.field({
       type: AccountRefObject,
       nullable: false,
-      description: 'Read after the transfer, so that its balance is the new one.',
+      description:
+        'The account that pays. Costs no REST call; its `account` is read after the transfer, with the new balance.',
       extensions: knownObject(({ from }: Transfer) => from),
       resolve: ({ from }) => from,
     }),
     to: t.field({
       type: AccountRefObject,
       nullable: false,
-      description: 'Read after the transfer, so that its balance is the new one.',
+      description:
+        'The account that is paid. Costs no REST call; its `account` is read after the transfer, with the new balance.',
       extensions: knownObject(({ to }: Transfer) => to),
       resolve: ({ to }) => to,
     }),

@@ -46,7 +46,7 @@ const PutCustomerMessagePayload = builder
         type: MessageObject,
         nullable: true,
         description:
-          'The message as the bank answered it; null where the bank answered without it, since no operation reads one.',
+          'The message as the bank answered it; null if the bank answered without it, since no operation reads one. Costs no further REST call.',
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -407,7 +407,7 @@ builder.queryField('node', (t) =>
     type: builder.nodeInterfaceRef(),
     nullable: true,
     description:
-      'A node by its global id. Costs the REST call of its type, where the id does not answer what is selected.',
+      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, if the id does not answer what is selected.",
     args: { id: t.arg.id({ required: true, description: 'An `id` as it was answered.' }) },
     extensions: fieldExtensions({
       estimate: (_root: object, { id }: { id: string }, context: EstimateContext) =>
@@ -424,7 +424,8 @@ builder.queryField('nodes', (t) =>
   t.field({
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
-    description: 'Nodes by their global ids, in that order; each is read, and fails, on its own.',
+    description:
+      'Nodes by their global ids, in that order; each is read, and fails, on its own: it is then null. Costs the REST call of each, as `node`.',
     args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
     extensions: fieldExtensions({
       idCount: ({ ids }: { ids: readonly string[] }) => ids.length,

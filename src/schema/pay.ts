@@ -120,13 +120,14 @@ const PayPayload = builder.objectRef<Paid>('PayPayload').implement({
     transactionRequests: t.field({
       type: [TransactionRequestObject],
       nullable: { list: true, items: true },
-      description: 'The transaction requests that were made; null for a transfer, or if the bank named none.',
+      description:
+        'The transaction requests that were made; null for a transfer, or if the bank named none. Costs no further REST call.',
       resolve: ({ requests }) => requests && requestNodes(requests),
     }),
     userErrors: t.field({
       type: [UserError],
       nullable: { list: false, items: false },
-      description: 'Why the payment is not done, or not known to be; empty if it is.',
+      description: 'Why the payment is not done, or not known to be; empty if it is. Costs no REST call.',
       resolve: ({ errors }) => errors,
     }),
   }),
@@ -170,7 +171,7 @@ builder.mutationField('pay', (t) =>
     type: PayPayload,
     nullable: false,
     description:
-      'Pays: moves money, or asks the bank to. Sent at most once for an idempotency key. What went wrong is in `userErrors`.',
+      'Pays: moves money, or asks the bank to. Sent at most once for an idempotency key. What went wrong is in `userErrors`. Costs one REST call: postMakeTransaction, or putTransactionsRequestAccount with `transactionRequestType`.',
     extensions: paymentExtensions((_root, { input }: { input: Pay }, context) => estimatePay(input, context)),
     args: { input: t.arg({ type: PayInput, required: true, description: 'What to pay, and to whom.' }) },
     resolve: (_root, { input }, context) => pay(input, context),

@@ -135,7 +135,7 @@ const PaymentEdge = builder.objectRef<OwnPayment>('PaymentEdge').implement({
     node: t.field({
       type: PaymentObject,
       nullable: true,
-      description: 'The payment at this place.',
+      description: 'The payment at this place. Costs no REST call.',
       resolve: node,
     }),
     cursor: t.string({
@@ -152,19 +152,19 @@ const PaymentConnection = builder.objectRef<PaymentPage>('PaymentConnection').im
     edges: t.field({
       type: [PaymentEdge],
       nullable: { list: true, items: true },
-      description: 'The entries of the page with their cursors.',
+      description: 'The entries of the page with their cursors. Costs no REST call.',
       resolve: ({ payments }) => payments,
     }),
     nodes: t.field({
       type: [PaymentObject],
       nullable: { list: true, items: true },
-      description: 'The entries of the page.',
+      description: 'The entries of the page. Costs no REST call.',
       resolve: ({ payments }) => payments.map(node),
     }),
     pageInfo: t.field({
       type: builder.pageInfoRef(),
       nullable: false,
-      description: 'Where the page stands in the whole list.',
+      description: 'Where the page stands in the whole list. Costs no further REST call.',
       resolve: ({ payments, hasNextPage, hasPreviousPage }, _args, context) => ({
         hasNextPage,
         hasPreviousPage,

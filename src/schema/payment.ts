@@ -14,6 +14,7 @@ import {
   fieldExtensions,
   fieldExtensionsOf,
   type KnownObject,
+  orError,
 } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
@@ -165,7 +166,7 @@ PaymentObject.implement({
       nullable: true,
       description: 'The account that pays. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
-      extensions: accountExtensions(payingAccount),
+      extensions: orError(accountExtensions(payingAccount)),
       resolve: (payment, { viewId }, context, info) =>
         namedAccount(payingAccount(payment, viewIdOr(context.defaults, viewId)), context, info),
     }),
@@ -173,7 +174,7 @@ PaymentObject.implement({
       type: nodeTypeOf('Account').object,
       nullable: true,
       description:
-        'The account that is paid, at the bank that pays where the payment names no other; null where it names no account. REST: getAccountsScope.',
+        'The account that is paid, at the bank that pays if the payment names no other; null if it names no account. REST: getAccountsScope.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       extensions: accountExtensions(paidAccount),
       resolve: (payment, { viewId }, context, info) => {
@@ -185,7 +186,7 @@ PaymentObject.implement({
       type: AccountRefObject,
       nullable: true,
       description:
-        'Who is paid, as the payment names them; null if it names no account. The ids cost no REST call and are there even if the caller may not read the account.',
+        'Who is paid, as the payment names them; null if it names no account. Costs no REST call: the ids are there even if the caller may not read the account.',
       extensions: fieldExtensions({
         estimate: ({ record }: Partial<FoundPayment>, _args: object, { defaults }: EstimateContext) =>
           record === undefined ? null : { parent: payeeOf(record, defaults.viewId) },
@@ -197,7 +198,7 @@ PaymentObject.implement({
       type: nodeTypeOf('Transaction').object,
       nullable: true,
       description:
-        'The transaction that `transactionId` names, of the account that pays; null where the bank named none. REST: getTransaction.',
+        'The transaction that `transactionId` names, of the account that pays; null if the bank named none. REST: getTransaction.',
       args: { viewId: t.arg.id({ description: viewDescription }) },
       extensions: fieldExtensions({
         estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) => {
@@ -215,7 +216,7 @@ PaymentObject.implement({
     value: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'What was to be moved.',
+      description: 'What was to be moved; null if the request named no value. Costs no REST call.',
       resolve: ({ record: { amount, currency } }) =>
         amount === null && currency === null ? null : { amount, currency },
     }),
@@ -295,7 +296,7 @@ builder.queryField('payment', (t) =>
     type: PaymentObject,
     nullable: true,
     description:
-      "What became of the calling customer's payment with this key; null where there is none. Sends nothing to the bank.",
+      "What became of the calling customer's payment with this key; null if there is none. Costs no REST call: bankql keeps it.",
     extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),

@@ -16,6 +16,7 @@ import {
   fieldExtensions,
   type KnownObject,
   knownObject,
+  orError,
   startPrefetch,
 } from './field-extensions.ts';
 import { bodyOf, changesType, inputType, toChanges } from './fields.ts';
@@ -196,7 +197,7 @@ export function putMutation<
       [noun]: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank answered it; read anew where the bank answered without it${canRead ? ', and null where it has no id to be read by' : ''}. REST then: ${reads}.`,
+        description: `The ${noun} as the bank answered it, or read again if it answered without it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
         ...writtenNode(nodeType, canRead),
         ...options.written?.(),
       } as never),
@@ -241,7 +242,7 @@ export function putMutation<
  */
 function writtenNode<Ids extends object, Item>(
   nodeType: () => NodeType<Ids, Item>,
-  canRead: (ids: Ids) => boolean = () => true,
+  canRead?: (ids: Ids) => boolean,
 ) {
   const resolve = (
     { node }: PutResult<NodeRef<Ids, Item>>,
@@ -250,9 +251,10 @@ function writtenNode<Ids extends object, Item>(
     info: Selection,
   ) => {
     if (node.record !== undefined) return node;
-    return canRead(node) ? nodeType().load(node, context, info) : null;
+    return canRead === undefined || canRead(node) ? nodeType().load(node, context, info) : null;
   };
-  return { resolve, extensions: knownObject(({ node }: PutResult<NodeRef<Ids, Item>>) => node) };
+  const extensions = knownObject(({ node }: PutResult<NodeRef<Ids, Item>>) => node);
+  return { resolve, extensions: canRead === undefined ? orError(extensions) : extensions };
 }
 
 /**
@@ -491,7 +493,8 @@ function updatePayload<Ids extends object, Item extends object>(
     noun,
     nodeType,
     object,
-  }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'noun' | 'nodeType' | 'object'>,
+    reads,
+  }: Pick<WrittenRecord<Fields, WriteOperation, Ids, Item>, 'noun' | 'nodeType' | 'object' | 'reads'>,
 ) {
   type Result = UpdateResult<NodeRef<Ids, Item>>;
   return builder.objectRef<Result>(name).implement({
@@ -501,7 +504,7 @@ function updatePayload<Ids extends object, Item extends object>(
       [noun]: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank answered the write; null if nothing was written, because of a conflict.`,
+        description: `The ${noun} as the bank answered the write, or read again if it answered without it; null if nothing was written, because of a conflict. REST then: ${reads}.`,
         extensions: fieldExtensions({
           estimate: ({ written }: Result): KnownObject | null =>
             written === null ? null : { parent: written.node },
@@ -516,7 +519,7 @@ function updatePayload<Ids extends object, Item extends object>(
       conflict: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank has it if its version is not \`ifVersion\` and nothing was written; null if it was written. If this is not selected, a conflict is an error of the mutation's field.`,
+        description: `The ${noun} as the bank has it if its version is not \`ifVersion\` and nothing was written; null if it was written. If this is not selected, a conflict is an error of the mutation's field. Costs no further REST call.`,
         resolve: ({ conflict }: Result) => conflict?.node as never,
       }),
       trackId: t.id({

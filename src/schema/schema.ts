@@ -26,6 +26,7 @@ import {
   GraphQLSchema,
   GraphQLStreamDirective,
   GraphQLString,
+  isNonNullType,
   isObjectType,
   Kind,
   lexicographicSortSchema,
@@ -54,9 +55,26 @@ const semanticNonNull = new GraphQLDirective({
 });
 
 /** The GraphQL schema; printed, it is schema.graphql. */
-export const schema = builder.toSchema({
-  directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective, tag, semanticNonNull],
-});
+export const schema = withNullMeanings(
+  builder.toSchema({
+    directives: [...specifiedDirectives, GraphQLDeferDirective, GraphQLStreamDirective, tag, semanticNonNull],
+  }),
+);
+
+/** Adds to the description of each field that only an error makes null that this is so, before what it costs. */
+function withNullMeanings(built: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(built.getTypeMap())) {
+    if (!isObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      const text = field.description;
+      if (!text || isNonNullType(field.type) || !nullMeansError(type.name, field)) continue;
+      const cost = text.search(/(?<=[.] )(REST: |REST then: |Costs )/);
+      const before = cost < 0 ? `${text} ` : text.slice(0, cost);
+      field.description = `${before}Null only with an error. ${cost < 0 ? '' : text.slice(cost)}`.trimEnd();
+    }
+  }
+  return built;
+}
 
 /** The mutations that the bank's staff make, and customers never do. */
 const staffMutations: ReadonlySet<string> = new Set([
@@ -105,7 +123,11 @@ export function printedSchema(printed: GraphQLSchema = schema): string {
   return `${texts.join('')}${sdl.slice(written)}\n`;
 }
 
-const nullMeansError = (typename: string, field: GraphQLField<unknown, unknown>): boolean =>
-  fieldExtensionsOf(field).nullMeansError === true ||
-  typename === 'Mutation' ||
-  (typename.endsWith('Connection') && (field.name === 'nodes' || field.name === 'edges'));
+function nullMeansError(typename: string, field: GraphQLField<unknown, unknown>): boolean {
+  return (
+    fieldExtensionsOf(field).nullMeansError === true ||
+    typename === 'Mutation' ||
+    (typename.endsWith('Connection') && (field.name === 'nodes' || field.name === 'edges')) ||
+    (typename.endsWith('Edge') && field.name === 'node')
+  );
+}

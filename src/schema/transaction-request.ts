@@ -265,7 +265,7 @@ TransactionRequestObject.implement({
     transactions: t.field({
       nullable: { list: true, items: true },
       description:
-        'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. REST: getTransaction for each.',
+        'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: {
         first: t.arg.int({ description: 'How many at most; all where left out.' }),
         after: t.arg.id({ description: 'The `transactionId` of the last entry of the page before.' }),
@@ -391,7 +391,7 @@ const PutTransactionRequestPayload = builder
         type: [TransactionRequestObject],
         nullable: { list: true, items: true },
         description:
-          'The requests that were made. REST `transaction-requests`, as far as the bank answered with any: an object without the list is one request, and a short text its `status`. Null where it named none.',
+          'The requests that were made: an object without the list is one request, and a short text its `status`. Null if the bank named none. Costs no further REST call. REST `transaction-requests`.',
         resolve: requestNodes,
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),

@@ -91,7 +91,7 @@ TransactionObject.implement({
       type: TransactionRequestObject,
       nullable: true,
       description:
-        'The request that led to it: the first of the account whose `transactionIds` names it; null where none does. REST: getTransactionsRequest.',
+        'The request that led to it: the first of the account whose `transactionIds` names it; null if none does. REST: getTransactionsRequest.',
       extensions: answeredByIdsWithPrefetch(
         (node: TransactionNode, _args: object, context) => loadRequests(node, context),
         (node: TransactionNode, _args: object, context) => {
@@ -104,7 +104,7 @@ TransactionObject.implement({
     thisAccount: t.field({
       nullable: true,
       description:
-        'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. REST: getAccountsScope.',
+        'The account that `thisAccountId` names, through the same view, and at the same bank unless the record names another. Null if the bank leaves it out. REST: getAccountsScope.',
       ...nodeFromRecord('Account', (node: TransactionNode) => {
         const record = recordOf(node);
         const accountId = unwrap(record.this_account);
@@ -120,7 +120,7 @@ TransactionObject.implement({
     otherAccount: t.field({
       nullable: true,
       description:
-        'The counterparty that `otherAccountId` names, found among those of the account. REST: getOtherAccounts.',
+        'The counterparty that `otherAccountId` names, found among those of the account. Null if the bank leaves it out. REST: getOtherAccounts, if the bank does not write the counterparty whole.',
       ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
         const otherAccountId = unwrap(recordOf(node).other_account);
         if (!otherAccountId) return null;

@@ -1,6 +1,16 @@
-import { type GraphQLArgument, isEnumType, isInputObjectType, isObjectType } from 'graphql';
+import {
+  type GraphQLArgument,
+  getNamedType,
+  isCompositeType,
+  isEnumType,
+  isInputObjectType,
+  isNonNullType,
+  isObjectType,
+  parse,
+  visit,
+} from 'graphql';
 import { expect, test } from 'vitest';
-import { schema } from '../../src/schema/schema.ts';
+import { printedSchema, schema } from '../../src/schema/schema.ts';
 
 /** Descriptions are for app authors: they say what a thing is, what null means, and REST's name for it last. */
 
@@ -58,4 +68,44 @@ test('a field of a record says what null means, and names REST last', () => {
   expect(described.find(({ name }) => name === 'Account.iban')?.text).toBe(
     'The international account number. Null if the bank leaves it out. REST `IBAN`.',
   );
+});
+
+const links = Object.values(schema.getTypeMap())
+  .filter((type) => isObjectType(type))
+  .filter(({ name }) => !name.startsWith('__'))
+  .flatMap((type) =>
+    Object.values(type.getFields())
+      .filter((field) => isCompositeType(getNamedType(field.type)))
+      .map(({ name, type: result, description }) => ({
+        name: `${type.name}.${name}`,
+        text: description ?? '',
+        isNullable: !isNonNullType(result),
+      })),
+  );
+
+test('a field that leads to objects says what null means and then what it costs', () => {
+  expect(links.length).toBeGreaterThan(120);
+  // A part of a record names the record's member; it comes with the record.
+  const costs = /\bREST(?: then)?: \w|\bREST `|\bCosts (no|the|one) (further )?REST call/;
+  expect(links.filter(({ text }) => !costs.test(text)).map(({ name }) => name)).toEqual([]);
+  const silent = links.filter(({ text, isNullable }) => isNullable && !/\bnull\b/i.test(text));
+  expect(silent.map(({ name }) => name)).toEqual([]);
+  const late = links.filter(({ text }) => /(\bREST(?: then)?: |\bCosts ).*\b[Nn]ull\b/s.test(text));
+  expect(late.map(({ name }) => name)).toEqual([]);
+});
+
+test('the links that only an error makes null are those that the printed schema marks', () => {
+  const marked = new Set<string>();
+  visit(parse(printedSchema()), {
+    ObjectTypeDefinition({ name: { value: typename }, fields = [] }) {
+      for (const { name, directives = [] } of fields)
+        if (directives.some((directive) => directive.name.value === 'semanticNonNull'))
+          marked.add(`${typename}.${name.value}`);
+    },
+  });
+  const said = links.filter(
+    ({ text, isNullable }) => isNullable && text.includes('Null only with an error.'),
+  );
+  expect(marked.size).toBeGreaterThan(60);
+  expect(new Set(said.map(({ name }) => name))).toEqual(marked);
 });
