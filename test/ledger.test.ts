@@ -22,6 +22,7 @@ import {
 import { type RunningServer, serve } from '../src/server/server.ts';
 import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import { createTestBankql, credentials, type Result, testOptions } from './support/bankql.ts';
+import { documented } from './support/documented.ts';
 import { ledgerLimits } from './support/ledger-limits.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
 import { startServerFixture } from './support/server-fixture.ts';
@@ -300,7 +301,9 @@ describe('over a socket', () => {
     expect(refused.headers.get('connection')).toBe('keep-alive');
     expect(await refused.json()).toEqual({
       errors: [
-        expect.objectContaining({ extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 } }),
+        expect.objectContaining({
+          extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 1 }),
+        }),
       ],
     });
     expect((await fetch(`${server.url}/health`)).status).toBe(200);

@@ -22,6 +22,8 @@ export interface ClientError {
   readonly operation?: string | undefined;
   readonly trackId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** Where the code is documented, relative to bankql's repository. */
+  readonly docs?: string | undefined;
   /** All that the server said of it. */
   readonly extensions: Readonly<Record<string, unknown>>;
   /** What `fetch` failed with. */

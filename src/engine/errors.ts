@@ -32,14 +32,19 @@ export class RequestError extends GraphQLError {
   }
 }
 
-/** An error as the client sees it: what is said to the handler stays here. */
-export function shownError({
-  message,
-  locations,
-  path,
-  extensions: { http: _, ...extensions },
-}: GraphQLError) {
-  return { message, locations, path, extensions };
+/** The section of docs/errors.md about a code, relative to the repository. */
+const docsOf = (code: ErrorCode) => `docs/errors.md#${code.toLowerCase()}`;
+
+type ShownError = Pick<GraphQLError, 'message' | 'extensions'> &
+  Partial<Pick<GraphQLError, 'locations' | 'path'>>;
+
+/**
+ * An error as the client sees it: with the link to its code's documentation, and without what is meant for the handler.
+ * All errors of all answers pass here.
+ */
+export function shownError({ message, locations, path, extensions: { http: _, ...extensions } }: ShownError) {
+  const docs = isErrorCode(extensions.code) ? { docs: docsOf(extensions.code) } : {};
+  return { message, locations, path, extensions: { ...extensions, ...docs } };
 }
 
 /** A request that may come again later. `retryAfter` is in seconds. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { shownError } from '../engine/errors.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import { Ledger, type LedgerLimits, type ShedReason, uses } from '../ledger.ts';
 import { type ConnectionAwareResponse, listen } from './connection.ts';
@@ -213,7 +214,7 @@ function refuse(
   if (status !== 503 && !headers.includes('Connection')) headers.push('Connection', 'close');
   response.writeHead(status, headers);
   const extensions = { code, retryable: errorCodes[code].retryable, ...more };
-  const body = JSON.stringify({ errors: [{ message, extensions }] });
+  const body = JSON.stringify({ errors: [shownError({ message, extensions })] });
   response.end(body);
   return Buffer.byteLength(body);
 }

@@ -58,6 +58,7 @@ describe('a query', () => {
       status: 403,
       path: ['bank', 'branch'],
       operation: 'getBranches',
+      docs: 'docs/errors.md#forbidden',
     });
     expect(() => dataOf(answer)).toThrow(BankqlClientError);
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { credentials, type TestOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { documented } from '../support/documented.ts';
 import { transfer } from '../support/payment-client.ts';
 
 /** What an operation may make of little: how large its answer is, and how many errors are in it. */
@@ -52,7 +53,7 @@ const tooLarge = (message: RegExp, more: object = {}) => ({
   errors: [
     {
       message: expect.stringMatching(message),
-      extensions: { code: 'LIMIT_EXCEEDED', retryable: false, ...more },
+      extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false, ...more }),
     },
   ],
 });
@@ -227,7 +228,7 @@ describe('errors', () => {
     expect(result.errors).toHaveLength(101);
     expect(result.errors[100]).toEqual({
       message: '600 more fields failed; an answer shows the first 100 errors.',
-      extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+      extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
     });
     expect(result.data.nodes).toHaveLength(100);
     expect(result.data.nodes[99]).toEqual(
@@ -260,7 +261,7 @@ describe('errors', () => {
     expect(result.errors).toEqual([
       expect.objectContaining({
         message: 'The operation holds an alias of 85000 characters, and one may have 128; use shorter names.',
-        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
       }),
     ]);
     expect(text.length).toBeLessThan(1000);
@@ -288,7 +289,7 @@ describe('ids of nodes', () => {
         {
           message:
             'The operation asks for 120 nodes by their ids, and may ask for 100; ask for less at a time.',
-          extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+          extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
         },
       ]);
       expect(status).toBe(400);
@@ -312,7 +313,7 @@ describe('ids of nodes', () => {
       {
         message:
           'The operation asks for 2000 nodes by their ids, and may ask for 100; ask for less at a time.',
-        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
       },
     ]);
     expect(branches.bank.calls).toEqual([]);

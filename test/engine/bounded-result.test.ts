@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { internalError } from '../../src/engine/errors.ts';
 import { BoundedResult } from '../../src/engine/result.ts';
 import { toHttpResponse } from '../../src/server/response.ts';
+import { documented } from '../support/documented.ts';
 
 /** What is answered where a result cannot be sent as it is. */
 
@@ -26,7 +27,7 @@ test('a result of which no JSON can be made is INTERNAL, and no exception', () =
     const { status, body } = toHttpResponse(resultOf(broken), 'application/json');
     expect(status).toBe(500);
     expect(JSON.parse(String(body))).toEqual({
-      errors: [expect.objectContaining({ extensions: { code: 'INTERNAL', retryable: false } })],
+      errors: [expect.objectContaining({ extensions: documented({ code: 'INTERNAL', retryable: false }) })],
       data: null,
     });
     expect(seen.at(-1)).toBeInstanceOf(TypeError);

@@ -4,6 +4,7 @@ import { parseViewerTemplate } from '../../src/schema/viewer-template.ts';
 import { anyAnswer } from '../support/any-bank.ts';
 import { credentials } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
+import { documented } from '../support/documented.ts';
 
 const own = parseViewerTemplate('{auth-id}');
 
@@ -54,7 +55,7 @@ describe('an operation that needs more REST calls than it may make', () => {
         errors: [
           {
             message: 'The operation needs at least 4 REST calls, and may make 3; ask for less at a time.',
-            extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+            extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
           },
         ],
       });

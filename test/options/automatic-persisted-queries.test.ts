@@ -3,6 +3,7 @@ import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createAutomaticPersistedQueries } from '../../src/options/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 const query = '{ bank { branches { totalCount } } }';
@@ -46,7 +47,7 @@ async function get(search: Record<string, string>) {
 /** With a status of success and these words, links go on with the text. */
 const missing = (code: string, message: string) => ({
   status: 200,
-  body: { errors: [{ message, extensions: { code, retryable: false } }] },
+  body: { errors: [{ message, extensions: documented({ code, retryable: false }) }] },
 });
 const notFound = missing('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 const notSupported = missing('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { slug } from 'github-slugger';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
 import { createAutomaticPersistedQueries } from '../../src/options/persisted-documents.ts';
@@ -118,8 +119,8 @@ const scenes: Record<ErrorCode, Scene> = {
   },
 };
 
-/** The first error, as the page shows it: without locations, and with a Track-ID that is the same each time. */
-async function firstError(code: ErrorCode, body: object): Promise<unknown> {
+/** The first error as the page shows it, with a Track-ID that is the same each time, and the link that the page omits. */
+async function firstError(code: ErrorCode, body: object): Promise<{ error: unknown; docs: unknown }> {
   const { options = {}, headers = credentials, reply, before } = scenes[code];
   await using bank = await startRecordingBank();
   await using bankql = createTestBankql({ ...options, bankUrl: bank.url });
@@ -133,10 +134,11 @@ async function firstError(code: ErrorCode, body: object): Promise<unknown> {
     }),
   );
   const { errors = [] }: Result<unknown> = JSON.parse(await answer.text());
-  return JSON.parse(JSON.stringify(errors[0]), (name, value) => {
-    if (name === 'locations') return undefined;
+  const error: unknown = JSON.parse(JSON.stringify(errors[0]), (name, value) => {
+    if (name === 'locations' || name === 'docs') return undefined;
     return name === 'trackId' ? '0b9a6a3e-8d5c-4f4e-9a53-2f4f3c1c7d10' : value;
   });
+  return { error, docs: errors[0]?.extensions.docs };
 }
 
 test('docs/errors.md has an entry for each code, in the order of the table', () => {
@@ -147,7 +149,9 @@ describe('docs/errors.md shows what is answered', () => {
   test.each(Object.keys(errorCodes) as ErrorCode[])('%s', async (code) => {
     const entry = entries.get(code);
     expect(entry?.advice).toMatch(/\w{3}.*\.$/s);
-    expect(entry?.shown).toEqual(await firstError(code, entry?.body ?? {}));
+    const { error, docs } = await firstError(code, entry?.body ?? {});
+    expect(entry?.shown).toEqual(error);
     expect(entry?.shown).toMatchObject({ extensions: { code } });
+    expect(docs).toBe(`docs/errors.md#${slug(code)}`);
   });
 });

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionAwareResponse } from '../../src/server/connection.ts';
 import { credentials } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -12,7 +13,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const internal = {
   message: 'Something went wrong inside bankql.',
-  extensions: { code: 'INTERNAL', retryable: false },
+  extensions: documented({ code: 'INTERNAL', retryable: false }),
 };
 
 const post = (fixture: ServerFixture, accept = 'application/json') =>

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
 import { exact } from '../support/bankql-fixture.ts';
+import { documented } from '../support/documented.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 /** What a body can do besides its document: variables, names, bytes. Documents: use-document-limits.test.ts. */
@@ -186,7 +187,9 @@ describe('refused with one error, under 1 kB, before any call', () => {
   test.each(['variables=%7B', 'variables=[[', 'extensions=x'])('a URL with %s', async (parameter) => {
     const answer = await fetch(`${fixture.url}?query={__typename}&${parameter}`, { headers: key });
     expect(await answer.json()).toEqual({
-      errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+      errors: [
+        expect.objectContaining({ extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }),
+      ],
     });
     expect(answer.status).toBe(400);
   });

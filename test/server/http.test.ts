@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { documented } from '../support/documented.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
 let fixture: ServerFixture;
@@ -122,7 +123,9 @@ describe('what a page of another origin can send without asking first is refused
     });
     expect(answer.status).toBe(415);
     expect(await answer.json()).toEqual({
-      errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+      errors: [
+        expect.objectContaining({ extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }),
+      ],
     });
     expect(fixture.bank.calls).toEqual([]);
   });
@@ -173,7 +176,7 @@ describe('a body that is too long is refused, and the answer says that the conne
     const answer = await raw(`${post}Content-Length: 100001\r\n\r\n`);
     expect(answer).toMatch(tooLong);
     expect(answer).toContain('"The body is longer than 100000 bytes."');
-    expect(answer).toContain('{"code":"BAD_USER_INPUT","retryable":false}');
+    expect(answer).toContain(JSON.stringify(documented({ code: 'BAD_USER_INPUT', retryable: false })));
   });
 
   test.each([

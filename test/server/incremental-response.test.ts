@@ -9,6 +9,7 @@ import {
 } from '../../src/server/incremental-response.ts';
 import { OperationActivity } from '../../src/server/request-scope.ts';
 import { credentials } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { mergedData, payloadsOf, startReading } from '../support/incremental-client.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { transfer } from '../support/payment-client.ts';
@@ -291,7 +292,12 @@ test('what fails later says so with its code, and the rest stands', async () => 
         errors: [
           expect.objectContaining({
             path: ['bank', 'account', 'label'],
-            extensions: { code: 'FORBIDDEN', operation: 'getAccountsScope', retryable: false, status: 403 },
+            extensions: documented({
+              code: 'FORBIDDEN',
+              operation: 'getAccountsScope',
+              retryable: false,
+              status: 403,
+            }),
           }),
         ],
       },
@@ -424,7 +430,9 @@ test('all results together have the length of one answer, and one that is too lo
     completed: [
       {
         id: '0',
-        errors: [expect.objectContaining({ extensions: { code: 'LIMIT_EXCEEDED', retryable: false } })],
+        errors: [
+          expect.objectContaining({ extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }) }),
+        ],
       },
     ],
     hasNext: false,
@@ -458,7 +466,7 @@ test('they hold a tenth of the values of a whole answer, however they are put of
     errors: [
       {
         message: expect.stringMatching(/^The answer holds more than 100 values/),
-        extensions: { code: 'LIMIT_EXCEEDED', retryable: false },
+        extensions: documented({ code: 'LIMIT_EXCEEDED', retryable: false }),
       },
     ],
   });
@@ -488,7 +496,9 @@ test('a part for which there is no room fails, whichever it is', async () => {
     return payloadsOf(await startReading(crowded.url, asked, { ...credentials, Accept: multipart }));
   };
   const errors = [
-    expect.objectContaining({ extensions: { code: 'OVERLOADED', retryAfter: 1, retryable: true } }),
+    expect.objectContaining({
+      extensions: documented({ code: 'OVERLOADED', retryAfter: 1, retryable: true }),
+    }),
   ];
   expect(await ask('accountId ... @defer { label }')).toEqual([
     expect.objectContaining({ data: { bank: { account: { accountId: 'a' } } } }),

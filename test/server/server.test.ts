@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BankqlError } from '../../src/errors.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
 let bank: RecordingBank;
@@ -107,7 +108,7 @@ test('what goes wrong inside is INTERNAL: the answer says nothing of it, the log
       message: 'Something went wrong inside bankql.',
       locations: expect.anything(),
       path: ['payment'],
-      extensions: { code: 'INTERNAL', retryable: false },
+      extensions: documented({ code: 'INTERNAL', retryable: false }),
     },
   ]);
   expect(other.log.join()).toContain('the secret of the inside');
@@ -133,12 +134,14 @@ test('while the state store is down payments are refused and reads go on', async
   const result = await other.ask(
     'mutation { makeTransaction(input: { accountId: "a", to: { accountId: "b" }, value: { amount: "1" }, idempotencyKey: "k" }) { trackId } }',
   );
-  expect(result.errors?.[0]?.extensions).toEqual({
-    code: 'STATE_UNAVAILABLE',
-    idempotencyKey: 'k',
-    retryAfter: 2,
-    retryable: true,
-  });
+  expect(result.errors?.[0]?.extensions).toEqual(
+    documented({
+      code: 'STATE_UNAVAILABLE',
+      idempotencyKey: 'k',
+      retryAfter: 2,
+      retryable: true,
+    }),
+  );
   expect(bank.calls).toEqual([]);
   const read = await other.ask('{ bank { branches { totalCount } } payment(idempotencyKey: "k") { state } }');
   expect(read.data).toEqual({ bank: { branches: { totalCount: 0 } }, payment: null });

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { JsonWriter } from '../../src/engine/json.ts';
 import type { LedgerLimits } from '../../src/ledger.ts';
 import { credentials } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { ledgerLimits } from '../support/ledger-limits.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
 
@@ -98,7 +99,7 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
     {
       message:
         'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
-      extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 1 },
+      extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 1 }),
     },
   ]);
   // A short one is given all the same.
@@ -182,13 +183,15 @@ test.each([
     expect(data).toBeNull();
     expect(errors).toHaveLength(1);
     expect(errors[0].message).toContain('What the request changed stands.');
-    expect(errors[0].extensions).toEqual({
-      code: 'OVERLOADED',
-      retryable: false,
-      writes: [expect.objectContaining({ operation: expect.stringContaining('roduct') })],
-      ...paid,
-      ...('state' in paid ? { trackId: expect.any(String) } : {}),
-    });
+    expect(errors[0].extensions).toEqual(
+      documented({
+        code: 'OVERLOADED',
+        retryable: false,
+        writes: [expect.objectContaining({ operation: expect.stringContaining('roduct') })],
+        ...paid,
+        ...('state' in paid ? { trackId: expect.any(String) } : {}),
+      }),
+    );
     expect(fixture.bank.calls).toHaveLength('state' in paid ? 2 : 1);
   },
 );

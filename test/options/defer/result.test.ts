@@ -2,6 +2,7 @@ import { type ExecutionResult, type ExperimentalIncrementalExecutionResults, Gra
 import { expect, test } from 'vitest';
 import { noRoom } from '../../../src/engine/result.ts';
 import { IncrementalResult, type IncrementalResultOptions } from '../../../src/options/defer/result.ts';
+import { documented } from '../../support/documented.ts';
 
 type Subsequent =
   ExperimentalIncrementalExecutionResults['subsequentResults'] extends AsyncGenerator<infer Each>
@@ -118,7 +119,7 @@ test('a limit that is exceeded half-way ends what is pending with its error, wha
   expect(JSON.parse(String(value?.json))).toEqual({
     completed: ['0', '1'].map((id) => ({
       id,
-      errors: [{ message: 'too much', extensions: { code: 'LIMIT_EXCEEDED' } }],
+      errors: [{ message: 'too much', extensions: documented({ code: 'LIMIT_EXCEEDED' }) }],
     })),
     hasNext: false,
   });
@@ -148,7 +149,7 @@ test('where the first one is too long, nothing but the error is told, and what a
       errors: [
         expect.objectContaining({
           message: expect.stringMatching(/longer than 20 bytes/),
-          extensions: { code: 'LIMIT_EXCEEDED', idempotencyKey: 'k', retryable: false },
+          extensions: documented({ code: 'LIMIT_EXCEEDED', idempotencyKey: 'k', retryable: false }),
         }),
       ],
       hasNext: false,
@@ -200,7 +201,9 @@ test('where that was the first one, the error is all that is told, and what a pa
   expect(await toldWithoutRoom(result, 0)).toEqual({
     data: null,
     errors: [
-      expect.objectContaining({ extensions: { code: 'OVERLOADED', idempotencyKey: 'k', retryable: false } }),
+      expect.objectContaining({
+        extensions: documented({ code: 'OVERLOADED', idempotencyKey: 'k', retryable: false }),
+      }),
     ],
     hasNext: false,
   });

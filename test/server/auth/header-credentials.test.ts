@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { documented } from '../../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 
 let bank: RecordingBank;
@@ -76,7 +77,9 @@ test.each([
   const answer = await post(headers, search);
   expect(answer.status).toBe(400);
   expect(await answer.json()).toEqual({
-    errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+    errors: [
+      expect.objectContaining({ extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }),
+    ],
   });
   expect(bank.calls).toEqual([]);
 });
@@ -88,7 +91,11 @@ test('an operation that needs the caller says which headers are missing, and cal
     expect.objectContaining({
       message: 'getMessagesOwner needs the request headers Auth-Provider-Name, Auth-ID.',
       path: ['bank', 'messages'],
-      extensions: { code: 'MISSING_CREDENTIALS', operation: 'getMessagesOwner', retryable: false },
+      extensions: documented({
+        code: 'MISSING_CREDENTIALS',
+        operation: 'getMessagesOwner',
+        retryable: false,
+      }),
     }),
   ]);
   expect(bank.calls).toEqual([]);

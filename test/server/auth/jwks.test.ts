@@ -2,6 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { requestSentNothing } from '../../../src/errors.ts';
 import { createJwks, type JwksTimes } from '../../../src/server/auth/jwks.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { documented } from '../../support/documented.ts';
 import { inTimeMs } from '../../support/in-time.ts';
 import {
   audience,
@@ -210,7 +211,7 @@ describe('keys that cannot be fetched', () => {
       errors: [
         {
           message: `bankql cannot verify tokens at the moment. ${requestSentNothing}`,
-          extensions: { code: 'OVERLOADED', retryable: true, retryAfter: 5 },
+          extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 5 }),
         },
       ],
     });

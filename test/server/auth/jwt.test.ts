@@ -8,6 +8,7 @@ import { parseViewerTemplate } from '../../../src/schema/viewer-template.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt-options.ts';
 import { ConnectionAwareResponse } from '../../../src/server/connection.ts';
 import { createTestBankql, type TestBankql } from '../../support/bankql.ts';
+import { documented } from '../../support/documented.ts';
 import {
   audience,
   claims,
@@ -235,7 +236,7 @@ test.each(bad)('a token %s is refused before any call', async (what, make) => {
     `Bearer error="invalid_token", error_description="${reason}"`,
   );
   expect(await answer.json()).toEqual({
-    errors: [{ message: reason, extensions: { code: 'UNAUTHENTICATED', retryable: false } }],
+    errors: [{ message: reason, extensions: documented({ code: 'UNAUTHENTICATED', retryable: false }) }],
   });
   expect(bank.calls).toEqual([]);
 });
@@ -283,7 +284,9 @@ describe('without a token', () => {
       what === 'none at all' ? /^Bearer$/ : /^Bearer error="invalid_token"/,
     );
     expect(await answer.json()).toEqual({
-      errors: [expect.objectContaining({ extensions: { code: 'UNAUTHENTICATED', retryable: false } })],
+      errors: [
+        expect.objectContaining({ extensions: documented({ code: 'UNAUTHENTICATED', retryable: false }) }),
+      ],
     });
   });
 
@@ -328,7 +331,9 @@ describe('credentials of the request’s own', () => {
     const answer = await post(await sign(rsa), { search: '?subscription-key=mine' });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toEqual({
-      errors: [expect.objectContaining({ extensions: { code: 'BAD_USER_INPUT', retryable: false } })],
+      errors: [
+        expect.objectContaining({ extensions: documented({ code: 'BAD_USER_INPUT', retryable: false }) }),
+      ],
     });
     expect(bank.calls).toEqual([]);
   });

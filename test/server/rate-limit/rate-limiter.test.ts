@@ -7,6 +7,7 @@ import {
   type RateLimits,
 } from '../../../src/server/rate-limit/rate-limiter.ts';
 import { createTestBankql, credentials, type TestBankql } from '../../support/bankql.ts';
+import { documented } from '../../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../../support/recording-bank.ts';
 
 const none: RateLimits = { perCaller: null, perKey: null };
@@ -122,12 +123,12 @@ describe('in front of a bank', () => {
         expect.objectContaining({
           message: 'Your REST calls are used up for now; this call was not made.',
           path: [id, 'branches'],
-          extensions: {
+          extensions: documented({
             code: 'RATE_LIMITED',
             operation: 'getBranches',
             retryAfter: 60,
             retryable: true,
-          },
+          }),
         }),
       ),
     );
@@ -143,7 +144,7 @@ describe('in front of a bank', () => {
       errors: [
         {
           message: 'Your REST calls are used up for now.',
-          extensions: { code: 'RATE_LIMITED', retryable: true, retryAfter: 60 },
+          extensions: documented({ code: 'RATE_LIMITED', retryable: true, retryAfter: 60 }),
         },
       ],
     });
@@ -206,7 +207,12 @@ describe('in front of a bank', () => {
       );
       expect(result.data).toMatchObject({ makeTransaction: null });
       expect(result.errors?.map(({ extensions }) => extensions)).toEqual([
-        { code: 'RATE_LIMITED', operation: 'postMakeTransaction', retryAfter: 1, retryable: true },
+        documented({
+          code: 'RATE_LIMITED',
+          operation: 'postMakeTransaction',
+          retryAfter: 1,
+          retryable: true,
+        }),
       ]);
       expect(bank.calls.map(({ method }) => method)).toEqual(['PUT']);
       expect(bankql.audit).toEqual([]);
