@@ -86,7 +86,7 @@ export type Fault = (typeof errorCodes)[ErrorCode]['fault'];
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(errorCodes, code);
 
-/** What an error says beside its code and message; never a secret. */
+/** The details of an error, in addition to its code and message; never a secret. */
 export interface ErrorDetails {
   /** The REST operation's id. */
   readonly operation?: string;
@@ -115,11 +115,11 @@ export const retryAdvice = (code: ErrorCode, { retryAfter }: Pick<ErrorDetails, 
     : { retryable: false };
 
 /**
- * A failure that the caller is told of, with a stable code. Its message is public: it holds no secret, and
- * nothing of the bank's 5xx answers. Whatever else is thrown is answered as INTERNAL, without its message.
+ * A failure that is reported to the caller, with a stable code. Its message is public: it holds no secret, and nothing of
+ * the bank's 5xx answers. Any other thrown value is answered as INTERNAL, without its message.
  *
- * Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field that fails, of which
- * one operation may have a thousand.
+ * Its stack names no calls: nobody reads them, and to note them takes longer than the rest of a field that fails; one
+ * operation may have a thousand such fields.
  */
 export class BankqlError extends Error {
   override readonly name = 'BankqlError';
@@ -142,8 +142,8 @@ export const badUserInput = (message: string, argument?: string) =>
   new BankqlError('BAD_USER_INPUT', message, argument === undefined ? {} : { argument: argument.split('.') });
 
 /**
- * What a refusal says that has nothing to do with the payment itself: it speaks of this request alone, since an earlier one
- * may have been cut off before its answer.
+ * The advice in a refusal that has nothing to do with the payment itself: it is only about this request, since an earlier
+ * one may have been cut off before its answer.
  */
 export const requestSentNothing =
   'This request sent nothing. An earlier one with this key may have: ask payment(idempotencyKey) before you pay under another key.';

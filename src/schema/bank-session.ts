@@ -80,7 +80,7 @@ export class BankSession {
     });
   }
 
-  /** Get this anew in each resolver: a write replaces the loaders. */
+  /** Get this again in each resolver: a write replaces the loaders. */
   get loaders(): Loaders {
     this.#loaders ??= this.#createLoaders();
     return this.#loaders;
@@ -134,7 +134,7 @@ export class BankSession {
   }
 
   /**
-   * Calls a write. Whatever its outcome, later reads are made anew.
+   * Calls a write. Whatever its outcome, later reads are made again.
    * Errors: BankqlError, as from BankClient.write; CALL_BUDGET_EXCEEDED if the call was not made.
    */
   async write<T extends Operation & { readonly kind: 'write' }>(

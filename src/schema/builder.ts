@@ -43,7 +43,7 @@ export const builder = new SchemaBuilder<{
   },
 });
 
-/** What the fields of an input are made with, where two inputs have the same ones. */
+/** The builder of an input's fields, for fields that two inputs share. */
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<
   (typeof builder)['$inferSchemaTypes'],
   'InputObject'

@@ -39,11 +39,11 @@ interface CallPlace {
   /** Response names from the root, without list positions. */
   readonly path: readonly string[];
   /**
-   * Whether the arguments alone determine it; otherwise it depends on a record,
-   * or on the entries of a list, which may be empty.
+   * Whether the arguments are enough to determine it; otherwise it depends on a record, or on the entries of a list,
+   * which may be empty.
    */
   readonly isCertain: boolean;
-  /** The number of nested lists around it, each of whose entries makes the call anew. */
+  /** The number of nested lists around it: it is made again for each of their entries. */
   readonly lists: number;
   /** The length of the chain of dependent calls that ends with it: 1 for a call that waits for no other. */
   readonly round: number;
@@ -150,7 +150,7 @@ export function estimateCalls({
     };
   });
 
-  /** Where a field leads that is not determined by the arguments alone. */
+  /** The target of a field that the arguments are not enough to determine. */
   const unknownLead = ({ field, args }: Steps['fields'][number], parent: object): Lead | null => {
     const { estimateUnknown } = fieldExtensionsOf(field);
     if (estimateUnknown !== undefined) {

@@ -30,7 +30,7 @@ interface Page {
   readonly before: Cursor | null;
 }
 
-/** An entry of a list: where it was when the cursor was made, and its name if it has one. */
+/** An entry of a list: its position when the cursor was made, and its name if it has one. */
 interface Cursor {
   readonly index: number;
   readonly name: string | null;
@@ -227,7 +227,7 @@ export function connectionFromIds<Parent, Args extends object, Item, Node>(
   return { resolve, extensions: orError(answeredByIdsWithPrefetch(prefetch, estimate, estimateUnknown)) };
 }
 
-/** What an entry is called in its list; null if it has no name. */
+/** The name of an entry in its list; null if it has no name. */
 function nameOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const name: unknown = Reflect.get(entry, 'id') ?? Reflect.get(entry, 'resource_url');

@@ -26,7 +26,7 @@ export interface ReadContext {
 
 /** Defaults for arguments that are left out. */
 export interface Defaults {
-  /** The configured bank; null where none is configured. */
+  /** The configured bank; null if no bank is configured. */
   readonly bankId: string | null;
   readonly viewId: string;
   /** The id with which postProducts lists all products of the bank. */

@@ -44,9 +44,9 @@ export interface FieldExtensions {
 
 /** Records the calls of a plan: its loaders record what is requested and never answer. */
 export interface EstimateContext extends ReadContext {
-  /** Records a write or a payment; later reads are made anew. */
+  /** Records a write or a payment; later reads are made again. */
   send<T extends Operation>(operation: T, call: { readonly ids: PathIds<T>; readonly body: unknown }): void;
-  /** From here on everything is read anew, whatever was read before. */
+  /** From here on everything is read again, whatever was read before. */
   invalidate(): void;
 }
 

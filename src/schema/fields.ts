@@ -311,7 +311,7 @@ function valueUnderEitherName(input: object, name: string, field: Field, path: s
   return value ?? (isOwnId ? restValue(field, former, formerly.name) : former);
 }
 
-/** What REST has for a value of an input. */
+/** The REST value for a value of an input. */
 function restValue({ type, options }: Field, value: unknown, name: string): unknown {
   if (value === null || value === undefined) return value;
   if (type.isOnlyEntry) return onlyEntry(value, name);

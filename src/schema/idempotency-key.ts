@@ -13,7 +13,7 @@ interface PaymentInput {
 
 /**
  * The key of a payment: that of its input, or else that of the request's header.
- * Errors: BAD_USER_INPUT if there is none, or if the input and the header differ.
+ * Errors: BAD_USER_INPUT if there is no key, or if the input and the header differ.
  */
 export function idempotencyKeyOf(
   { idempotencyKey }: PaymentInput,

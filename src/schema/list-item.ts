@@ -61,7 +61,7 @@ export const originOf = <T extends object>(entry: T, index: number, list: readon
   // The list of an entry's origin has entries of its type.
   (origins.get(entry) ?? { list, index }) as { readonly list: readonly T[]; readonly index: number };
 
-/** What identifies an entry of the bank's list, or of one that was made of it: its id, or else its position. */
+/** The identifier of an entry of the bank's list, or of a list that was made of it: its id, or else its position. */
 export function identify(
   entry: ListItem,
   index: number,

@@ -236,7 +236,7 @@ export function defineNodeType<Ids extends object, Item, Key extends readonly un
   return nodeType;
 }
 
-/** What following a link requires, depending on the fields that are selected on the linked object. */
+/** The requirements of following a link, which depend on the fields that are selected on the linked object. */
 interface Steps {
   /** Whether a selected field needs more than the ids. */
   readonly needsRecord: boolean;

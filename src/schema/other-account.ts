@@ -171,7 +171,10 @@ function otherAccountNamed(list: readonly OtherAccount[], name: string): OtherAc
   return byIban.has(iban) ? byIban.get(iban) : byNumber.get(name);
 }
 
-/** The counterparty of an account that a payment's payee is; null if there is none. Errors: those of getOtherAccounts. */
+/**
+ * The counterparty of an account that a payment's payee is; null if there is no such counterparty. Errors: those of
+ * getOtherAccounts.
+ */
 export async function findCounterparty(
   payer: ViewIds,
   { bankId, accountId }: { readonly bankId: string; readonly accountId: string },

@@ -90,7 +90,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
 
 interface Paid {
   readonly replayed: boolean;
-  /** Of the attempt that the answer is about; null if there was none. */
+  /** The Track-ID of the attempt that the answer is about; null if there was no attempt. */
   readonly trackId: string | null;
   readonly idempotencyKey: string | null;
   readonly requests: RequestPaid | null;

@@ -282,7 +282,7 @@ const payeeOf = (
   payer: { bankId, accountId, viewId },
 });
 
-/** The caller's payment with this key; null if there is none. Errors: those of PaymentService.find. */
+/** The caller's payment with this key; null if there is no such payment. Errors: those of PaymentService.find. */
 export async function paymentByKey(
   idempotencyKey: string,
   { payments, credentials }: Context,

@@ -67,10 +67,7 @@ export const ProductFilter = builder.inputType('ProductFilter', {
   }),
 });
 
-/**
- * The version of a product as it was read, from a list or alone. Errors:
- * BANK_BAD_RESPONSE if any part of it is broken.
- */
+/** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 const productVersion = (record: Product): string =>
   recordVersion(product.answer, { ...record, bank_id: listOf(record.bank_id) });
 
@@ -129,7 +126,7 @@ putMutation(written, {
 });
 
 /**
- * The one bank id that the PUT accepts, of those that were read; that of the path if there is none.
+ * The one bank id that the PUT accepts, of those that were read; that of the path if no bank id was read.
  * Errors: BAD_USER_INPUT if there are several: all but one would be lost.
  */
 function bankOf(record: Product, bankId: string): string {

@@ -151,9 +151,9 @@ interface PutOptions<
   readonly update: string;
   /** Descriptions of the input, of the record in it, and of the payload, if they differ from those of other records. */
   readonly texts?: { readonly input?: string; readonly body?: string; readonly payload?: string };
-  /** What the body has unless the input says otherwise. */
+  /** The body's values for members that the input leaves out. */
   readonly defaults?: (where: Where<NoInfer<Name>>) => object;
-  /** What identifies the written record; `record` is the bank's answer, if there is one. */
+  /** The ids of the written record; `record` is the bank's answer, if there is one. */
   readonly node: (where: Where<NoInfer<Name>>, body: Body<Put>, record: Item | undefined) => Ids;
   /** Whether the record can be read if the bank answers without it; it can by default. */
   readonly canRead?: (ids: Ids) => boolean;
@@ -235,8 +235,8 @@ export function putMutation<
 }
 
 /**
- * A payload's field that leads to the written record: as the bank's answer shows it, or read anew if a selected
- * field needs that, or null without an id to read it by. Spread it into a Pothos field.
+ * A payload's field that leads to the written record: as the bank's answer shows it, or read again if a selected field
+ * needs that, or null without an id to read it by. Spread it into a Pothos field.
  *
  * Only the bank's answer tells whether it has to be read: plans do not count that call; it counts at run time.
  */
@@ -268,7 +268,7 @@ export function recordVersion(shape: z.ZodObject, record: object): string {
   return hash([JSON.stringify(shape.parse(record), (_key, value) => value ?? undefined)]);
 }
 
-/** Errors: the BANK_BAD_RESPONSE that stands in for a value anywhere in the record. */
+/** Errors: the BANK_BAD_RESPONSE that replaces a value anywhere in the record. */
 function requireWhole(value: unknown): void {
   if (value instanceof Error) throw value;
   if (typeof value === 'object' && value !== null)
@@ -297,7 +297,7 @@ interface UpdateOptions<
 > extends Omit<MutationOptions<Name, More, Put>, 'path'> {
   /** What clients do by it: to update, unless it is another word. */
   readonly verb?: string;
-  /** What can be changed, if it is a part of the record. */
+  /** The part of the record that can be changed; the whole record if left out. */
   readonly changed?: Resource<C>;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
   /** The version of a record, as in the type's field `version`. */

@@ -2,7 +2,7 @@ import { GraphQLError, Kind } from 'graphql';
 import type { Money } from '../contract/shared-parts.ts';
 import { builder } from './builder.ts';
 
-/** The scalars: exact decimals, and types that say more than the texts of the bank, which stay beside them. */
+/** The scalars: exact decimals, and types that say more than the bank's texts, which stay available. */
 
 /** More digits than any amount needs, but bounded. */
 const maxLength = 1000;
@@ -36,7 +36,7 @@ function plainDecimal(text: string): string {
 builder.scalarType('Decimal', {
   description:
     'An exact decimal number as a string, for example "1234.50": no digit is rounded, whatever its size.\nAs an input it is a string, or a number literal in the query\'s text; a number in JSON variables is refused, because its digits may already be lost.',
-  // What it has besides, a plus sign and leading zeros, no Decimal here has.
+  // It also allows a plus sign and leading zeros, which no Decimal here has.
   specifiedByURL: 'https://www.w3.org/TR/xmlschema11-2/#decimal',
   serialize: (value) => plainDecimal(String(value)),
   parseValue: (value) => {

@@ -158,9 +158,9 @@ export const transactionIdsOf = ({ transaction_ids }: TransactionRequest): reado
     .filter((id) => id !== '');
 
 /**
- * The request that led to a transaction, from the list of the transaction's account; null if there is none. A request says
- * what was asked for (`body`). An entry without it is a statement of the transactions that it names, unless the bank never
- * says what was asked for: then the first entry that names this transaction led to it.
+ * The request that led to a transaction, from the list of the transaction's account; null if there is no such request. A
+ * request says what was asked for (`body`). An entry without it is a statement of the transactions that it names, unless
+ * the bank never says what was asked for: then the first entry that names this transaction led to it.
  * Errors: those of the list; BANK_BAD_RESPONSE if a broken entry could be the one.
  */
 export async function requestOf(

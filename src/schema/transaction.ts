@@ -163,7 +163,7 @@ putMutation(written, {
 type MetadataChanges = ChangesInput<typeof transactionMetadata.fields>;
 const members = ['comments', 'narrative', 'tags', 'where'] as const satisfies (keyof MetadataChanges)[];
 
-/** The changes of the metadata; null if no metadata would be left. `comments` is required beside any other member. */
+/** The changes of the metadata; null if no metadata would be left. `comments` is required with any other member. */
 function metadataChanges(current: Partial<TransactionMetadata>, changes: MetadataChanges) {
   const left = members.filter(
     (name) => (changes[name] === undefined ? current[name] : changes[name]) != null,

@@ -2,7 +2,7 @@
 export interface MediaRange {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
-  /** How much it is wanted, above 0 to 1; 0 where it is not. */
+  /** How much it is wanted, above 0 to 1; 0 if it is not. */
   readonly weight: number;
 }
 
@@ -11,7 +11,7 @@ const quoted = String.raw`"(?:\\.|[^"\\])*(?:"|\\?$)`;
 const ranges = new RegExp(`(?:${quoted}|[^",])+`, 'g');
 const parts = new RegExp(`(?:${quoted}|[^";])+`, 'g');
 
-/** The ranges of an `Accept`, in its order. What wants another character set than UTF-8 is left out: there is no other. */
+/** The ranges of an `Accept`, in its order. Ranges with another character set than UTF-8 are left out: there is no other. */
 export const mediaRanges = (accept: string): readonly MediaRange[] =>
   (accept.toLowerCase().match(ranges) ?? []).map(toRange).filter(isUtf8);
 
@@ -31,8 +31,8 @@ function toParameter(text: string): [string, string] {
 const isUtf8 = ({ parameters }: MediaRange) => (parameters.get('charset') ?? 'utf-8') === 'utf-8';
 
 /**
- * Which of the offered types is wanted most; of those that are wanted alike the one that is named first, then the one that is
- * offered first. Null where none is wanted. Of several ranges that a type is in, the narrowest counts, as in RFC 9110.
+ * The offered type that is wanted most; of types that are wanted alike, the one that is named first, then the one that is
+ * offered first. Null if no type is wanted. If a type is in several ranges, the narrowest counts, as in RFC 9110.
  */
 export function preferredType<T extends string>(accept: string, offered: readonly T[]): T | null {
   const all = mediaRanges(accept);

@@ -24,7 +24,9 @@ import type { KnownHead } from './request.ts';
 /** A client's connection, with the requests that are under way on it. */
 export class Connection {
   readonly ledger: Ledger;
-  /** Who is at its other end, as far as the network knows: callers are counted by it until they have proven who they are. */
+  /**
+   * The peer at its other end, as far as the network knows: callers are counted by it until they have proven their identity.
+   */
   readonly peer: string;
   readonly #socket: Socket;
   /** In the order of their requests, which is the order in which they are sent. */
@@ -173,7 +175,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     this.onGiveWay?.(resource);
   }
 
-  /** Who is at the other end of its connection, as far as the network knows. */
+  /** The peer at the other end of its connection, as far as the network knows. */
   get peer(): string {
     return this.#connection?.peer ?? '';
   }
@@ -199,7 +201,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     this.account = connection.account;
   }
 
-  /** More of its request is awaited, of which so many bytes have arrived now. Errors: RequestError OVERLOADED. */
+  /** So many bytes of its request have arrived now, and more of it is awaited. Errors: RequestError OVERLOADED. */
   awaitMore(bytes: number): void {
     if (this.#connection === null) return;
     if (this.account === nobody) this.identify(null);
@@ -215,7 +217,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     if (why !== null) throw overloaded(why);
   }
 
-  /** Takes so many more values; false if there are none for this caller. */
+  /** Takes so many more values; false if this caller has none left. */
   takeValues(count: number): boolean {
     if (this.#isAbandoned) return false;
     return this.#connection === null || this.#connection.ledger.take(this, 'values', count) === null;
@@ -223,7 +225,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   /**
    * Reserves room for so many bytes, in the place of what was reserved before, until they are written; false if there
-   * is none, and nothing is reserved then.
+   * is not enough, and nothing is reserved then.
    */
   reserveRoom(bytes: number): boolean {
     if (this.#connection === null) return true;
@@ -249,12 +251,12 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     const bytes = sizeOf(chunk);
     if (this.#connection !== null) {
       if (this.#written === 0) this.since = performance.now();
-      // What was reserved is what is written now.
+      // The bytes written now replace those that were reserved.
       this.#connection.ledger.add(this, 'unread', this.#written + bytes - this.unread);
       this.#written += bytes;
     }
     const whenSent: Sent = (error) => {
-      // What is never sent is given back when the answer is closed.
+      // Room for bytes that are never sent is given back when the answer is closed.
       if (!error && this.#connection !== null) {
         this.#written -= bytes;
         this.#connection.ledger.add(this, 'unread', -bytes);

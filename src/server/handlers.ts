@@ -148,16 +148,16 @@ export interface GraphQLServerOptions
     Pick<YogaHandlerOptions, 'maxRequestBytes'> {
   /** GraphiQL for browsers, which is off where this is left out. */
   readonly graphiql?: GraphiQLOptions | undefined;
-  /** `bank` and `payments` have it around them too, where there is one: see rate-limited-bank.ts. */
+  /** `bank` and `payments` are wrapped in it too, if there is one: see rate-limited-bank.ts. */
   readonly rateLimiter?: RateLimiter | null;
-  /** The operator's subscription key, which stands for every caller's; null where callers bring their own. */
+  /** The operator's subscription key, used for every caller; null if callers bring their own. */
   readonly subscriptionKey: string | null;
-  /** Finds out who calls, such as jwt.ts; where it is left out, the request's headers say it. */
+  /** Identifies the caller, such as jwt.ts; if it is left out, the request's headers do. */
   readonly authenticate?: Authenticate | undefined;
   readonly logger: Logger;
   /** False while the process should get no traffic, because it is about to end, say: /ready then answers 503. */
   readonly isReady?: () => boolean | Promise<boolean>;
-  /** Whether a proxy vouches for the headers that say who calls. */
+  /** Whether a proxy vouches for the headers that identify the caller. */
   readonly areHeadersProven?: boolean;
   /** False: all goes by yoga's handler. Tests of HTTP over a socket are run with each. */
   readonly hasGraphQLHandler?: boolean;

@@ -21,8 +21,8 @@ export interface IncrementalStream {
 }
 
 /**
- * How a client takes the results of @defer and @stream, by its `Accept`; null where it does not. Who names no form of them
- * gets that of 2022, which those clients know, such as urql.
+ * How a client takes the results of @defer and @stream, by its `Accept`; null if it does not. A client that names no form
+ * of them gets that of 2022, which such clients know, for example urql.
  */
 export function incrementalStreamOf(accept: string | undefined): IncrementalStream | null {
   if (accept === undefined || !/event-stream|multipart/i.test(accept)) return null;
@@ -35,7 +35,7 @@ export function incrementalStreamOf(accept: string | undefined): IncrementalStre
   return null;
 }
 
-/** Null where it is one that bankql does not have. */
+/** Null for a form that bankql does not have. */
 function formOf(parameters: MediaRange['parameters']): IncrementalForm | null {
   const [spec, old] = [parameters.get('incrementalspec'), parameters.get('deferspec')];
   if (spec !== undefined) return spec === 'v0.2' ? 'v0.2' : null;
@@ -52,9 +52,9 @@ export const formParameters: Readonly<Record<IncrementalForm, string>> = {
 interface StreamFormat {
   readonly contentType: string;
   readonly begin: string;
-  /** What clients ignore; null if there is nothing. */
+  /** Text that clients ignore; null if the format has no such text. */
   readonly ping: string | null;
-  /** `bytes` is the result's length, where it is told. */
+  /** `bytes` is the result's length, if it is known. */
   readonly beforeResult: (bytes?: number) => string;
   readonly afterResult: string;
   readonly end: string;

@@ -6,10 +6,10 @@ import type { ObservedOperation, OperationObservation } from '../engine/context.
 import type { Payload } from '../engine/engine.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** How a request for GraphQL ended: `partial` has errors beside data; `failed` has errors alone, or bankql broke it off. */
+/** How a request for GraphQL ended: `partial` has errors and data; `failed` has only errors, or bankql broke it off. */
 export type OperationOutcome = 'ok' | 'partial' | 'failed' | 'client left';
 
-/** What is shown of an answer, and how long its body is. */
+/** The parts of an answer that are observed. */
 interface Answered {
   readonly status: number;
   readonly body: string | Buffer;
@@ -23,14 +23,14 @@ export class OperationActivity implements OperationObservation {
   /** Null where no trace follows it. */
   traceId: string | null = null;
   operation: ObservedOperation | null = null;
-  /** Who asks; null until that is known. */
+  /** The caller's credentials; null until they are known. */
   credentials: Credentials | null = null;
   cached = 0;
   joined = 0;
   stale = 0;
   /** Attempts of REST calls that used a connection. */
   restCalls = 0;
-  /** The answer's HTTP status; null while there is none. */
+  /** The answer's HTTP status; null until there is an answer. */
   status: number | null = null;
   bytes = 0;
   outcome: OperationOutcome = 'client left';
@@ -95,7 +95,7 @@ export interface OperationObserver {
   end(activity: OperationActivity): void;
 }
 
-/** What no line of the log may show, worked out when there is a line. */
+/** The texts that no line of the log may show, worked out when there is a line. */
 export type Secrets = readonly (() => readonly string[])[];
 
 /** A request, and what becomes of failures that nobody caught while it was answered. None of it may throw. */
@@ -114,7 +114,7 @@ interface RequestFailures {
   readonly onEnd?: (isFailure: boolean) => void;
 }
 
-/** What belongs to a request, wherever it is worked for. */
+/** The state of a request, wherever it is worked for. */
 interface RequestScope extends RequestFailures {
   /** Until whoever answers it is done, which may be after its client has left: a mutation is ended all the same. */
   isWorkedFor: boolean;
@@ -149,18 +149,18 @@ export function runInRequestScope(request: RequestFailures, run: () => Promise<v
   );
 }
 
-/** The X-Request-Id of the request under way; undefined where there is none. */
+/** The X-Request-Id of the request under way; undefined if there is no request. */
 export const currentRequestId = (): string | undefined => current.getStore()?.requestId;
 
 /** What is known of the request under way; null where nobody watches it. */
 export const currentActivity = (): OperationActivity | null => current.getStore()?.activity ?? null;
 
 /**
- * Takes an error that nobody caught for the request to which it belongs. While that is worked for the error is logged, and
- * the operation gives its own answer, which alone knows what was written or paid; after that nothing else would answer.
- * Of a request that is over the error is logged too: whoever could leave such a rejection behind by leaving early must not
- * end the process for everybody.
- * Shape:  false where there is no request: then it is the process's failure.
+ * Assigns an error that nobody caught to the request to which it belongs. While the request is worked for, the error is
+ * logged, and the operation gives its own answer, since only that knows what was written or paid; after that nothing else
+ * would answer. If the request is over, the error is logged too: a client that could leave such a rejection behind by
+ * leaving early must not end the process for everybody.
+ * Shape:  false if there is no request: then it is the process's failure.
  */
 export function failCurrentRequest(error: unknown): boolean {
   const request = current.getStore();

@@ -13,7 +13,7 @@ import type { MediaType } from './response.ts';
 export interface IncomingRequest {
   /** The request line's target: a path and its query. */
   readonly target: string;
-  /** Who is at the other end of its connection; empty if that is not known. */
+  /** The peer at the other end of its connection; empty if that is not known. */
   readonly peer: string;
   /** The values of a header, one for each occurrence; `name` in lower case. */
   header(name: string): readonly string[];
@@ -71,7 +71,7 @@ export interface HttpPolicyOptions {
   readonly maxRequestBytes: number;
 }
 
-/** What a server is told of a request before its body is read. */
+/** The parts of a request that a server has before it reads the body. */
 export interface RequestHead {
   readonly method: string;
   /** The request line's target. */
@@ -79,10 +79,10 @@ export interface RequestHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A Host or an address that is none; a body that is too long, or of another kind; another machine's name. */
+/** The status of a refusal: for an invalid Host or address; a body that is too long, or of another kind; another machine's name. */
 export type HttpRefusal = 400 | 413 | 415 | 421;
 
-/** What the answer has to carry, and, where the request is not served, what is answered instead. */
+/** The headers that the answer has to carry, and the refusal, if the request is not served. */
 export interface PolicyResult {
   /** Names and values in turn, as writeHead takes them. Nobody else has them: whoever answers may add to them. */
   readonly headers: string[];
@@ -107,7 +107,7 @@ const requestIdAt = always.length + 1;
 const requestHeaders =
   'Content-Type, Content-Encoding, Authorization, Ocp-Apim-Subscription-Key, Auth-Provider-Name, Auth-ID, X-Request-Id, Idempotency-Key, x-bankql-explain';
 
-/** A correlation id as callers choose it: one word, so that it can stand in a log and in an answer. */
+/** A correlation id as callers choose it: one word, so that a log and an answer can contain it. */
 const plainId = /^[\w.:-]{1,128}$/;
 
 /** The value of X-Request-Id: the caller's, if it is a plain one. */
@@ -130,15 +130,15 @@ export interface KnownHead {
   readonly stream: IncrementalStream | null;
   readonly explain: string | undefined;
   readonly isGzip: boolean;
-  /** Who calls; null until that is known. */
+  /** The caller; null until that is known. */
   caller: Caller | null;
   /** What the log must not show of it. */
   secrets: Secrets;
 }
 
 /**
- * What the policy says of a request whose head is the known one, byte for byte, but for what each request has of its own; null if
- * it is another one, or its body is too long.
+ * The policy's result for a request whose head is the known one, byte for byte, except for the parts that differ in each
+ * request; null if the head is another one, or the body is too long.
  */
 export function recallPolicy(
   { target, rawHeaders, hasRequestId, policy }: KnownHead,
@@ -169,7 +169,8 @@ export function recallPolicy(
 }
 
 /**
- * What HTTP has to say of a request, whatever serves it. Nothing of the request is repeated but a plain correlation id.
+ * Applies HTTP's rules to a request, whatever serves it. The result repeats nothing of the request but a plain
+ * correlation id.
  */
 export function checkRequest(request: RequestHead, options: HttpPolicyOptions): PolicyResult {
   const { corsOrigins, corsHeaders = [] } = options;
@@ -206,7 +207,7 @@ export function refusedOrigin(
 /** Whether a host's name, as a URL or a socket has it, is this machine's own. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/.test(host);
 
-/** What an operation is sent as. A page of another origin can send anything else without asking first. */
+/** Whether an operation may be sent as this type. A page of another origin can send any other type without asking first. */
 export const isJsonType = (type: string | null | undefined): boolean =>
   /^application\/(graphql-response\+)?json\s*(;|$)/i.test(type ?? '');
 
@@ -221,7 +222,7 @@ const plainHost =
   /^(127\.0\.0\.1|[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62}){0,8})(?::(?:\d{1,4}|[1-5]\d{4}))?$/;
 const plainTarget = /^\/[\w/.~-]*(?:\?[\w=&%.~+-]*)?$/;
 
-/** Null where host and target together are no URL, or the target by itself would name a host that is none. */
+/** Null if host and target together are not a URL, or the target by itself would name an invalid host. */
 const hostnameOf = (host: string, target: string): string | null =>
   URL.canParse(target, 'http://localhost') ? (URL.parse(`http://${host}${target}`)?.hostname ?? null) : null;
 
@@ -308,7 +309,7 @@ export const isGzip = (encoding: string | null | undefined): boolean => encoding
 
 const inflate = promisify(gunzip);
 
-/** What a gzipped body holds, which may be no longer than a plain one. Errors: RequestError (413, 400). */
+/** The content of a gzipped body, which may be no longer than a plain one. Errors: RequestError (413, 400). */
 export async function inflateBody(body: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
     return await inflate(body, { maxOutputLength: maxBytes });
@@ -367,8 +368,8 @@ const maxDepth = 32;
 const maxParts = 4000;
 
 /**
- * What JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one name. It looks at
- * brackets and texts alone: whatever else is wrong, JSON.parse finds.
+ * Finds problems that JSON.parse would let pass: JSON that is too deep or has too many parts, or two members of one
+ * name. It looks only at brackets and texts: JSON.parse finds everything else that is wrong.
  */
 function findProblem(text: string): string | null {
   /** Of each object that is open the names so far; null for a list. */
@@ -409,7 +410,7 @@ function findProblem(text: string): string | null {
   return null;
 }
 
-/** Where the text that begins at a quote has its other one; the end of all, where it has none. */
+/** The position of the quote that ends the text which begins at `start`; the end of all, if there is no such quote. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

@@ -146,7 +146,10 @@ function withinRoom(
   return toHttpResponse(refused, 'application/json');
 }
 
-/** Which answers are compressed: all, those of public data alone, or none. SECURITY.md says why they are told apart. */
+/**
+ * The answers that are compressed: all, those that hold only public data, or none. SECURITY.md gives the reason for the
+ * difference.
+ */
 export const compressions = ['on', 'public', 'off'] as const;
 export type Compression = (typeof compressions)[number];
 
@@ -294,12 +297,12 @@ export function createAnswerSender({
 const without = (name: string, headers: readonly string[]) =>
   headers.filter((_text, at) => headers[at - (at % 2)] !== name);
 
-/** What is said of one connection is Node's to say: it knows the connection. */
+/** Headers about one connection are left to Node, which knows the connection. */
 const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
 /**
- * Sends an answer of Fetch by node:http, at its client's pace, to its end or to where the client leaves. `headers`, names
- * and values in turn, stand in the place of its own of the same name.
+ * Sends an answer of Fetch by node:http, at its client's pace, to its end or until the client leaves. `headers`, names
+ * and values in turn, replace its own of the same name.
  * Errors: those of a body that fails while it is made; the connection is then broken.
  */
 export async function sendResponse(

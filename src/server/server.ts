@@ -19,7 +19,7 @@ import { runInRequestScope } from './request-scope.ts';
 export interface ServerOptions extends GraphQLServerOptions {
   readonly host: string;
   readonly port: number;
-  /** What callers may hold of the process. */
+  /** The limits of what callers may hold of the process. */
   readonly ledger: LedgerLimits;
   /** How long an answer may wait to be read, in milliseconds; see connection.ts. */
   readonly writeDeadlineMs?: number | undefined;
@@ -32,13 +32,13 @@ export interface ServerOptions extends GraphQLServerOptions {
   readonly onShed?: (why: ShedReason) => void;
   /** Is told of every request that HTTP alone is enough to refuse; it must not throw. */
   readonly onHttpRefusal?: (status: HttpRefusal) => void;
-  /** Watches every request for GraphQL, also those that are not accepted; nobody does where it is left out. */
+  /** Watches every request for GraphQL, also those that are not accepted; nothing is observed if it is left out. */
   readonly observer?: OperationObserver;
 }
 
 export interface RunningServer {
   readonly url: string;
-  /** What all callers together hold. */
+  /** The resources that all callers together hold. */
   readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread'>;
   /** Replaces the documents that can be requested by id; operations under way are not affected. */
   replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
@@ -126,7 +126,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
     runInRequestScope(scope, () => graphql.listen(request, response, headers, head, activity));
   }
 
-  /** What HTTP has to say of a request; null if that is all, and it is answered. */
+  /** Applies HTTP's rules to a request; null if that is all, and it is answered. */
   function checkOrRefuse(
     request: IncomingMessage,
     response: ConnectionAwareResponse,
@@ -152,7 +152,7 @@ export async function serve(options: ServerOptions): Promise<RunningServer> {
       observeRefusal(request, requestId, refusal.status, 'BAD_USER_INPUT', bytes);
       return null;
     }
-    // Of a body in chunks only its reader knows that it is too long.
+    // Only the reader of a body in chunks knows that it is too long.
     if (request.headers['transfer-encoding'] !== undefined)
       response.on('finish', () => response.statusCode === 413 && options.onHttpRefusal?.(413));
     return { headers, requestId };

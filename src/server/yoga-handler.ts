@@ -28,7 +28,7 @@ import {
   sendResponse,
 } from './response.ts';
 
-/** What yoga is given besides the request, where node:http is what it is served by. */
+/** Yoga's context in addition to the request, if node:http serves it. */
 interface NodeContext {
   readonly req?: IncomingMessage;
   readonly res?: ConnectionAwareResponse;
@@ -48,7 +48,7 @@ export interface YogaHandlerOptions {
 
 /** All that HTTP asks of a GraphQL server: GET, health, event streams, what is not found. */
 export function createYogaHandler(options: YogaHandlerOptions) {
-  /** What was rendered is sent as it was rendered: in a Response it would be decoded and encoded once more. */
+  /** Rendered answers are sent as they are: in a Response they would be decoded and encoded once more. */
   const rendered = new WeakMap<Response, GraphQLHttpResponse>();
   const yoga = createServer(options, rendered);
   return {
@@ -113,8 +113,8 @@ const notAcceptable = () =>
   });
 
 /**
- * Puts the engine in the place of yoga's own parsing, validation and execution. What needs no caller (/health, /ready)
- * is answered by plugins before this one.
+ * Puts the engine in the place of yoga's own parsing, validation and execution. Plugins before this one answer requests
+ * that need no caller (/health, /ready).
  */
 function useEngine(
   { engine, identify, serializeResult, maxRequestBytes }: Omit<YogaHandlerOptions, 'sendAnswer' | 'isReady'>,
@@ -159,7 +159,7 @@ function useEngine(
       // Yoga knows the types of a POST as they are mostly written: of another case it takes none.
       const isPostOfJson = request.method === 'POST' && isJsonType(request.headers.get('content-type'));
       if (requestParser === undefined && !isPostOfJson) return;
-      // Yoga hands on a request whose body ends where it is too long.
+      // Yoga passes on a request whose body ends at the point at which it becomes too long.
       setRequestParser(async (bounded) => {
         const body = request.method === 'GET' ? null : await bodyOf(bounded);
         serverContext.res?.admit();

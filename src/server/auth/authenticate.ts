@@ -22,8 +22,8 @@ interface OverSocket {
 }
 
 /**
- * Finds out who calls, once per request and before its body is read; what the request holds is counted at that caller from then
- * on. Refuses callers who have no REST call left.
+ * Identifies the caller, once per request and before its body is read; what the request holds is counted at that caller from
+ * then on. Refuses callers who have no REST call left.
  * Errors: those of Authenticate; RequestError RATE_LIMITED.
  */
 export type Identify = (request: () => IncomingRequest, over: OverSocket | null) => Caller | Promise<Caller>;

@@ -41,13 +41,13 @@ export const authenticateByHeaders = (subscriptionKey: string | null, areProven 
         ? { ...own, isAnonymous: true, identity: { name: request.peer, group: request.peer } }
         : { ...own, identity };
     },
-    // They stand in the headers, all of them.
+    // The headers hold all credentials.
     { isCurrent: () => true },
   );
 
 /**
- * Who is counted as one caller. If nobody vouches for the headers, anybody can write somebody else's name into them: it is
- * then the name of its peer's caller, and uses up nothing of others. Null if the request shows nothing.
+ * The caller's identity, for counting. If nobody vouches for the headers, anybody can write somebody else's name into
+ * them: the name then belongs to the caller's peer, and uses up nothing of others. Null if the request has no credentials.
  */
 function identityOf(
   { subscriptionKey, authProviderName, authId }: Credentials,

@@ -16,7 +16,7 @@ export interface JwtOptions {
   readonly authIdClaim: string;
   /** Further claims to pass on, if the token has them as a string or an integer; none by default. */
   readonly claims?: readonly string[];
-  /** The proxy through which the keys are fetched; none where it is left out. */
+  /** The proxy through which the keys are fetched; no proxy if left out. */
   readonly jwksProxyUrl?: string | null;
   /** How long keys are believed, where the usual times do not suit. */
   readonly keyTimes?: Partial<JwksTimes>;

@@ -121,7 +121,7 @@ function refuseExpired(token: string): void {
     throw new errors.JWTExpired('the token has expired', payload, 'exp', 'check_failed');
 }
 
-/** What a client is told: only what the token's own holder can do something about, and no value of it. */
+/** The message to a client: only faults that the token's holder can do something about, and no value of the token. */
 function refusalMessage(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The bearer token has expired; get a new one.';
   if (error instanceof errors.JWTClaimValidationFailed)

@@ -14,11 +14,11 @@ interface Asset {
 export interface Assets {
   /** Names the contents of all of them: under it nothing ever changes. */
   readonly hash: string;
-  /** The file as a client takes it, by its `Accept-Encoding`; null where there is none of that name. */
+  /** The file in the encoding that a client accepts, by its `Accept-Encoding`; null if there is no file of that name. */
   response(name: string, accepted: string): Promise<Response> | null;
 }
 
-/** bankql's part of the page, which a browser runs as it stands in these files. */
+/** bankql's part of the page: a browser runs these files as they are. */
 const ownFiles = [
   'main.js',
   'fetcher.js',
@@ -35,8 +35,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Yoga gives GraphiQL a plugin of its own, and GraphiQL has its history only where it is given none: this gives it both.
- * The history's name is known to the bundle alone.
+ * Yoga gives GraphiQL a plugin of its own, and GraphiQL has its history only if it is given no plugins: this gives it
+ * both. Only the bundle knows the history's name.
  */
 export const historyDefault = /\b(\w+)===void 0\?\[([A-Za-z_$][\w$]*)\]:\1/;
 const withHistory = (bundle: string) => bundle.replace(historyDefault, '$1===void 0?[$2]:[$2,...$1]');
@@ -72,7 +72,7 @@ const compress: Readonly<Record<Encoding, (body: Buffer) => Promise<Buffer>>> = 
 };
 
 function createResponder(assets: ReadonlyMap<string, Asset>): Assets['response'] {
-  /** What somebody has asked for is compressed once. */
+  /** A file that was asked for is compressed once. */
   const compressed = new Map<string, Promise<Buffer>>();
   const bodyOf = (name: string, { body }: Asset, encoding: Encoding | null): Promise<Buffer> | Buffer => {
     if (encoding === null) return body;

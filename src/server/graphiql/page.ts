@@ -17,7 +17,7 @@ const placeholders = {
   'Auth-ID': 'your id',
 };
 
-/** It runs this server's own files, and talks to this server alone. GraphiQL's editors make their style sheets. */
+/** The page runs only this server's files, and talks only to this server. GraphiQL's editors make their style sheets. */
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -35,7 +35,7 @@ export const pagePolicy = [
 function settingsOf({ headers, areTestHeaders = false }: GraphiQLOptions, explains: boolean): string {
   const shown = JSON.stringify(headers ?? placeholders, null, 2);
   const settings = { headers: shown, examples: exampleOperations, areTestHeaders, explains };
-  // No text of it ends the element that it stands in.
+  // No text of it ends the element that contains it.
   return JSON.stringify(settings).replaceAll('<', '\\u003c');
 }
 

@@ -3,9 +3,9 @@ import type { PaymentService } from '../../payments/service.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 /**
- * Wraps the bank client and takes each read and write from its caller's budget first. What is refused for another
- * reason before a call would be made costs nothing; a read counts even if it is answered by a shared call or the cache,
- * or stopped by the breaker, while a retry does not. Payments are counted by `limitPayments`.
+ * Wraps the bank client and takes each read and write from its caller's budget first. A request that is refused for
+ * another reason before a call would be made costs nothing; a read counts even if it is answered by a shared call or
+ * the cache, or stopped by the breaker, while a retry does not. Payments are counted by `limitPayments`.
  * Errors: as the bank's; RATE_LIMITED, when the call was not made.
  */
 export function limitBank(bank: BankClient, limiter: RateLimiter | null): BankClient {

@@ -26,7 +26,7 @@ export interface Counters {
   consume(owner: string): Promise<RateLimiterRes>;
   /** Gives one call back. */
   reward(owner: string): Promise<unknown>;
-  /** What is left; null if the owner's window has not begun. */
+  /** The rest of the budget; null if the owner's window has not begun. */
   get(owner: string): Promise<RateLimiterRes | null>;
 }
 
