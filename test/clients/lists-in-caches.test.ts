@@ -5,37 +5,9 @@ import { print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alice } from '../../src/commands/announcements.ts';
 import { type RecordedSandbox, startRecordedSandbox } from '../support/recorded-sandbox.ts';
+import { sandboxLists } from '../support/sandbox-lists.ts';
 
 /** Every list of the sandbox comes out of a client's cache as it went in: no entry is lost or taken for another. */
-
-const money = 'value { amount currency }';
-const others = 'totalCount nodes { id otherAccountId kind iban number holder { name } }';
-const lists: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    ['languages', 'account-types', 'transaction-types'].map((set) => [
-      `metadata ${set}`,
-      `metadata(id: "${set}") { totalCount edges { cursor node { id metadataId code text { name } } } }`,
-    ]),
-  ),
-  branches: 'bank { id branches { totalCount nodes { id branchId name address { city } } } }',
-  'filtered branches':
-    'bank { id branches(acceptsDeposits: true, orderBy: NAME) { nodes { id name } } again: branches { nodes { id name } } }',
-  products: 'bank { id products { totalCount nodes { id productId name meta } } }',
-  accounts:
-    'viewer { id accounts { nodes { id accountId label balance { amount } owners { id legalName } } } }',
-  'accounts by scope': 'bank { id accounts(accountId: "alice-current") { nodes { id viewId label } } }',
-  'other accounts': `viewer { id account { id otherAccounts { ${others} } } }`,
-  'found other accounts': `viewer { id account { id otherAccounts(search: "a") { ${others} } } }`,
-  requests: `viewer { id account { id transactionRequests {
-    nodes { id description status resourceUrl ${money} to { accountId } transactions(first: 1) { id uuid } }
-  } } }`,
-  'filtered requests': `viewer { id account { id transactionRequests(status: ["COMPLETED"]) { nodes { id description ${money} } } } }`,
-  'known transactions': `viewer { id account { id knownTransactions(first: 20) {
-    totalCount nodes { id transactionId details { description ${money} } }
-  } } }`,
-  messages: 'viewer { id messages { totalCount nodes { id message date fromPerson } } }',
-  payments: `payments { totalCount nodes { id idempotencyKey state description ${money} } }`,
-};
 
 let fixture: RecordedSandbox;
 beforeAll(async () => {
@@ -66,7 +38,7 @@ function objectsIn(value: unknown): { readonly id: string; readonly fields: stri
   return [{ id, fields: JSON.stringify(plain) }, ...below];
 }
 
-describe.each(Object.entries(lists))('the list of %s', (_name, selection) => {
+describe.each(Object.entries(sandboxLists))('the list of %s', (_name, selection) => {
   const query = gql(`{ ${selection} }`);
 
   test('has entries, each with an id of its own, by which Relay keeps it', async () => {

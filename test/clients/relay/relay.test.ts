@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { alice } from '../../../src/commands/announcements.ts';
 import { type LiveBankql, startLiveBankql } from '../../support/live-bankql.ts';
+import { relayNameOf, sandboxLists } from '../../support/sandbox-lists.ts';
 
 /**
  * Relay's compiler and store against a bankql process that serves its manifest and nothing else. `npm run check:clients`
@@ -13,8 +14,10 @@ const generated = (name: string) => join(import.meta.dirname, 'generated', name)
 describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
   let bankql: LiveBankql;
   let relay: typeof import('relay-runtime');
+  const answers: { data?: unknown; errors?: unknown }[] = [];
   const sent: { documentId?: string; query?: string }[] = [];
-  const artifact = async (name: string) => (await import(generated(`documents${name}.graphql.ts`))).default;
+  const artifactNamed = async (name: string) => (await import(generated(`${name}.graphql.ts`))).default;
+  const artifact = (name: string) => artifactNamed(`documents${name}`);
 
   beforeAll(async () => {
     const runtime = 'relay-runtime';
@@ -22,6 +25,7 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
     bankql = await startLiveBankql({
       PERSISTED_DOCUMENTS: generated('persisted.json'),
       PERSISTED_ONLY: 'on',
+      BANK_ALL_PRODUCTS_ID: 'SNDBCY2N',
     });
   });
   beforeEach(() => void sent.splice(0));
@@ -39,7 +43,9 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
           headers: { 'Content-Type': 'application/json', ...alice },
           body: JSON.stringify(body),
         });
-        return response.json();
+        const answer = await response.json();
+        answers.push(answer);
+        return answer;
       }),
     });
   }
@@ -106,5 +112,34 @@ describe.skipIf(!isBuilt)('Relay (npm run check:clients)', () => {
     } while (after !== undefined);
     expect(lengths).toEqual([10, 20, 26]);
     expect(new Set(ids()).size).toBe(26);
+  });
+
+  describe('the store', () => {
+    beforeAll(async () => {
+      const environment = open();
+      const mutation = await artifact('TransferMutation');
+      for (const idempotencyKey of ['one', 'two']) {
+        const input = {
+          accountId: 'alice-current',
+          to: { accountId: 'alice-savings' },
+          value: { amount: '1.00', currency: 'EUR' },
+          idempotencyKey,
+        };
+        await new Promise<unknown>((resolve, reject) => {
+          const onCompleted = (_data: unknown, errors: unknown) => (errors ? reject(errors) : resolve(null));
+          relay.commitMutation(environment, { mutation, variables: { input }, onCompleted, onError: reject });
+        });
+      }
+    });
+
+    test.each(Object.keys(sandboxLists))('gives the list of %s as the answer had it', async (list) => {
+      const environment = open();
+      const query = await artifactNamed(relayNameOf(list));
+      await ask(environment, query);
+      const { data, errors } = answers.at(-1) ?? {};
+      expect(errors).toBeUndefined();
+      expect(JSON.stringify(data)).toMatch(/"(nodes|edges)":\[\{/);
+      expect(shown(environment, query)).toEqual(data);
+    });
   });
 });
