@@ -33,10 +33,14 @@ const details = resource(
     postedByUserId: text('posted_by_user_id', 'Who posted it.'),
     status: text(
       'status',
-      'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `INITIATED` and `FAILED`.',
+      'Whether it is done, waits or failed. The specification lists no values; the sandbox has `COMPLETED`, `PENDING` and `FAILED`.',
       {
         notes: freeText,
-        also: { name: 'statusCode', enum: 'TransactionStatus', values: ['COMPLETED', 'INITIATED', 'FAILED'] },
+        also: {
+          name: 'statusCode',
+          enum: 'TransactionStatus',
+          values: ['COMPLETED', 'PENDING', 'FAILED', 'INITIATED'],
+        },
       },
     ),
     type: text(

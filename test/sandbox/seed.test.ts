@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { GraphQLEnumType, GraphQLObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionRequest } from '../../src/contract/transaction-request.ts';
 import { openDatabase } from '../../src/sandbox/database.ts';
@@ -7,6 +8,7 @@ import { callers } from '../../src/sandbox/identity.ts';
 import { readScenario } from '../../src/sandbox/scenario.ts';
 import { seedOf } from '../../src/sandbox/seed.ts';
 import { lives, seededAccounts, seededCustomers } from '../../src/sandbox/seed-data.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { freshBank } from './bank-caller.ts';
 
 const database = openDatabase(':memory:', seedOf(readScenario('standard'), Date.UTC(2026, 0, 31)));
@@ -129,6 +131,19 @@ test('requests are in every state, and payments failed or pending move no money'
   expect(known.sort()).toEqual([...states].sort());
   const payments = accountIds.flatMap(database.transactions.of).map(({ details }) => details?.status);
   expect(new Set(payments)).toEqual(new Set(['COMPLETED', 'FAILED', 'PENDING']));
+  // The schema knows each, and names each where it says what the sandbox has.
+  const valuesOf = (name: string) =>
+    (schema.getType(name) as GraphQLEnumType).getValues().map((value) => value.name);
+  const described = (name: string) =>
+    (schema.getType(name) as GraphQLObjectType).getFields().status?.description;
+  for (const state of states) {
+    expect(valuesOf('TransactionRequestStatus')).toContain(state);
+    expect(described('TransactionRequest')).toContain(`\`${state}\``);
+  }
+  for (const status of payments) {
+    expect(valuesOf('TransactionStatus')).toContain(status);
+    expect(described('TransactionDetails')).toContain(`\`${status}\``);
+  }
 });
 
 describe('five lives', () => {
