@@ -113,6 +113,22 @@ describe('pay', () => {
   });
 
   test.each([
+    ['a transfer', {}, transfer, { id: 'TX', status: 'PENDING' }],
+    ['a request', { transactionRequestType: 'SEPA' }, request, { id: 'R', status: 'PENDING' }],
+    [
+      'a request in a list',
+      { transactionRequestType: 'SEPA' },
+      request,
+      { 'transaction-requests': [{ status: 'PENDING' }] },
+    ],
+  ])('does not show %s as DONE if the bank says PENDING', async (_, change, call, body) => {
+    await using fixture = await start();
+    fixture.bank.on(call, { body });
+    const { payment } = await fixture.pay(change);
+    expect(payment).toMatchObject({ state: 'UNKNOWN', status: call === transfer ? 'PENDING' : null });
+  });
+
+  test.each([
     [{ value: { amount: '0' } }, ['value', 'amount']],
     [{ value: { amount: '1', currency: 'x'.repeat(17) } }, ['value', 'currency']],
     [{ description: 'x'.repeat(513) }, ['description']],
