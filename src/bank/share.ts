@@ -15,10 +15,12 @@ export type SharedSource = 'joined' | 'cached' | 'stale';
 export interface ShareOptions {
   /** How long public data counts as fresh, in milliseconds; 0 for no cache. */
   readonly publicCacheTtlMs: number;
-  /** The memory that public data may take, in bytes; private data may take as much again. */
+  /** The memory that public data may take, in bytes. */
   readonly publicCacheBytes: number;
   /** How long a caller's own data is cached, in milliseconds; 0, the default, for no cache. */
   readonly privateCacheMs?: number;
+  /** The memory that callers' own data may take, in bytes; as much as public data if it is left out. */
+  readonly privateCacheBytes?: number;
   /** The deadline of a shared call, in milliseconds. */
   readonly timeoutMs: number;
   /** Called when a read was answered without a call of its own; it must not throw. */
@@ -83,12 +85,18 @@ export class SharedReads {
   readonly #fetch: Fetch;
 
   constructor(options: ShareOptions, next: Fetch) {
-    const { publicCacheTtlMs, publicCacheBytes, privateCacheMs = 0, timeoutMs } = options;
+    const {
+      publicCacheTtlMs,
+      publicCacheBytes,
+      privateCacheMs = 0,
+      privateCacheBytes = publicCacheBytes,
+      timeoutMs,
+    } = options;
     this.timeoutMs = timeoutMs;
     this.#options = options;
     this.#public =
       publicCacheTtlMs === 0 ? null : new AnswerCache(publicCacheTtlMs, publicCacheBytes, staleMs);
-    this.#private = privateCacheMs === 0 ? null : new AnswerCache(privateCacheMs, publicCacheBytes);
+    this.#private = privateCacheMs === 0 ? null : new AnswerCache(privateCacheMs, privateCacheBytes);
     this.#fetch = next;
   }
 

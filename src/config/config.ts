@@ -173,6 +173,7 @@ function configOf(values: Values): Config {
       privateCacheMs: values.PRIVATE_CACHE_MS,
       maxBodyBytes: values.BANK_MAX_BODY_BYTES,
       publicCacheBytes: memoryBounds.publicAnswers,
+      privateCacheBytes: memoryBounds.privateAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,
     },
     operationLimits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },

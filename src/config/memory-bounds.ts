@@ -7,6 +7,8 @@ const table = {
   documents: { part: 1 / 16, mostMegabytes: 64 },
   /** Public answers of the bank: branches and products. */
   publicAnswers: { part: 1 / 32, mostMegabytes: 32 },
+  /** What callers read for themselves, with PRIVATE_CACHE_MS. */
+  privateAnswers: { part: 1 / 32, mostMegabytes: 32 },
   /** Parsed answers that may come again byte for byte. */
   parsedAnswers: { part: 1 / 32, mostMegabytes: 32 },
   /** Texts of automatic persisted queries. */
@@ -32,6 +34,7 @@ export function memoryBoundsOf(heapBytes: number): MemoryBounds {
   return {
     documents: bytesOf(table.documents),
     publicAnswers: bytesOf(table.publicAnswers),
+    privateAnswers: bytesOf(table.privateAnswers),
     parsedAnswers: bytesOf(table.parsedAnswers),
     automaticTexts: bytesOf(table.automaticTexts),
     unwrittenLines: bytesOf(table.unwrittenLines),

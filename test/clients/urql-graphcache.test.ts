@@ -47,6 +47,7 @@ function open() {
 const Overview = gql`
   query UrqlOverview {
     viewer {
+      id
       customer { id legalName dateValues { key value } faceImage { name } }
       account {
         id
@@ -54,7 +55,7 @@ const Overview = gql`
         otherAccounts(first: 2) { nodes { id holder { name } } }
         transactionRequests(last: 1) { nodes { id from { accountId } transactions { id details { value { amount } } metadata { tags } } } }
       }
-      messages { nodes { message } }
+      messages { nodes { id message } }
     }
   }
 `;

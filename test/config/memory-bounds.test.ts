@@ -19,6 +19,7 @@ test('a usual heap has room for all, and only the answers being built take more 
   const most = {
     documents: 64,
     publicAnswers: 32,
+    privateAnswers: 32,
     parsedAnswers: 32,
     automaticTexts: 16,
     unwrittenLines: 32,
@@ -34,6 +35,7 @@ test('a small heap is shared out: all that is kept in it, when it is full, is le
   expect(inMegabytes(192)).toEqual({
     documents: 12,
     publicAnswers: 6,
+    privateAnswers: 6,
     parsedAnswers: 6,
     automaticTexts: 3,
     unwrittenLines: 3,
@@ -74,6 +76,7 @@ test('what a variable says stands, whatever the heap', () => {
     },
     bankLimits: {
       publicCacheBytes: memoryBounds.publicAnswers,
+      privateCacheBytes: memoryBounds.privateAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,
     },
   });
