@@ -5,6 +5,7 @@ import { parse } from 'graphql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadPersistedDocuments, type PersistedDocuments } from '../../src/options/persisted-documents.ts';
 import { createTestBankql, credentials, type TestBankql } from '../support/bankql.ts';
+import { documented } from '../support/documented.ts';
 import { runProcess } from '../support/process.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 
@@ -141,7 +142,9 @@ describe('documents are asked for by their ids', () => {
   const hashed = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
   const required = {
     errors: [
-      expect.objectContaining({ extensions: { code: 'PERSISTED_DOCUMENT_REQUIRED', retryable: false } }),
+      expect.objectContaining({
+        extensions: documented({ code: 'PERSISTED_DOCUMENT_REQUIRED', retryable: false }),
+      }),
     ],
   };
 

@@ -180,9 +180,9 @@ const places: Readonly<Record<string, string>> = {
     'a damaged record: it was read, and nothing was sent',
   'src/payments/protocol-store.ts: If this process dies before, a PENDING record stays, which becomes UNKNOWN although nothing was sent':
     'a comment; nobody is told so',
-  'src/payments/protocol.ts: Whoever tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
+  'src/payments/protocol.ts: A process that tells a client that an outcome is unknown writes that to the record first, and from then on late proof that nothing was sent is an end, not a release':
     'a comment on the rule',
-  'src/payments/protocol-store.ts: whoever asked for it is told that nothing was sent':
+  'src/payments/protocol-store.ts: the answer to its caller is that nothing was sent':
     'a comment on this request',
   'src/payments/protocol.ts: say that this request sent nothing':
     'an effect of the protocol: the store was lost',

@@ -121,7 +121,7 @@ export class IncrementalResult implements Results {
     return !('pending' in this.#execution.initialResult);
   }
 
-  /** The last payload: everything pending fails with this error, or the whole answer if nothing was sent yet. */
+  /** The last payload: everything pending fails with this error, or the whole answer if no payload was sent yet. */
   #last(cause: unknown): Payload {
     const { withoutData, extensions } = this.#options;
     // A mutation whose payload defers has been executed: it must not come again for what is read after it.
