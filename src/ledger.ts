@@ -1,7 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
-export type Counted = 'requests' | 'arriving' | 'values' | 'unread';
+const counted = ['requests', 'arriving', 'values', 'unread'] as const;
+export type Counted = (typeof counted)[number];
 /** The rest is counted where callers wait for it in turn: bank/pool.ts and bank/update-queue.ts. */
 export type Resource = Counted | 'connections' | 'updates';
 
@@ -49,6 +50,9 @@ interface Use {
   /** What can be used up: the total, the caller's share, or both. */
   readonly refuses: readonly ('total' | 'share')[];
 }
+
+/** How many updates of one caller may wait for one record. */
+const updatesPerRecord = 3;
 
 const nothingDone =
   'bankql did nothing for this request; if it is a payment that you sent before, ask payment(idempotencyKey) what became of that before you pay under another key.';
@@ -130,18 +134,17 @@ export const uses = {
     variable: 'MAX_IN_FLIGHT',
     heap: null,
     total: '`MAX_IN_FLIGHT`: each is a request',
-    share: { most: 3, of: 'a record' },
+    share: { most: updatesPerRecord, of: 'a record' },
     reserve: 0,
     givesWay: 'nothing: waiting callers get equal turns',
     times: 1,
     stalledMs: Infinity,
-    refusal: '3 of your updates of this record wait already; nothing was written by this one.',
+    refusal: `${updatesPerRecord} of your updates of this record wait already; nothing was written by this one.`,
     refuses: ['share'],
   },
 } as const satisfies Record<Resource, Use>;
 
 export const resources = Object.keys(uses) as Resource[];
-const counted = ['requests', 'arriving', 'values', 'unread'] as const satisfies Resource[];
 
 /** What a heap of so many bytes, this process's own if left out, gives of a resource. */
 export function heapTotal(resource: Resource, heapBytes = getHeapStatistics().heap_size_limit): number {

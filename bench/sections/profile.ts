@@ -63,7 +63,7 @@ interface Coverage {
   }[];
 }
 
-/** Calls to functions in src/ for each request. A module's own code is none. */
+/** How many functions of src/ one request calls. The top-level code of a module does not count. */
 async function callsToOwnFunctions(
   { post }: Inspector,
   { port }: Running,

@@ -49,7 +49,7 @@ interface Row {
 }
 
 export interface SessionResult {
-  /** Of the whole session, for each contender; a string says why there is none. */
+  /** The totals of the whole session, for each contender; a string is the reason why there are none. */
   readonly rows: readonly { readonly title: string; readonly total: Row | string }[];
   /** bankql's, with how many calls it makes with its private cache. */
   readonly screens: readonly (Row & { readonly name: string; readonly cachedCalls: number })[];

@@ -64,8 +64,8 @@ export const configurationPage = (): string =>
     ].join('\n'),
     [
       '## The sandbox bank\n',
-      'Options of `bankql sandbox`. The variables are their old names, which also set up the sandbox bank that bankql starts if',
-      'there is no other; they work until 1.0.\n',
+      'Options of `bankql sandbox`. The variables are the old names of these options and work until 1.0. They also',
+      'apply to the sandbox bank that bankql starts itself if no bank is configured.\n',
       table(
         '| option | variable | default | what it is |',
         options.map(

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { validateBankId } from '../bank/ids.ts';
 import { type CallInput, requestKey } from '../bank/request.ts';
 import { type Account, getAccountsScope } from '../contract/account.ts';
 import { type Branch, type BranchQuery, getBranches, postBranches } from '../contract/branch.ts';
@@ -60,6 +61,17 @@ export const inView = ({ bankId, accountId, viewId }: ViewIds) => ({
 export const inTransaction = ({ transactionId, ...view }: TransactionIds) => ({
   ...inView(view),
   TRANSACTION_ID: transactionId,
+});
+
+/** A transaction of an account, by an id that the bank gave. Errors: BANK_BAD_RESPONSE if it cannot be read. */
+export const transactionIn = (
+  { bankId, accountId, viewId }: ViewIds,
+  transactionId: string,
+): TransactionIds => ({
+  bankId,
+  accountId,
+  viewId,
+  transactionId: validateBankId('a transaction', transactionId),
 });
 
 /** An entry of a list of the bank: a record, or the error of an invalid one. */

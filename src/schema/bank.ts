@@ -84,7 +84,7 @@ BankObject.implement({
     account: t.field({
       nullable: true,
       description:
-        'The account as seen through a view; the configured default view where none is given. REST: getAccountsScope.',
+        'The account as seen through a view; the configured default view if you name none. REST: getAccountsScope.',
       args: {
         accountId: t.arg.id({
           required: true,

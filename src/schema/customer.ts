@@ -70,7 +70,7 @@ CustomerObject.implement({
         type: AccountObject,
         nullable: true,
         description:
-          'The accounts that the customer may see, where it is the viewer; of another customer the bank tells none. REST: getAccountsScope, scope `permissions`.',
+          "The accounts that the customer may see, if the customer is the viewer; the bank lists no other customer's accounts. REST: getAccountsScope, scope `permissions`.",
         ...connectionFromIds(
           (customer: CustomerNode, _args: object, context) =>
             loadAccounts(viewerAccount(viewerWhoIs(customer, context)), 'permissions', context),
@@ -86,7 +86,7 @@ CustomerObject.implement({
         type: MessageObject,
         nullable: true,
         description:
-          "The bank's messages to the customer, where it is the viewer; of another customer the bank tells none. REST: getMessagesOwner.",
+          "The bank's messages to the customer, if the customer is the viewer; the bank lists no other customer's messages. REST: getMessagesOwner.",
         ...connectionFromIds(
           (customer: CustomerNode, _args: object, context) => {
             const { bankId } = viewerWhoIs(customer, context);

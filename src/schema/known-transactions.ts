@@ -1,6 +1,5 @@
-import { validateBankId } from '../bank/ids.ts';
 import type { TransactionRequest } from '../contract/transaction-request.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
+import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import {
   type Connection,
@@ -12,7 +11,6 @@ import {
 } from './connection.ts';
 import type { Context, ReadContext } from './context.ts';
 import { orError, startPrefetch } from './field-extensions.ts';
-import { mapOptional } from './fields.ts';
 import { forEachInSteps, type Steps, sortInSteps } from './list-work.ts';
 import { answeredByIdsWithPrefetch, nodeFromRecord, nodesFromRecord } from './node.ts';
 import { receipt } from './payment.ts';
@@ -37,13 +35,6 @@ interface KnownTransactions extends ViewIds {
 interface KnownTransactionEdge extends ViewIds {
   readonly edge: Edge<string>;
 }
-
-const idsOf = ({ bankId, accountId, viewId }: ViewIds, transactionId: string) => ({
-  bankId,
-  accountId,
-  viewId,
-  transactionId: validateBankId('a transaction', transactionId),
-});
 
 /** The largest number of a caller's payments that are searched for those of the account. */
 const maxPayments = 1000;
@@ -90,8 +81,8 @@ const TransactionEdge = builder.objectRef<KnownTransactionEdge>('TransactionEdge
       description: 'The transaction at this place. REST: getTransaction, if more than its ids is selected.',
       ...nodeFromRecord(
         'Transaction',
-        (parent: KnownTransactionEdge) => idsOf(parent, parent.edge.node),
-        (parent, unknownId) => idsOf(parent, unknownId()),
+        (parent: KnownTransactionEdge) => transactionIn(parent, parent.edge.node),
+        (parent, unknownId) => transactionIn(parent, unknownId()),
       ),
     }),
     cursor: t.string({
@@ -115,7 +106,7 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
       nullable: { list: true, items: true },
       description:
         'The entries of the page. REST: getTransaction for each, if more than their ids is selected.',
-      ...nodesFromRecord('Transaction', ({ page }: KnownTransactions) => [...page.nodes], idsOf),
+      ...nodesFromRecord('Transaction', ({ page }: KnownTransactions) => [...page.nodes], transactionIn),
     }),
     pageInfo: t.field({
       type: builder.pageInfoRef(),
@@ -173,11 +164,7 @@ export const knownTransactions = {
     const account = { bankId, accountId, viewId };
     const [requests, paid] = await Promise.all([loadRequests(account, context), paidFrom(account, context)]);
     const known = await context.lists.once(requests, JSON.stringify(['known transactions', since]), () =>
-      collect(
-        requests,
-        paid,
-        mapOptional(since, (given) => given),
-      ),
+      collect(requests, paid, since ?? undefined),
     );
     return { ...account, page: connectionOf(known, page, ({ id }) => id, context.lists) };
   },

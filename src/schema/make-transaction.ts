@@ -1,6 +1,6 @@
 import { amount } from '../contract/shared-parts.ts';
 import { postMakeTransaction } from '../contract/transaction.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
+import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import {
   AccountRefInput,
   AccountRefObject,
@@ -14,13 +14,7 @@ import { inputType, omitNullish, toBody } from './fields.ts';
 import { restId } from './global-id.ts';
 import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
 import { nodeFromRecord } from './node.ts';
-import {
-  paidTransaction,
-  paymentByKey,
-  paymentExtensions,
-  receiptOf,
-  validatePaymentAmount,
-} from './payment.ts';
+import { paymentByKey, paymentExtensions, receiptOf, validatePaymentAmount } from './payment.ts';
 import { PaymentObject } from './payment-node.ts';
 
 const MakeTransactionInput = builder.inputType('MakeTransactionInput', {
@@ -140,9 +134,9 @@ const MakeTransactionPayload = builder.objectRef<Transfer>('MakeTransactionPaylo
         'Transaction',
         ({ account, answer }: Transfer) => {
           const { transactionId } = receiptOf(answer);
-          return transactionId ? paidTransaction(account, transactionId) : null;
+          return transactionId ? transactionIn(account, transactionId) : null;
         },
-        ({ account }, unknownId) => paidTransaction(account, unknownId()),
+        ({ account }, unknownId) => transactionIn(account, unknownId()),
       ),
     }),
     payment: t.field({

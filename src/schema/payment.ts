@@ -1,10 +1,9 @@
 import type { GraphQLField } from 'graphql';
-import { validateBankId } from '../bank/ids.ts';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { badUserInput, type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
-import type { ViewIds } from '../loaders/loaders.ts';
+import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
@@ -48,14 +47,6 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   };
   return { transactionId: member('id'), status: member('status') };
 }
-
-/** The transaction that a payment's answer names. Errors: BANK_BAD_RESPONSE if it cannot be read. */
-export const paidTransaction = ({ bankId, accountId, viewId }: ViewIds, transactionId: string) => ({
-  bankId,
-  accountId,
-  viewId,
-  transactionId: validateBankId('a transaction', transactionId),
-});
 
 const viewDescription = 'The view through which it is read; the configured default view where left out.';
 
@@ -203,14 +194,14 @@ PaymentObject.implement({
       extensions: fieldExtensions({
         estimateUnknown: (_payment: object, { viewId }: ViewArgument, context, unknownId) => {
           const account = validateViewIds(unknownId(), unknownId(), viewIdOr(context.defaults, viewId));
-          return nodeTypeOf('Transaction').estimate(paidTransaction(account, unknownId()), context);
+          return nodeTypeOf('Transaction').estimate(transactionIn(account, unknownId()), context);
         },
       }),
       resolve: (payment, { viewId }, context, info) => {
         const { transactionId } = receipt(payment);
         if (!transactionId) return null;
         const account = payingAccount(payment, viewIdOr(context.defaults, viewId));
-        return nodeTypeOf('Transaction').load(paidTransaction(account, transactionId), context, info);
+        return nodeTypeOf('Transaction').load(transactionIn(account, transactionId), context, info);
       },
     }),
     value: t.field({
@@ -296,7 +287,7 @@ builder.queryField('payment', (t) =>
     type: PaymentObject,
     nullable: true,
     description:
-      "What became of the calling customer's payment with this key; null if there is none. Costs no REST call: bankql keeps it.",
+      "The calling customer's payment with this key, and its outcome. Null if there is no such payment. Costs no REST call: bankql keeps it.",
     extensions: findsPayments,
     args: { idempotencyKey: t.arg.string({ required: true, description: idempotencyKeyDescription }) },
     resolve: (_root, { idempotencyKey }, context) => paymentByKey(idempotencyKey, context),

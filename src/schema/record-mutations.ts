@@ -279,7 +279,7 @@ function requireWhole(value: unknown): void {
 export const versionField = <Item>(versionOf: (record: Item) => string) => ({
   nullable: true as const,
   description:
-    'A fingerprint of the record as it was read; opaque, and another one as soon as any of the fields from the bank is another. Give it to `ifVersion`.',
+    "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
   resolve: (node: { readonly record?: Item | undefined }) => versionOf(recordOf(node)),
 });
 

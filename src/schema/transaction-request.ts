@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { validateBankId } from '../bank/ids.ts';
 import { unwrap } from '../bank/response.ts';
 import { type AccountRef as AccountName, money } from '../contract/shared-parts.ts';
 import {
@@ -9,7 +8,7 @@ import {
   transactionRequest,
 } from '../contract/transaction-request.ts';
 import { badUserInput } from '../errors.ts';
-import type { TransactionIds, ViewIds } from '../loaders/loaders.ts';
+import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
@@ -273,12 +272,7 @@ TransactionRequestObject.implement({
       ...nodesFromRecord(
         'Transaction',
         (entry: TransactionRequestNode, page: IdPage) => idsOnPage(transactionIdsOf(recordOf(entry)), page),
-        ({ bankId, accountId, viewId }, transactionId) => ({
-          bankId,
-          accountId,
-          viewId,
-          transactionId: validateBankId('a transaction', transactionId),
-        }),
+        transactionIn,
       ),
     }),
   }),

@@ -90,7 +90,7 @@ const nameOf = ({ kind, name, documentHash }: NonNullable<OperationActivity['ope
 /** For how many callers it is kept, at about 300 bytes each: to make one takes about as long as the rest of an operation's line. */
 const maxCallers = 10_000;
 
-/** How often it is looked whether the store has another secret, in milliseconds. */
+/** How often the store's secret is compared with the one in use, in milliseconds. */
 const secretMs = 1000;
 
 /** The hash that identifies a caller in the log; null for a caller without Auth-Provider-Name and Auth-ID. */
@@ -219,8 +219,6 @@ const faultOf = (codes: readonly string[]): Fault | 'none' => {
 
 /** How many names there are at most. Each is a time series of its own, kept as long as the process. */
 const maxNames = 200;
-/** A client may choose a name of any length. */
-const maxLength = 100;
 
 const other = 'other';
 
@@ -234,7 +232,7 @@ export function createOperationLabel(
     if (operation === null || name === null || mode === 'none') return other;
     if (names.has(name)) return operation.isPersisted || mode === 'all' ? name : other;
     if (mode === 'persisted' && !operation.isPersisted) return other;
-    if (names.size >= maxNames || name.length > maxLength) return other;
+    if (names.size >= maxNames || name.length > maxNameLength) return other;
     names.add(name);
     return name;
   };
