@@ -334,8 +334,8 @@ export function createEngine({
   }
 
   function executeParams(params: OperationParams, request: EngineRequest) {
-    if (request.holder === undefined || processScheduler.mayBegin()) return executeNow(params, request);
-    return processScheduler.inTurn(request.holder.account, () => executeNow(params, request));
+    const begin = () => executeNow(params, request);
+    return request.holder === undefined ? begin() : processScheduler.begin(request.holder.account, begin);
   }
 
   function executeNow(params: OperationParams, request: EngineRequest) {
@@ -371,8 +371,7 @@ export function createEngine({
   ): Promise<EngineResult> {
     try {
       const params = parseParams(rawParams);
-      if (request.holder !== undefined && !processScheduler.mayBegin())
-        await processScheduler.inTurn(request.holder.account, () => null);
+      if (request.holder !== undefined) await processScheduler.begin(request.holder.account, () => null);
       if (request.holder?.isAbandoned === true) return { data: null };
       const ready = prepare(params, request, true);
       if ('answer' in ready) return ready.answer;

@@ -118,23 +118,28 @@ test('each queue runs in the context in which it was made', async () => {
   expect(seen).toEqual(['a', 'b', undefined]);
 });
 
-test('sixteen executions begin at once in an iteration of the event loop, the others in their callers’ turns', async () => {
+test('a caller’s first execution in an iteration of the event loop begins at once, its others in turns', async () => {
   const { scheduler, done, work } = scheduled(1);
-  const noisy: TurnTaker = { nextTurn: 0 };
-  const [quiet, other]: TurnTaker[] = [{ nextTurn: 0 }, { nextTurn: 0 }];
-  const begin = (name: string, taker: TurnTaker = { nextTurn: 0 }) => {
-    if (scheduler.mayBegin()) work(name);
-    else void scheduler.inTurn(taker, () => work(name));
-  };
-  for (let n = 0; n < 19; n++) begin('n', noisy);
+  const [noisy, quiet, other]: TurnTaker[] = [{ nextTurn: 0 }, { nextTurn: 0 }, { nextTurn: 0 }];
+  const begin = (name: string, taker: TurnTaker = { nextTurn: 0 }) =>
+    void scheduler.begin(taker, () => work(name));
+  for (let n = 0; n < 4; n++) begin('n', noisy);
   begin('q', quiet);
   begin('o', other);
-  expect(done()).toBe('n'.repeat(16));
-  // Whoever waits is not overtaken by those that come later.
+  expect(done()).toBe('nqo');
+  begin('q', quiet);
+  // Those that wait are not overtaken by later ones of the same caller.
   begin('l', noisy);
-  expect(await allWork(done, 6)).toBe('nqonnl');
+  // One that has not had a turn does not wait for those that have.
   begin('x');
   expect(done()).toBe('x');
+  expect(await allWork(done, 5)).toBe('nqnnl');
+  for (let iteration = 0; iteration < 3; iteration++) {
+    await turn();
+    begin('n', noisy);
+    begin('x');
+    expect(done()).toBe('nx');
+  }
 });
 
 test('executions begin before long ones go on, and what fails at its beginning fails for its caller', async () => {
@@ -142,12 +147,26 @@ test('executions begin before long ones go on, and what fails at its beginning f
   queueOf('long', 6);
   await turn();
   expect(done()).toBe('longlong');
-  while (scheduler.mayBegin());
-  const begun = scheduler.inTurn({ nextTurn: 0 }, () => work('short'));
-  const failed = scheduler.inTurn({ nextTurn: 0 }, () => {
+  const caller: TurnTaker = { nextTurn: 0 };
+  expect(scheduler.begin(caller, () => 'at once')).toBe('at once');
+  const begun = scheduler.begin(caller, () => work('short'));
+  const failed = scheduler.begin(caller, () => {
     throw new Error('no');
   });
   await expect(failed).rejects.toThrow('no');
   await begun;
   expect(done()).toMatch(/^short/);
+});
+
+test('queues are served in order, in whatever order they come', async () => {
+  const { scheduler, done, work } = scheduled(0);
+  void scheduler.begin({ nextTurn: 0 }, () => work('first'));
+  expect(done()).toBe('first');
+  const takers = Array.from({ length: 50 }, (_, index) => ({ nextTurn: 100 + ((index * 37) % 50) }));
+  for (const taker of takers) {
+    const name = String.fromCharCode(taker.nextTurn);
+    void scheduler.begin(taker, () => work(name));
+  }
+  const all = await allWork(done, 50);
+  expect(all).toBe([...all].sort().join(''));
 });
