@@ -2,123 +2,20 @@ import type { BankOptions } from '../bank/client.ts';
 import type { AnswerLimits } from '../engine/engine.ts';
 import type { DocumentLimits } from '../engine/validation.ts';
 import { heapTotal, type LedgerLimits, resources, uses } from '../ledger.ts';
-import { type BankWords, bankWordsOf } from '../payments/outcome-words.ts';
+import { bankWordsOf } from '../payments/outcome-words.ts';
 import type { OperationLimits } from '../schema/bank-session.ts';
 import { claimsOf, parseViewerTemplate, type ViewerTemplates } from '../schema/viewer-template.ts';
 import type { JwtOptions } from '../server/auth/jwt-options.ts';
-import type { RateLimits } from '../server/rate-limit/rate-limiter.ts';
-import type { Compression } from '../server/response.ts';
-import type { OperationNameMode, TracingOptions } from '../telemetry/options.ts';
+import type { TracingOptions } from '../telemetry/options.ts';
 import { type Environment, misspelledVariables, readVariables, unsupportedVariables } from './environment.ts';
-import { type MemoryBounds, memoryBounds } from './memory-bounds.ts';
+import { memoryBounds } from './memory-bounds.ts';
 import { bankProxyOf, bankTlsOf, jwksProxyOf } from './proxy.ts';
 import { contradictions, stateUrlOf } from './rules.ts';
 import { ConfigError } from './start-error.ts';
 import type { Values } from './variables.ts';
 
 /** The configuration of a bankql process, read once from the environment. */
-export interface Config {
-  readonly http: { readonly host: string; readonly port: number };
-  /** How many processes serve. Limits of a process are its share of what all of them may take on. */
-  readonly workers: number;
-  /** Null: the embedded sandbox bank. */
-  readonly bank: { readonly baseUrl: string } | null;
-  /** Files with certificates for the bank; null for none. */
-  readonly bankTls: {
-    readonly cert: string | null;
-    readonly key: string | null;
-    readonly ca: string | null;
-  } | null;
-  readonly bankLimits: Omit<
-    BankOptions,
-    'baseUrl' | 'onCall' | 'onBreaker' | 'onDrift' | 'onShared' | 'traceCall'
-  >;
-  readonly operationLimits: OperationLimits;
-  readonly documentLimits: DocumentLimits;
-  readonly answerLimits: AnswerLimits;
-  readonly maxRequestBytes: number;
-  /** What caches and logs may take of this process' memory. */
-  readonly memoryBounds: MemoryBounds;
-  /** The limits of what callers may hold of the process. */
-  readonly ledger: LedgerLimits;
-  /** How long an answer may wait to be read, in milliseconds. */
-  readonly maxUnreadMs: number;
-  readonly corsOrigins: ReadonlySet<string>;
-  readonly corsHeaders: readonly string[];
-  readonly compression: Compression;
-  /** See HttpPolicyOptions. */
-  readonly onlyLocalNames: boolean;
-  readonly drainDelayMs: number;
-  /** Null: no metrics are served. */
-  readonly metrics: {
-    readonly host: string;
-    readonly port: number;
-    readonly operationNames: OperationNameMode;
-  } | null;
-  /** Null: no traces. */
-  readonly tracing: TracingOptions | null;
-  readonly bankId: string | null;
-  readonly defaultView: string;
-  /** The id with which postProducts lists all products; null if none is known. */
-  readonly allProductsId: string | null;
-  /** `{scope}` of getAccountsScope where a single account is read. */
-  readonly accountScope: string;
-  /** How bankql finds out who is logged in. */
-  readonly viewer: ViewerTemplates;
-  /** The operator's subscription key, used for every caller; null if callers bring their own. */
-  readonly subscriptionKey: string | null;
-  /** The issuer whose tokens identify callers; null if headers do. */
-  readonly identity: JwtOptions | null;
-  /** Whether a proxy vouches for these headers. */
-  readonly areHeadersProven: boolean;
-  /** The limits of REST calls, and the store that counts them; null for no limits. */
-  readonly rateLimits: (RateLimits & { readonly url: string }) | null;
-  /** The manifest of documents that are asked for by their ids; null for none. */
-  readonly persisted: { readonly file: string; readonly only: boolean } | null;
-  /** Whether texts that come with their hashes are kept. */
-  readonly automaticPersistedQueries: boolean;
-  readonly graphiql: boolean;
-  /** Whether a request may ask what it costs. */
-  readonly explains: boolean;
-  readonly introspection: boolean;
-  /** Which schema is served: `app` has no mutations of the bank's staff. */
-  readonly schema: 'full' | 'app';
-  /** Whether the schema is that of a subgraph of Apollo Federation. */
-  readonly federation: boolean;
-  readonly logLevel: string;
-  /** The share of lines of successful operations that are written. */
-  readonly logSample: number;
-  readonly logTime: 'epoch' | 'iso';
-  /** A file with a level that overrides `logLevel`; null for none. See reload.ts. */
-  readonly logLevelFile: string | null;
-  /** Whether /ready answers 503 while payments cannot be recorded. */
-  readonly readyNeedsState: boolean;
-  /** Whether it answers 503 while requests are refused because there is too much to do. */
-  readonly readyNeedsRoom: boolean;
-  readonly sandbox: {
-    readonly port: number;
-    readonly database: string;
-    readonly latencyMs: number;
-    /** What goes wrong, see sandbox/faults.ts; undefined for nothing. */
-    readonly faults: string | undefined;
-    /** What is in it, see sandbox/scenario.ts. */
-    readonly scenario: string | undefined;
-    /** In milliseconds since 1970; undefined where its clock runs. */
-    readonly now: number | undefined;
-  };
-  /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
-  readonly paymentRejectedStatuses: ReadonlySet<number> | undefined;
-  /** The bank's own words for how a payment ended; see payments/outcome-words.ts. */
-  readonly paymentWords: BankWords;
-  /** Where payments are kept; see OpenStoreOptions in payments/stores/open-store.ts. */
-  readonly state: {
-    readonly url: string;
-    readonly retentionMs: number;
-    readonly allowVolatile: boolean;
-    readonly waitReplicas: number;
-    readonly witness: string | undefined;
-  };
-}
+export type Config = ReturnType<typeof configOf>;
 
 /** The bank that the sandbox plays. */
 const sandboxBankId = 'SNDBCY2N';
@@ -143,7 +40,7 @@ export function readConfig(environment: Environment): Config {
   return configOf(values);
 }
 
-function configOf(values: Values): Config {
+function configOf(values: Values) {
   const bank = values.BANK_BASE_URL === undefined ? null : { baseUrl: values.BANK_BASE_URL };
   const persisted =
     values.PERSISTED_DOCUMENTS === undefined
@@ -153,7 +50,9 @@ function configOf(values: Values): Config {
   const shareOf = (total: number) => Math.ceil(total / workers);
   return {
     http: { host: values.HOST, port: values.PORT },
+    /** How many processes serve. Limits of a process are its share of what all of them may take on. */
     workers,
+    /** Null: the embedded sandbox bank. */
     bank,
     bankTls: bankTlsOf(values),
     bankLimits: {
@@ -175,8 +74,11 @@ function configOf(values: Values): Config {
       publicCacheBytes: memoryBounds.publicAnswers,
       privateCacheBytes: memoryBounds.privateAnswers,
       parsedCacheBytes: memoryBounds.parsedAnswers,
-    },
-    operationLimits: { timeoutMs: values.OPERATION_TIMEOUT_MS, restCalls: values.MAX_REST_CALLS },
+    } satisfies Partial<BankOptions>,
+    operationLimits: {
+      timeoutMs: values.OPERATION_TIMEOUT_MS,
+      restCalls: values.MAX_REST_CALLS,
+    } satisfies OperationLimits,
     documentLimits: {
       tokens: values.LIMIT_TOKENS,
       depth: values.LIMIT_DEPTH,
@@ -184,21 +86,29 @@ function configOf(values: Values): Config {
       rootFields: values.LIMIT_ROOT_FIELDS,
       directives: values.LIMIT_DIRECTIVES,
       fields: values.LIMIT_FIELDS,
-    },
-    answerLimits: { values: values.LIMIT_ANSWER_VALUES, bytes: values.LIMIT_ANSWER_BYTES },
+    } satisfies DocumentLimits,
+    answerLimits: {
+      values: values.LIMIT_ANSWER_VALUES,
+      bytes: values.LIMIT_ANSWER_BYTES,
+    } satisfies AnswerLimits,
     maxRequestBytes: values.LIMIT_BODY_BYTES,
+    /** What caches and logs may take of this process' memory. */
     memoryBounds,
+    /** The limits of what callers may hold of the process. */
     ledger: {
       totals: totalsOf(values, shareOf),
       requestsPerCaller: values[uses.requests.share],
       eventLoopLagMs: values.MAX_EVENT_LOOP_LAG_MS,
-    },
+    } satisfies LedgerLimits,
+    /** How long an answer may wait to be read, in milliseconds. */
     maxUnreadMs: values.LIMIT_UNREAD_MS,
     corsOrigins: values.CORS_ORIGINS,
     corsHeaders: values.CORS_HEADERS,
     compression: values.COMPRESSION,
+    /** See HttpPolicyOptions. */
     onlyLocalNames: values.BANK_SUBSCRIPTION_KEY !== undefined && values.IDENTITY === undefined,
     drainDelayMs: values.DRAIN_DELAY_MS,
+    /** Null: no metrics are served. */
     metrics:
       values.METRICS_PORT === undefined
         ? null
@@ -207,30 +117,43 @@ function configOf(values: Values): Config {
             port: values.METRICS_PORT,
             operationNames: values.METRICS_OPERATION_NAMES,
           },
+    /** Null: no traces. */
     tracing: tracingOf(values),
     bankId: values.BANK_ID ?? (bank === null ? sandboxBankId : null),
     defaultView: values.BANK_DEFAULT_VIEW ?? 'owner',
+    /** The id with which postProducts lists all products; null if none is known. */
     allProductsId: values.BANK_ALL_PRODUCTS_ID ?? (bank === null ? sandboxBankId : null),
+    /** `{scope}` of getAccountsScope when a single account is read. */
     accountScope: values.BANK_ACCOUNT_SCOPE ?? 'views',
     viewer: viewerOf(values),
+    /** The operator's subscription key, used for every caller; null if callers bring their own. */
     subscriptionKey: values.BANK_SUBSCRIPTION_KEY ?? null,
+    /** The issuer whose tokens identify callers; null if headers do. */
     identity: identityOf(values),
+    /** Whether a proxy vouches for these headers. */
     areHeadersProven: values.IDENTITY === 'headers',
     rateLimits: rateLimitsOf(values),
+    /** The manifest of documents that are asked for by their ids; null for none. */
     persisted,
     automaticPersistedQueries: values.APQ,
     // GraphiQL sends texts.
     graphiql: values.GRAPHIQL ?? (bank === null && !persisted?.only),
+    /** Whether a request may ask what it costs. */
     explains: values.EXPLAIN ?? bank === null,
     introspection: values.INTROSPECTION ?? bank === null,
+    /** Which schema is served: `app` has no mutations of the bank's staff. */
     schema: values.SCHEMA,
     federation: values.FEDERATION,
     logLevel: values.LOG_LEVEL,
     logSample: values.LOG_SAMPLE,
     logTime: values.LOG_TIME,
+    /** A file with a level that overrides `logLevel`; null for none. See reload.ts. */
     logLevelFile: values.LOG_LEVEL_FILE ?? null,
+    /** Whether /ready answers 503 while payments cannot be recorded. */
     readyNeedsState: values.READY_NEEDS_STATE,
+    /** Whether it answers 503 while requests are refused because there is too much to do. */
     readyNeedsRoom: values.READY_NEEDS_ROOM,
+    /** The statuses with which the bank refuses a payment; undefined: see payments/classify-response.ts. */
     paymentRejectedStatuses: values.BANK_PAYMENT_REJECTED_STATUSES,
     paymentWords: bankWordsOf(values.BANK_PAYMENT_DONE, values.BANK_PAYMENT_REJECTED_WORDS),
     state: {

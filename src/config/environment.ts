@@ -30,19 +30,18 @@ export function readVariables(environment: Environment): {
 } {
   const problems: ConfigProblem[] = [];
   const read = (name: VariableName): unknown => {
-    const { schema, fallback, show = (text: string) => text }: Variable = variables[name];
+    const { read: readText, fallback, show = (text: string) => text }: Variable = variables[name];
     const given = givenOf(environment, name);
     if (given === undefined) return fallback;
-    const { success, data, error } = schema.safeParse(given);
-    if (success) return data;
-    problems.push({
-      variable: name,
-      value: show(given),
-      remedy: error.issues[0]?.message ?? 'leave it out.',
-    });
+    try {
+      return readText(given);
+    } catch (error) {
+      const remedy = error instanceof Error ? error.message : String(error);
+      problems.push({ variable: name, value: show(given), remedy });
+    }
     return fallback;
   };
-  // The one place where texts become typed values: each is what its own schema made of it.
+  // The one place where texts become typed values: each is what its own format made of it.
   const values = Object.fromEntries(variableNames.map((name) => [name, read(name)])) as Values;
   return { values, problems };
 }

@@ -1,41 +1,58 @@
 import { availableParallelism } from 'node:os';
-import { z } from 'zod';
 import { credentialHeaders, validateCredential } from '../bank/credentials.ts';
 import { validateId } from '../bank/ids.ts';
-import { AddressError } from '../payments/stores/postgres/address.ts';
 import { parseStoreUrl, shownStoreUrl } from '../payments/stores/store-address.ts';
 import { parseViewerTemplate, type ViewerTemplate } from '../schema/viewer-template.ts';
 import { jwtAlgorithms } from '../server/auth/jwt-options.ts';
 import { parseCounterUrl } from '../server/rate-limit/counter-address.ts';
 import { isLoopback } from '../server/request.ts';
 
-/**
- * How variables are written: a format has the default of a variable that is not set, the text that documents it, and a
- * schema of its text whose messages say what to give.
- */
-export interface Format<T> {
-  readonly fallback: T;
-  readonly shownFallback: string;
-  readonly schema: z.ZodType<T, string>;
-  /** A value as it may be shown, be it refused or in force. As it is, where this is left out. */
+/** How a variable is written. */
+export interface TextFormat<T> {
+  /** Errors: an Error whose message says what to give. */
+  readonly read: (text: string) => T;
+  /** A value as it may be shown, whether it is refused or in force; by default as it is. */
   readonly show?: (text: string) => string;
 }
+
+/** The format of a variable, with its default and the text that documents that. */
+export interface Format<T> extends TextFormat<T> {
+  readonly fallback: T;
+  readonly shownFallback: string;
+}
+
+/** A text that `parse` understands; undefined if it does not. */
+const parsed =
+  <T>(remedy: string, parse: (text: string) => T | undefined) =>
+  (text: string): T => {
+    const value = parse(text);
+    if (value === undefined) throw new Error(remedy);
+    return value;
+  };
+
+/** A text for which `holds` is true. */
+const checked = (remedy: string, holds: (text: string) => boolean) =>
+  parsed(remedy, (text) => (holds(text) ? text : undefined));
+
+/** A number from `min` to `max` that is written so. */
+const numberIn = (form: RegExp, min: number, max: number, remedy: string) =>
+  parsed(remedy, (text) =>
+    form.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  );
 
 const day = 24 * 60 * 60;
 
 /** A whole number from `min` to `max`. */
-export function wholeNumber(fallback: number, min: number, max: number): Format<number> {
-  const remedy = `give a whole number from ${min} to ${max}, or leave it out for ${fallback}.`;
-  return {
-    fallback,
-    shownFallback: String(fallback),
-    schema: z
-      .string()
-      .regex(/^\d+$/, remedy)
-      .transform(Number)
-      .pipe(z.number(remedy).min(min, remedy).max(max, remedy)),
-  };
-}
+export const wholeNumber = (fallback: number, min: number, max: number): Format<number> => ({
+  fallback,
+  shownFallback: String(fallback),
+  read: numberIn(
+    /^\d+$/,
+    min,
+    max,
+    `give a whole number from ${min} to ${max}, or leave it out for ${fallback}.`,
+  ),
+});
 
 export const milliseconds = (fallback: number) => wholeNumber(fallback, 1, 600_000);
 export const count = (fallback: number) => wholeNumber(fallback, 1, 1_000_000);
@@ -47,11 +64,9 @@ const maxWorkers = 256;
 export const workerCount: Format<number> = {
   fallback: 1,
   shownFallback: '1',
-  schema: z.string().transform((given, context) => {
+  read: parsed(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`, (given) => {
     const workers = given === 'auto' ? availableParallelism() : /^\d{1,3}$/.test(given) ? Number(given) : 0;
-    if (workers >= 1 && workers <= maxWorkers) return workers;
-    context.addIssue(`give a whole number from 1 to ${maxWorkers}, or auto for one for each core.`);
-    return z.NEVER;
+    return workers >= 1 && workers <= maxWorkers ? workers : undefined;
   }),
 };
 
@@ -59,300 +74,247 @@ export const workerCount: Format<number> = {
 export function share(fallback: number, { above }: { readonly above?: 0 } = {}): Format<number> {
   const range = above === undefined ? 'from 0 to 1' : 'above 0, up to 1';
   const remedy = `give a number ${range}, or leave it out for ${fallback}.`;
-  return {
-    fallback,
-    shownFallback: String(fallback),
-    schema: z
-      .string()
-      .regex(/^[\d.]+$/, remedy)
-      .transform(Number)
-      .pipe(
-        z
-          .number(remedy)
-          .min(above === undefined ? 0 : Number.MIN_VALUE, remedy)
-          .max(1, remedy),
-      ),
-  };
+  const min = above === undefined ? 0 : Number.MIN_VALUE;
+  return { fallback, shownFallback: String(fallback), read: numberIn(/^[\d.]+$/, min, 1, remedy) };
 }
 
-const flags: Readonly<Record<string, boolean>> = {
-  on: true,
-  1: true,
-  true: true,
-  off: false,
-  0: false,
-  false: false,
-};
-const flagSchema = z
-  .string()
-  .transform((text) => flags[text])
-  .pipe(z.boolean('give on or off.'));
+const flags = new Map([
+  ...['on', '1', 'true'].map((word) => [word, true] as const),
+  ...['off', '0', 'false'].map((word) => [word, false] as const),
+]);
+
+export const anyFlag: TextFormat<boolean> = { read: parsed('give on or off.', (text) => flags.get(text)) };
 
 export const flag = (fallback: boolean): Format<boolean> => ({
+  ...anyFlag,
   fallback,
   shownFallback: fallback ? 'on' : 'off',
-  schema: flagSchema,
 });
 
 /** One of a few words. */
 export const oneOf = <T extends string>(words: readonly T[], fallback: T): Format<T> => ({
   fallback,
   shownFallback: `\`${fallback}\``,
-  schema: z.enum(words, `give one of ${words.join(', ')}.`),
+  read: parsed(`give one of ${words.join(', ')}.`, (text) => words.find((word) => word === text)),
 });
+
+export const anyText: TextFormat<string> = { read: (text) => text };
 
 /** Any text. */
 export const text = (fallback: string): Format<string> => ({
+  ...anyText,
   fallback,
   shownFallback: `\`${fallback}\``,
-  schema: z.string(),
 });
 
 /** The format of a variable that need not be set. `unset` says what happens then. */
-export function optional<T>(
-  { schema, show }: Pick<Format<T>, 'schema' | 'show'>,
-  unset = 'none',
-): Format<T | undefined> {
-  return { schema, fallback: undefined, shownFallback: unset, ...(show === undefined ? {} : { show }) };
-}
-
-export const anyText: Pick<Format<string>, 'schema'> = { schema: z.string() };
-export const anyFlag: Pick<Format<boolean>, 'schema'> = { schema: flagSchema };
-export const anyPort = wholeNumber(0, 0, 65_535);
+export const optional = <T>({ read, show }: TextFormat<T>, unset = 'none'): Format<T | undefined> => ({
+  read,
+  fallback: undefined,
+  shownFallback: unset,
+  ...(show === undefined ? {} : { show }),
+});
 
 /** Names and values as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
-export const collectorHeaders: Pick<Format<Readonly<Record<string, string>>>, 'schema' | 'show'> = {
+export const collectorHeaders: TextFormat<Readonly<Record<string, string>>> = {
   show: () => '…',
-  schema: z.string().transform((list, context) => {
+  read: parsed('give names and values such as api-key=secret, several with commas.', (list) => {
     try {
       const pairs = list.split(',').map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*([!-~ ]*)$/.exec(pair));
-      if (pairs.every((pair) => pair !== null))
-        return Object.fromEntries(
-          pairs.map(([, name = '', value = '']) => [name, decodeURIComponent(value.trim())]),
-        );
+      if (!pairs.every((pair) => pair !== null)) return undefined;
+      return Object.fromEntries(
+        pairs.map(([, name = '', value = '']) => [name, decodeURIComponent(value.trim())]),
+      );
     } catch {
       // Not percent-encoded.
+      return undefined;
     }
-    context.addIssue('give names and values such as api-key=secret, several with commas.');
-    return z.NEVER;
   }),
 };
 
-/** An id that can be a segment of a path; the message is validateId's own. */
-export const id = (variable: string): Pick<Format<string>, 'schema'> => ({
-  schema: z.string().superRefine((given, context) => {
-    try {
-      validateId(variable, given);
-    } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : 'give an id.');
-    }
-  }),
+/** An id that can be a segment of a path. */
+export const id = (variable: string): TextFormat<string> => ({
+  read: (given) => validateId(variable, given),
 });
 
 /** How an id is made of what a request shows. */
-export const viewerTemplate: Pick<Format<ViewerTemplate>, 'schema'> = {
-  schema: z.string().transform((given, context) => {
-    try {
-      return parseViewerTemplate(given);
-    } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : 'give a template such as {auth-id}.');
-      return z.NEVER;
-    }
-  }),
-};
+export const viewerTemplate: TextFormat<ViewerTemplate> = { read: parseViewerTemplate };
 
 /** The operator's subscription key, which is never shown. */
-export const subscriptionKey: Pick<Format<string>, 'schema' | 'show'> = {
+export const subscriptionKey: TextFormat<string> = {
   show: () => '…',
-  schema: z.string().refine((key) => {
+  read: checked('it has to be up to 255 printable ASCII characters.', (key) => {
     try {
       validateCredential(credentialHeaders.subscriptionKey, key);
       return true;
     } catch {
       return false;
     }
-  }, 'it has to be up to 255 printable ASCII characters.'),
+  }),
 };
 
-/** A time in ISO 8601, as milliseconds since 1970; UTC where it names no zone. */
-export const time: Pick<Format<number>, 'schema'> = {
-  schema: z.string().transform((given, context) => {
+/** A time in ISO 8601, as milliseconds since 1970; UTC if it names no zone. */
+export const time: TextFormat<number> = {
+  read: parsed('give a time such as 2026-01-31 or 2026-01-31T09:00Z.', (given) => {
     const [, date, clock = '00:00', zone = 'Z'] =
       /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(given) ?? [];
     const milliseconds = Date.parse(`${date}T${clock}${zone}`);
     // Date.parse takes the 30th of February for the 2nd of March.
     const isDay = date !== undefined && new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8));
-    if (isDay && !Number.isNaN(milliseconds)) return milliseconds;
-    context.addIssue('give a time such as 2026-01-31 or 2026-01-31T09:00Z.');
-    return z.NEVER;
+    return isDay && !Number.isNaN(milliseconds) ? milliseconds : undefined;
   }),
 };
 
 /** REST calls per seconds. */
-export const rateLimit: Pick<Format<{ calls: number; seconds: number }>, 'schema'> = {
-  schema: z.string().transform((given, context) => {
+export const rateLimit: TextFormat<{ calls: number; seconds: number }> = {
+  read: parsed('give REST calls per seconds, such as 300/60; a day (86400) at most.', (given) => {
     const [, calls = 0, seconds = 0] = (/^(\d{1,9})\/(\d{1,5})$/.exec(given) ?? []).map(Number);
-    if (calls >= 1 && seconds >= 1 && seconds <= day) return { calls, seconds };
-    context.addIssue('give REST calls per seconds, such as 300/60; a day (86400) at most.');
-    return z.NEVER;
+    return calls >= 1 && seconds >= 1 && seconds <= day ? { calls, seconds } : undefined;
   }),
 };
 
+const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
+
 /** Statuses of a refusal, separated by commas or white space. */
-export const refusalStatuses: Pick<Format<ReadonlySet<number>>, 'schema'> = {
-  schema: z.string().transform((list, context) => {
-    const given = wordsOf(list);
-    if (given.length > 0 && given.every((status) => /^4\d\d$/.test(status)))
-      return new Set(given.map(Number));
-    context.addIssue('give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.');
-    return z.NEVER;
-  }),
+export const refusalStatuses: TextFormat<ReadonlySet<number>> = {
+  read: parsed(
+    'give statuses from 400 to 499, such as 400,401,402,403,404,405,409,413,415,422,429.',
+    (list) => {
+      const given = wordsOf(list);
+      const areStatuses = given.length > 0 && given.every((status) => /^4\d\d$/.test(status));
+      return areStatuses ? new Set(given.map(Number)) : undefined;
+    },
+  ),
 };
 
 /** The words by which a bank says how a payment ended, separated by commas. They may contain spaces. */
 export const outcomeWords: Format<readonly string[]> = {
   fallback: [],
   shownFallback: 'none',
-  schema: z.string().transform((list, context) => {
-    const given = list.split(',').map((word) => word.trim());
-    if (given.every((word) => /[^\s_-]/.test(word) && word.length <= 64)) return given;
-    context.addIssue(
-      'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
-    );
-    return z.NEVER;
-  }),
+  read: parsed(
+    'give words of up to 64 characters, separated by commas, such as POSTED,AWAITING CLEARING.',
+    (list) => {
+      const given = list.split(',').map((word) => word.trim());
+      return given.every((word) => /[^\s_-]/.test(word) && word.length <= 64) ? given : undefined;
+    },
+  ),
 };
 
-const wordsOf = (list: string) => list.split(/[\s,]+/).filter((word) => word !== '');
+/** Words separated by commas or white space, for each of which `holds` is true. */
+const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {
+  const given = wordsOf(list);
+  const wrong = given.find((word) => !holds(word));
+  if (wrong !== undefined) throw new Error(remedy(wrong));
+  return given;
+};
 
-/** Origins as browsers send them, separated by commas or white space. */
+const readOrigins = wordsThat(
+  (origin) => URL.parse(origin)?.origin === origin,
+  (wrong) => `give origins such as https://app.example; ${wrong} is none.`,
+);
+
+/** Origins as browsers send them. */
 export const origins: Format<ReadonlySet<string>> = {
   fallback: new Set(),
   shownFallback: 'none',
-  schema: z.string().transform((list, context) => {
-    const given = wordsOf(list);
-    const wrong = given.find((origin) => URL.parse(origin)?.origin !== origin);
-    if (wrong === undefined) return new Set(given);
-    context.addIssue(`give origins such as https://app.example; ${wrong} is none.`);
-    return z.NEVER;
-  }),
+  read: (list) => new Set(readOrigins(list)),
 };
 
-/** Names of request headers, separated by commas or white space. */
+/** Names of request headers. */
 export const headerNames: Format<readonly string[]> = {
   fallback: [],
   shownFallback: 'none',
-  schema: z.string().transform((list, context) => {
-    const given = wordsOf(list);
-    const wrong = given.find((name) => !/^[!#$%&'*+.^`|~\w-]+$/.test(name));
-    if (wrong === undefined) return given;
-    context.addIssue(`give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`);
-    return z.NEVER;
-  }),
+  read: wordsThat(
+    (name) => /^[!#$%&'*+.^`|~\w-]+$/.test(name),
+    (wrong) => `give names of headers such as Apollographql-Client-Name; ${wrong} is not one.`,
+  ),
 };
 
-/** Algorithms of signatures: public keys only. */
-export const signatureAlgorithms = {
-  schema: z.string().transform((list, context) => {
-    const given = wordsOf(list);
-    const wrong = given.find((word) => !jwtAlgorithms.some((known) => known === word));
-    if (wrong === undefined) return given;
-    context.addIssue(`give some of ${jwtAlgorithms.join(' ')}; none and HS* are never accepted.`);
-    return z.NEVER;
-  }),
-  show: (list: string) =>
-    wordsOf(list).find((word) => !jwtAlgorithms.some((known) => known === word)) ?? list,
-} satisfies Pick<Format<string[]>, 'schema' | 'show'>;
+const isAlgorithm = (word: string) => jwtAlgorithms.some((known) => known === word);
 
-/** How addresses are written. None is shown with the credentials that may be in it. */
-type AddressFormat = Pick<Format<string>, 'schema' | 'show'>;
+/** Algorithms of signatures: public keys only. */
+export const signatureAlgorithms: TextFormat<string[]> = {
+  read: wordsThat(
+    isAlgorithm,
+    () => `give some of ${jwtAlgorithms.join(' ')}; none and HS* are never accepted.`,
+  ),
+  show: (list) => wordsOf(list).find((word) => !isAlgorithm(word)) ?? list,
+};
 
 const withoutUserinfo = (address: string) => address.replace(/\/\/.*@/s, '//…@');
 
-/** The bank's address. */
-export const bankAddress: AddressFormat = {
-  show: withoutUserinfo,
-  schema: z.string().superRefine((address, context) => {
-    const refuse = (remedy: string) => context.addIssue(remedy);
-    const url = URL.parse(address);
-    if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-      return refuse('give an address such as https://bank.example.');
-    if (url.username !== '' || url.password !== '') return refuse('leave credentials out of it.');
-    if (url.search !== '' || url.hash !== '') return refuse('leave out what follows ? or #.');
-  }),
-};
+/** An address, which is never shown with the credentials that may be in it. */
+const address = (read: (text: string) => string): TextFormat<string> => ({ show: withoutUserinfo, read });
+
+const isHttp = (url: URL | null): url is URL => url?.protocol === 'https:' || url?.protocol === 'http:';
+const hasUserinfo = ({ username, password }: URL) => username !== '' || password !== '';
+
+export const bankAddress = address((given) => {
+  const url = URL.parse(given);
+  if (!isHttp(url)) throw new Error('give an address such as https://bank.example.');
+  if (hasUserinfo(url)) throw new Error('leave credentials out of it.');
+  if (url.search !== '' || url.hash !== '') throw new Error('leave out what follows ? or #.');
+  return given;
+});
 
 /** The address of a collector of traces. */
-export const collectorAddress: AddressFormat = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    return (
-      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.username === '' && url.password === ''
-    );
-  }, 'give an address without credentials, such as http://127.0.0.1:4318.'),
-};
-
-/** The address of a proxy, shown without its password. */
-export const proxyAddress: AddressFormat = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    return (
-      (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === ''
-    );
-  }, 'give an address such as http://proxy.example:3128.'),
-};
-
-/** The address of the payment store, shown without any part that may be a password. */
-export const storeAddress: AddressFormat = {
-  // A readable one has no password but in front of its hosts.
-  show: (address) =>
-    storeFaultOf(address) === null ? withoutUserinfo(address) : shownStoreUrl(address, '…'),
-  schema: z.string().superRefine((address, context) => {
-    const fault = storeFaultOf(address);
-    if (fault !== null) context.addIssue(`${fault}.`);
+export const collectorAddress = address(
+  checked('give an address without credentials, such as http://127.0.0.1:4318.', (given) => {
+    const url = URL.parse(given);
+    return isHttp(url) && !hasUserinfo(url);
   }),
-};
+);
 
-function storeFaultOf(address: string): string | null {
-  try {
-    parseStoreUrl(address);
-    return null;
-  } catch (error) {
-    if (error instanceof AddressError) return error.message;
-    throw error;
-  }
+export const proxyAddress = address(
+  checked('give an address such as http://proxy.example:3128.', (given) => {
+    const url = URL.parse(given);
+    return isHttp(url) && url.pathname === '/' && url.search === '';
+  }),
+);
+
+/** An address of public keys: https, or loopback. */
+export const keysAddress = address(
+  checked(
+    'give an https address without credentials, such as https://login.example/.well-known/jwks.json.',
+    (given) => {
+      const url = URL.parse(given);
+      return isHttp(url) && (url.protocol === 'https:' || isLoopback(url.hostname)) && !hasUserinfo(url);
+    },
+  ),
+);
+
+/** An address of a store, shown without any part that may be a password. `check` throws what is wrong with it. */
+function databaseAddress(check: (address: string) => void): TextFormat<string> {
+  const faultOf = (given: string): string | null => {
+    try {
+      check(given);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  };
+  return {
+    // A readable one has no password but in front of its hosts.
+    show: (given) => (faultOf(given) === null ? withoutUserinfo(given) : shownStoreUrl(given, '…')),
+    read(given) {
+      const fault = faultOf(given);
+      if (fault !== null) throw new Error(`${fault}.`);
+      return given;
+    },
+  };
 }
 
-/** Where REST calls are counted; a password is not shown. */
+/** The address of the payment store. */
+export const storeAddress = databaseAddress(parseStoreUrl);
+
+/** Where REST calls are counted. */
 export const counterAddress: Format<string> = {
   fallback: 'memory:',
   shownFallback: '`memory:`',
-  show: (address) =>
-    counterFaultOf(address) === null ? withoutUserinfo(address) : shownStoreUrl(address, '…'),
-  schema: z.string().superRefine((address, context) => {
-    const fault = counterFaultOf(address);
-    if (fault !== null) context.addIssue(`${fault}.`);
+  ...databaseAddress((given) => {
+    if (parseCounterUrl(given) === null)
+      throw new Error(
+        'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded',
+      );
   }),
-};
-
-function counterFaultOf(address: string): string | null {
-  try {
-    if (parseCounterUrl(address) !== null) return null;
-    return 'give memory:, redis[s]://[[user]:password@]host[:port][/database] or postgres://user[:password]@host[:port]/database (one host), with user and password percent-encoded';
-  } catch (error) {
-    if (error instanceof AddressError) return error.message;
-    throw error;
-  }
-}
-
-/** An address of public keys: https, or loopback. */
-export const keysAddress: AddressFormat = {
-  show: withoutUserinfo,
-  schema: z.string().refine((address) => {
-    const url = URL.parse(address);
-    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-    return isSafe && url.username === '' && url.password === '';
-  }, 'give an https address without credentials, such as https://login.example/.well-known/jwks.json.'),
 };

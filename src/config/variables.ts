@@ -3,7 +3,6 @@ import { logLevels } from '../telemetry/log.ts';
 import { operationNameModes, samplers } from '../telemetry/options.ts';
 import {
   anyFlag,
-  anyPort,
   anyText,
   bankAddress,
   collectorAddress,
@@ -53,602 +52,481 @@ export interface Variable<T = unknown> extends Format<T> {
 /** A secret may be in a file of its own: the variable with this ending names it. */
 export const fileEnding = '_FILE';
 
-/** Which bank, and how it is reached. */
 /** Which parts of the schema are served. */
 const schemaNames = ['full', 'app'] as const;
 
-export const bankVariables = {
-  BANK_BASE_URL: {
-    ...optional(bankAddress, 'none: the sandbox bank'),
-    description: "the bank's address, in front of every path of the specification",
-  },
-  BANK_ALLOW_HTTP: {
-    rarely: 'the bank is reached over plain http, in a network that you trust',
-    ...flag(false),
-    description: 'accept plain http to a bank that is not on loopback',
-  },
-  BANK_ID: {
-    ...optional(id('BANK_ID'), 'none; `SNDBCY2N` with the sandbox'),
-    description: 'the bank of queries that name none',
-  },
-  BANK_DEFAULT_VIEW: {
-    rarely: 'customers see their accounts through another view',
-    ...optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
-    description: 'the view of queries that name none',
-  },
-  BANK_ALL_PRODUCTS_ID: {
-    rarely: 'the bank has an id with which it lists all of its products',
-    ...optional(id('BANK_ALL_PRODUCTS_ID'), 'none; `SNDBCY2N` with the sandbox'),
-    description:
-      'the id with which postProducts lists all products of the bank, for queries of `products` without `filter`',
-  },
-  BANK_ACCOUNT_SCOPE: {
-    rarely: 'the bank answers single accounts at another path',
-    ...optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),
-    description:
-      'the last segment of the path by which a single account is read, such as `account` at banks that answer one account there',
-  },
-} as const satisfies Record<string, Variable>;
-
-/** The way to the bank. */
-export const networkVariables = {
-  BANK_TLS_CERT: {
-    ...optional(anyText),
-    description:
-      'a PEM file with the client certificate for the bank and its chain; read at the start, on SIGHUP and when it changes, like the next two',
-  },
-  BANK_TLS_KEY: {
-    ...optional(anyText),
-    description: 'a PEM file with its private key, without a passphrase',
-  },
-  BANK_TLS_CA: {
-    ...optional(anyText, "none: Node's"),
-    description:
-      "a PEM file with the authorities that are trusted for the bank's certificate, instead of Node's",
-  },
-  BANK_PROXY: {
-    ...optional(proxyAddress),
-    description:
-      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to `IDENTITY_JWKS_URL`, unless `NO_PROXY` names its host',
-  },
-  HTTPS_PROXY: {
-    rarely: 'your environment sets it for every program; otherwise use `BANK_PROXY`',
-    ...optional(proxyAddress),
-    alias: 'https_proxy',
-    description: 'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` too',
-  },
-  NO_PROXY: {
-    rarely: 'a host must be reached without the proxy',
-    ...optional(anyText),
-    alias: 'no_proxy',
-    description:
-      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` too',
-  },
-  BANK_CONNECTION_MAX_AGE_MS: {
-    rarely: "the bank's addresses change more often, or never",
-    ...wholeNumber(60_000, 0, 86_400_000),
-    description:
-      "the maximum age of a pooled connection to the bank, so that bankql follows changes of the bank's addresses; 0 for no maximum",
-  },
-} as const satisfies Record<string, Variable>;
-
-/** Callers and their rate limits. */
-export const callersVariables = {
-  BANK_SUBSCRIPTION_KEY: {
-    isSecret: true,
-    ...optional(subscriptionKey),
-    description: "the operator's subscription key, used for every caller",
-  },
-  IDENTITY: {
-    ...optional({
-      schema: oneOf(['headers', 'jwt'], 'headers').schema,
-    }),
-    description:
-      'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
-  },
-  IDENTITY_JWKS_URL: {
-    ...optional(keysAddress, 'none; required with `jwt`, like the next two'),
-    description: "where the issuer's public keys are: https, or loopback",
-  },
-  IDENTITY_ISSUER: {
-    ...optional(anyText),
-    description: 'the `iss` that a token must have',
-  },
-  IDENTITY_AUDIENCE: {
-    ...optional(anyText),
-    description: 'the `aud` that it must have',
-  },
-  IDENTITY_ALGORITHMS: {
-    rarely: 'the issuer signs with other algorithms, or you allow fewer',
-    ...optional(signatureAlgorithms, '`RS256 ES256 PS256 EdDSA`'),
-    description: 'the signatures that are accepted',
-  },
-  IDENTITY_PROVIDER_CLAIM: {
-    rarely: 'another claim names the provider',
-    ...optional(anyText, '`iss`'),
-    description: 'the claim that becomes `Auth-Provider-Name`',
-  },
-  IDENTITY_AUTH_ID_CLAIM: {
-    rarely: 'another claim names the customer',
-    ...optional(anyText, '`sub`'),
-    description: 'the claim that becomes `Auth-ID`',
-  },
-  VIEWER_CUSTOMER_ID: {
-    ...optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
-    description:
-      'the id of the customer who is logged in, for `viewer`; `{auth-id}` and `{provider}` are replaced by the credentials, and with `IDENTITY=jwt` `{claim:name}` by a claim of the token',
-  },
-  VIEWER_ACCOUNT_ID: {
-    ...optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
-    description: 'the id of the account that `viewer` shows first, in the same form',
-  },
-  RATE_LIMIT: {
-    ...optional(rateLimit),
-    description:
-      'the limit of REST calls for each caller: calls per seconds, such as `300/60` ([how](hardening.md#rate-limits))',
-  },
-  RATE_LIMIT_PER_KEY: {
-    rarely: 'callers of several apps share one subscription key',
-    ...optional(rateLimit),
-    description: 'the limit for all callers with one subscription key together',
-  },
-  RATE_LIMIT_URL: {
-    isSecret: true,
-    ...counterAddress,
-    description:
-      'where REST calls are counted: `memory:` (by this process, for all its workers), or `redis://…`, `rediss://…` or `postgres://…` to count them for several replicas together',
-  },
-  PERSISTED_DOCUMENTS: {
-    ...optional(anyText),
-    description:
-      'a manifest of documents that clients may send by their ids ([how](hardening.md#persisted-documents))',
-  },
-  PERSISTED_ONLY: { ...flag(false), description: 'accept only documents of the manifest' },
-} as const satisfies Record<string, Variable>;
-
-/** Where payments are recorded, and what the bank's answers to them mean. */
-export const paymentsVariables = {
-  STATE_URL: {
-    isSecret: true,
-    ...optional(
-      storeAddress,
-      '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
-    ),
-    description:
-      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
-  },
-  STATE_WITNESS: {
-    ...optional(anyText),
-    description:
-      'a file on another disk that counts payments, so that bankql notices a store that lost some ([how](payment-stores.md#a-store-that-lost-records))',
-  },
-  STATE_ALLOW_VOLATILE: {
-    rarely: 'you test against a PostgreSQL that does not sync',
-    ...flag(false),
-    description: 'accept a PostgreSQL that may forget payments, which then could be sent twice',
-  },
-  STATE_WAIT_REPLICAS: {
-    rarely: 'PostgreSQL has standbys and fails over',
-    ...wholeNumber(0, 0, 10),
-    description:
-      'how many standbys of a PostgreSQL have to confirm a payment before it is sent; at least one if several hosts are named',
-  },
-  BANK_PAYMENT_DONE: {
-    rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know',
-    ...outcomeWords,
-    description:
-      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
-  },
-  BANK_PAYMENT_REJECTED_WORDS: {
-    rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know',
-    ...outcomeWords,
-    description:
-      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
-  },
-  BANK_PAYMENT_REJECTED_STATUSES: {
-    rarely: 'the bank refuses payments with other statuses, or executes some of these',
-    ...optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
-    description:
-      'HTTP statuses with which the bank refuses a payment; after any other failure the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
-  },
-  READY_NEEDS_STATE: {
-    rarely: 'replicas that cannot pay should get no requests at all',
-    ...flag(false),
-    description:
-      '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
-  },
-  IDEMPOTENCY_TTL_DAYS: {
-    rarely: 'the law or your apps need records for longer',
-    ...wholeNumber(30, 1, 3650),
-    description: "how long a finished payment's record is kept",
-  },
-} as const satisfies Record<string, Variable>;
-
-/** Behaviour while the bank is slow or unavailable. */
-export const resilienceVariables = {
-  BANK_TIMEOUT_MS: {
-    ...milliseconds(5000),
-    description: 'the deadline of a read or a write, including the connection, the body and a second attempt',
-  },
-  BANK_TRANSFER_TIMEOUT_MS: {
-    rarely: 'the bank needs longer for a payment',
-    ...milliseconds(15_000),
-    description: 'the deadline of a payment',
-  },
-  BANK_CONNECT_TIMEOUT_MS: {
-    rarely: 'the bank is far away',
-    ...milliseconds(1000),
-    description: 'the deadline for connecting',
-  },
-  BANK_CONNECTIONS: {
-    ...wholeNumber(64, 1, 10_000),
-    description: 'the maximum number of connections to the bank, for reads and for writes each',
-  },
-  BANK_OPERATION_SHARE: {
-    rarely: 'one operation makes most of the calls',
-    ...share(0.5, { above: 0 }),
-    description: 'the share of connections that one bank operation may use while others wait; 1 for all',
-  },
-  BANK_CONNECTION_PER_CALLER: {
-    rarely: 'the bank remembers who uses a connection',
-    ...flag(false),
-    description: 'use a pooled connection for one caller only ([why](../SECURITY.md#what-is-not-defended))',
-  },
-  BANK_CONNECTION_WAIT_MS: {
-    rarely: 'bursts should wait for a connection instead of failing',
-    ...milliseconds(250),
-    description: 'how long a call waits for a connection',
-  },
-  BANK_MAX_BODY_BYTES: {
-    rarely: "the bank's lists are longer",
-    ...wholeNumber(8 * 1024 * 1024, 1, 2 ** 30),
-    description: 'the maximum length of an answer of the bank',
-  },
-  BANK_RETRY_SHARE: {
-    rarely: 'the bank must get no second attempts',
-    ...share(0.1),
-    description: 'the share of reads that may be retried; 0 for none',
-  },
-  BANK_BREAKER_THRESHOLD: {
-    rarely: 'breakers open too early or too late',
-    ...share(0.5),
-    description:
-      'the share of failed and slow calls at which the breaker of a bank operation opens; 0 for never',
-  },
-  BANK_SLOW_CALL_MS: {
-    rarely: 'calls that slow are normal at the bank',
-    ...optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
-    description:
-      'the duration from which a call counts as slow; a payment after the same share of its own deadline',
-  },
-  BANK_BREAKER_OPEN_MS: {
-    rarely: 'the bank recovers faster or slower',
-    ...milliseconds(10_000),
-    description: 'how long a breaker stays open before one trial call',
-  },
-  OPERATION_TIMEOUT_MS: {
-    rarely: 'your queries read long chains of records',
-    ...milliseconds(20_000),
-    description: 'the deadline for all reads of one query',
-  },
-  PUBLIC_CACHE_TTL_MS: {
-    rarely: 'branches and products change more often',
-    ...wholeNumber(60_000, 0, 24 * 60 * 60 * 1000),
-    description: 'how long branches and products are cached; 0 for no cache',
-  },
-  PRIVATE_CACHE_MS: {
-    rarely: 'apps read the same records again on their next screens',
-    ...wholeNumber(0, 0, 60_000),
-    description:
-      "how long what a caller read is cached for that caller, transactions and their requests excepted; 0 for no cache. A caller's writes through the same worker end it; writes through another worker or replica show after this time",
-  },
-} as const satisfies Record<string, Variable>;
-
-/** Limits of a request. */
-export const limitsVariables = {
-  MAX_REST_CALLS: {
-    ...wholeNumber(50, 1, 100_000),
-    description:
-      'the maximum number of REST calls of one query, payments excluded; a query that needs more is refused',
-  },
-  LIMIT_TOKENS: {
-    rarely: 'your documents are longer',
-    ...count(2000),
-    description: 'the maximum number of tokens in a query',
-  },
-  LIMIT_DEPTH: {
-    rarely: 'your documents are deeper',
-    ...count(15),
-    description: 'the maximum depth of a query',
-  },
-  LIMIT_ALIASES: {
-    rarely: 'your documents have more aliases',
-    ...count(30),
-    description:
-      'the maximum number of aliases, each of at most 128 characters; fragments count at each spread, also for the next limits',
-  },
-  LIMIT_ROOT_FIELDS: {
-    rarely: 'your documents have more fields at the root',
-    ...count(20),
-    description: 'the maximum number of fields at the root',
-  },
-  LIMIT_DIRECTIVES: {
-    rarely: 'your documents have more directives',
-    ...count(20),
-    description: 'the maximum number of directives',
-  },
-  LIMIT_FIELDS: {
-    rarely: 'your documents have more fields',
-    ...count(500),
-    description: 'the maximum number of fields',
-  },
-  LIMIT_ANSWER_VALUES: {
-    rarely: 'answers are larger, or the heap is small',
-    ...count(100_000),
-    description:
-      'the maximum number of values in an answer (fields and list entries), a tenth of it in incremental results; a larger answer ends the query',
-  },
-  LIMIT_ANSWER_BYTES: {
-    rarely: 'answers are larger, or the heap is small',
-    // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
-    ...wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
-    description: 'the maximum length of the JSON of an answer; a longer one ends the query',
-  },
-  LIMIT_BODY_BYTES: {
-    rarely: 'documents or variables are longer',
-    ...wholeNumber(100_000, 1, 100_000_000),
-    description: 'the maximum length of a request body; a longer one is answered with 413',
-  },
-  LIMIT_UNREAD_BYTES: {
-    rarely: 'many clients read slowly, or memory is scarce',
-    ...wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
-    shownFallback: '268435456, or an eighth of the heap if that is less',
-    description:
-      'the maximum number of bytes of all answers that clients have not read yet; above it requests are answered with 503',
-  },
-  LIMIT_UNREAD_MS: {
-    rarely: 'clients on slow networks need longer',
-    ...wholeNumber(30_000, 100, 3_600_000),
-    description: 'how long an answer waits for its client to read it; then the connection is closed',
-  },
-} as const satisfies Record<string, Variable>;
-
-/** Where it listens, what it logs, how much it takes on. */
-export const serverVariables = {
-  HOST: { ...text('127.0.0.1'), description: 'the address to listen on' },
-  PORT: { ...port(4000), description: 'the port to listen on; 0 for any' },
-  WORKERS: {
-    ...workerCount,
-    description:
-      'the number of processes that serve, `auto` for one per core ([how](deploy.md#all-cores)); they share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
-  },
-  METRICS_PORT: {
-    ...optional(anyPort),
-    description: "the port for Prometheus' metrics; 0 for any, which the start prints",
-  },
-  METRICS_HOST: {
-    rarely: 'Prometheus reaches bankql over another network than clients do',
-    ...optional(anyText, '`HOST`'),
-    description: 'the address on which the metrics are served',
-  },
-  METRICS_OPERATION_NAMES: {
-    rarely: 'you want names of operations without a manifest, or none',
-    ...oneOf(operationNameModes, 'persisted'),
-    description:
-      'whose names the label `operation` of the GraphQL metrics shows, 200 at most: those of the operations of `PERSISTED_DOCUMENTS`, of `all`, or of `none`; the rest is `other`',
-  },
-  CORS_ORIGINS: {
-    ...origins,
-    description: 'the origins that browsers may call from, separated by commas',
-  },
-  SCHEMA: {
-    rarely: 'bankql serves an app for customers',
-    ...oneOf(schemaNames, 'full'),
-    description:
-      'which schema is served: `full`, or `app`, which is without the mutations of the bank\'s staff (those with `@tag(name: "staff")`)',
-  },
-  FEDERATION: {
-    rarely: 'bankql is a subgraph',
-    ...flag(false),
-    description:
-      'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
-  },
-  CORS_HEADERS: {
-    rarely: 'web apps send headers of their own',
-    ...headerNames,
-    description:
-      'further request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
-  },
-  COMPRESSION: {
-    rarely: 'nothing in front of bankql compresses private answers',
-    ...oneOf(compressions, 'public'),
-    description:
-      'answers of 1 KB and more in brotli or gzip: `public`, those with public data only; `on`, all ([the risk](../SECURITY.md#compression)); `off`, none',
-  },
-  APQ: {
-    rarely: 'clients use automatic persisted queries',
-    ...flag(false),
-    description:
-      "automatic persisted queries, as Apollo's and urql's links do them: bankql keeps texts that come with their SHA-256, and later requests send only the hash; 10,000 texts in 16 MB, [less in a small heap](sizing.md#memory)",
-  },
-  MAX_IN_FLIGHT: {
-    rarely: 'the heap is sized by hand',
-    ...count(memoryBounds.requests),
-    shownFallback: '1000, or one for each MB of the heap if that is less',
-    description: 'the maximum number of concurrent requests; others are answered with 503',
-  },
-  MAX_IN_FLIGHT_PER_CALLER: {
-    rarely: 'a caller is a backend with many users',
-    ...count(100),
-    description: 'the maximum number of concurrent requests of one caller',
-  },
-  MAX_EVENT_LOOP_LAG_MS: {
-    rarely: 'the machine is shared and pauses are normal',
-    ...milliseconds(500),
-    description: 'the delay of the event loop above which requests are answered with 503',
-  },
-  READY_NEEDS_ROOM: {
-    rarely: 'a load balancer should avoid a busy replica while others have room',
-    ...flag(false),
-    description: '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',
-  },
-  DRAIN_DELAY_MS: {
-    ...wholeNumber(0, 0, 600_000),
-    description: 'how long `/ready` answers 503 after SIGTERM before the server stops listening',
-  },
-  LOG_LEVEL: {
-    ...oneOf(logLevels, 'info'),
-    description:
-      'the log level (`fatal`, `error`, `warn`, `info`, `debug`, `trace`, `silent`); audit lines of payments are always written',
-  },
-  LOG_SAMPLE: {
-    rarely: 'the log of successful operations is too long',
-    ...share(1),
-    description:
-      'the share of successful, fast operations that are logged; errors, slow operations and payments always are',
-  },
-  LOG_TIME: {
-    rarely: 'the log collector wants ISO 8601',
-    ...oneOf(['epoch', 'iso'] as const, 'epoch'),
-    description: "the form of a line's `time`: milliseconds since 1970, or ISO 8601",
-  },
-  LOG_LEVEL_FILE: {
-    rarely: 'you change the level while it runs',
-    ...optional(anyText),
-    description: 'a file with a level that overrides `LOG_LEVEL`, read at the start and on SIGHUP',
-  },
-  NODE_ENV: {
-    rarely: 'the image and the unit set it',
-    ...optional(anyText),
-    description: '`production`: the sandbox bank starts only with `SANDBOX=on`',
-  },
-} as const satisfies Record<string, Variable>;
-
-/** Where traces go. The names are OpenTelemetry's. */
-export const tracesVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: {
-    ...optional(collectorAddress, 'none: no traces'),
-    description:
-      "the collector's address; it accepts OTLP over HTTP in JSON at `/v1/traces` (usually port 4318)",
-  },
-  OTEL_EXPORTER_OTLP_HEADERS: {
-    rarely: 'the collector wants a key',
-    ...optional(collectorHeaders),
-    isSecret: true,
-    description: 'headers for the collector, such as `api-key=secret`, separated by commas',
-  },
-  OTEL_SERVICE_NAME: {
-    rarely: 'several deployments send traces to one collector',
-    ...text('bankql'),
-    description: 'the service name in traces',
-  },
-  OTEL_TRACES_SAMPLER: {
-    rarely: 'too many traces are recorded',
-    ...oneOf(samplers, 'parentbased_always_on'),
-    description:
-      'which traces are recorded; `parentbased_…` follows the decision in the `traceparent` of the caller',
-  },
-  OTEL_TRACES_SAMPLER_ARG: {
-    rarely: 'too many traces are recorded',
-    ...share(1),
-    description: 'the share of traces that `traceidratio` and `parentbased_traceidratio` record',
-  },
-  BANK_TRACEPARENT: {
-    rarely: 'the bank reads traces',
-    ...flag(false),
-    description: 'send the header `traceparent` to the bank',
-  },
-} as const satisfies Record<string, Variable>;
-
-/** For people who explore. */
-export const exploringVariables = {
-  GRAPHIQL: {
-    rarely: 'developers explore a real bank',
-    ...optional(anyFlag, 'on with the sandbox, else off'),
-    description: 'GraphiQL for browsers',
-  },
-  EXPLAIN: {
-    rarely: 'developers explain queries against a real bank',
-    ...optional(anyFlag, 'on with the sandbox, else off'),
-    description:
-      'whether requests may ask for their cost in REST calls with the header `x-bankql-explain` ([how](explore.md))',
-  },
-  INTROSPECTION: {
-    rarely: 'developers explore a real bank',
-    ...optional(anyFlag, 'on with the sandbox, else off'),
-    description: 'whether introspection queries are answered',
-  },
-} as const satisfies Record<string, Variable>;
-
-/** The sandbox bank: options of `bankql sandbox`. The variables are their old names, which work until 1.0. */
-export const sandboxVariables = {
-  SANDBOX: {
-    rarely: 'you want the sandbox bank although `NODE_ENV` is `production`',
-    ...flag(false),
-    description: 'start the sandbox bank although `NODE_ENV` is `production`',
-  },
-  SANDBOX_PORT: {
-    option: '--port',
-    ...port(4010),
-    description: "the sandbox bank's port; 0 for any",
-  },
-  SANDBOX_DB: {
-    option: '--db',
-    ...text(':memory:'),
-    description: "the sandbox bank's SQLite file",
-  },
-  SANDBOX_SCENARIO: {
-    option: '--scenario',
-    ...optional(anyText, '`standard`'),
-    description:
-      'the data of a new sandbox bank: `standard`, `empty`, `bad-day`, or a JSON file ([scenarios](sandbox.md#scenarios))',
-  },
-  SANDBOX_NOW: {
-    option: '--now',
-    ...optional(time, 'the time of the start'),
-    description:
-      'when it is in the sandbox bank, such as `2026-01-31T09:00Z`: its clock stands still there, and the dates of its records are relative to it',
-  },
-  SANDBOX_LATENCY_MS: {
-    option: '--latency',
-    ...wholeNumber(0, 0, 600_000),
-    description: 'how long the sandbox bank waits before each answer',
-  },
-  SANDBOX_FAULTS: {
-    option: '--faults',
-    ...optional(anyText),
-    description:
-      'what goes wrong with the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([docs/sandbox.md](sandbox.md#a-bad-day))',
-  },
-} as const satisfies Record<string, Variable>;
+const variable = <T>(
+  format: Format<T>,
+  description: string,
+  more: Partial<Omit<Variable<T>, 'description' | 'read'>> = {},
+): Variable<T> => ({ ...format, description, ...more });
 
 /** The variables by what an operator sets them for: the documentation's sections, in its order. */
-export const sections: Readonly<Record<string, Readonly<Record<string, Variable>>>> = {
-  'The bank': bankVariables,
-  'The way to the bank': networkVariables,
-  'Who calls': callersVariables,
-  Payments: paymentsVariables,
-  'A bank that is slow or away': resilienceVariables,
-  'Limits of a request': limitsVariables,
-  'The server': serverVariables,
-  Traces: tracesVariables,
-  'For people who explore': exploringVariables,
-  'The sandbox bank': sandboxVariables,
-};
+export const sections = {
+  'The bank': {
+    BANK_BASE_URL: variable(
+      optional(bankAddress, 'none: the sandbox bank'),
+      "the bank's address, in front of every path of the specification",
+    ),
+    BANK_ALLOW_HTTP: variable(flag(false), 'accept plain http to a bank that is not on loopback', {
+      rarely: 'the bank is reached over plain http, in a network that you trust',
+    }),
+    BANK_ID: variable(
+      optional(id('BANK_ID'), 'none; `SNDBCY2N` with the sandbox'),
+      'the bank of queries that name none',
+    ),
+    BANK_DEFAULT_VIEW: variable(
+      optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
+      'the view of queries that name none',
+      { rarely: 'customers see their accounts through another view' },
+    ),
+    BANK_ALL_PRODUCTS_ID: variable(
+      optional(id('BANK_ALL_PRODUCTS_ID'), 'none; `SNDBCY2N` with the sandbox'),
+      'the id with which postProducts lists all products of the bank, for queries of `products` without `filter`',
+      { rarely: 'the bank has an id with which it lists all of its products' },
+    ),
+    BANK_ACCOUNT_SCOPE: variable(
+      optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),
+      'the last segment of the path by which a single account is read, such as `account` at banks that answer one account there',
+      { rarely: 'the bank answers single accounts at another path' },
+    ),
+  },
+  'The way to the bank': {
+    BANK_TLS_CERT: variable(
+      optional(anyText),
+      'a PEM file with the client certificate for the bank and its chain; read at the start, on SIGHUP and when it changes, like the next two',
+    ),
+    BANK_TLS_KEY: variable(optional(anyText), 'a PEM file with its private key, without a passphrase'),
+    BANK_TLS_CA: variable(
+      optional(anyText, "none: Node's"),
+      "a PEM file with the authorities that are trusted for the bank's certificate, instead of Node's",
+    ),
+    BANK_PROXY: variable(
+      optional(proxyAddress),
+      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to `IDENTITY_JWKS_URL`, unless `NO_PROXY` names its host',
+    ),
+    HTTPS_PROXY: variable(
+      optional(proxyAddress),
+      'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` too',
+      {
+        rarely: 'your environment sets it for every program; otherwise use `BANK_PROXY`',
+        alias: 'https_proxy',
+      },
+    ),
+    NO_PROXY: variable(
+      optional(anyText),
+      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` too',
+      { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
+    ),
+    BANK_CONNECTION_MAX_AGE_MS: variable(
+      wholeNumber(60_000, 0, 86_400_000),
+      "the maximum age of a pooled connection to the bank, so that bankql follows changes of the bank's addresses; 0 for no maximum",
+      { rarely: "the bank's addresses change more often, or never" },
+    ),
+  },
+  'Who calls': {
+    BANK_SUBSCRIPTION_KEY: variable(
+      optional(subscriptionKey),
+      "the operator's subscription key, used for every caller",
+      { isSecret: true },
+    ),
+    IDENTITY: variable(
+      optional(oneOf(['headers', 'jwt'], 'headers')),
+      'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
+    ),
+    IDENTITY_JWKS_URL: variable(
+      optional(keysAddress, 'none; required with `jwt`, like the next two'),
+      "where the issuer's public keys are: https, or loopback",
+    ),
+    IDENTITY_ISSUER: variable(optional(anyText), 'the `iss` that a token must have'),
+    IDENTITY_AUDIENCE: variable(optional(anyText), 'the `aud` that it must have'),
+    IDENTITY_ALGORITHMS: variable(
+      optional(signatureAlgorithms, '`RS256 ES256 PS256 EdDSA`'),
+      'the signatures that are accepted',
+      { rarely: 'the issuer signs with other algorithms, or you allow fewer' },
+    ),
+    IDENTITY_PROVIDER_CLAIM: variable(
+      optional(anyText, '`iss`'),
+      'the claim that becomes `Auth-Provider-Name`',
+      { rarely: 'another claim names the provider' },
+    ),
+    IDENTITY_AUTH_ID_CLAIM: variable(optional(anyText, '`sub`'), 'the claim that becomes `Auth-ID`', {
+      rarely: 'another claim names the customer',
+    }),
+    VIEWER_CUSTOMER_ID: variable(
+      optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
+      'the id of the customer who is logged in, for `viewer`; `{auth-id}` and `{provider}` are replaced by the credentials, and with `IDENTITY=jwt` `{claim:name}` by a claim of the token',
+    ),
+    VIEWER_ACCOUNT_ID: variable(
+      optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
+      'the id of the account that `viewer` shows first, in the same form',
+    ),
+    RATE_LIMIT: variable(
+      optional(rateLimit),
+      'the limit of REST calls for each caller: calls per seconds, such as `300/60` ([how](hardening.md#rate-limits))',
+    ),
+    RATE_LIMIT_PER_KEY: variable(
+      optional(rateLimit),
+      'the limit for all callers with one subscription key together',
+      { rarely: 'callers of several apps share one subscription key' },
+    ),
+    RATE_LIMIT_URL: variable(
+      counterAddress,
+      'where REST calls are counted: `memory:` (by this process, for all its workers), or `redis://…`, `rediss://…` or `postgres://…` to count them for several replicas together',
+      { isSecret: true },
+    ),
+    PERSISTED_DOCUMENTS: variable(
+      optional(anyText),
+      'a manifest of documents that clients may send by their ids ([how](hardening.md#persisted-documents))',
+    ),
+    PERSISTED_ONLY: variable(flag(false), 'accept only documents of the manifest'),
+  },
+  Payments: {
+    STATE_URL: variable(
+      optional(
+        storeAddress,
+        '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
+      ),
+      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
+      { isSecret: true },
+    ),
+    STATE_WITNESS: variable(
+      optional(anyText),
+      'a file on another disk that counts payments, so that bankql notices a store that lost some ([how](payment-stores.md#a-store-that-lost-records))',
+    ),
+    STATE_ALLOW_VOLATILE: variable(
+      flag(false),
+      'accept a PostgreSQL that may forget payments, which then could be sent twice',
+      { rarely: 'you test against a PostgreSQL that does not sync' },
+    ),
+    STATE_WAIT_REPLICAS: variable(
+      wholeNumber(0, 0, 10),
+      'how many standbys of a PostgreSQL have to confirm a payment before it is sent; at least one if several hosts are named',
+      { rarely: 'PostgreSQL has standbys and fails over' },
+    ),
+    BANK_PAYMENT_DONE: variable(
+      outcomeWords,
+      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
+      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
+    ),
+    BANK_PAYMENT_REJECTED_WORDS: variable(
+      outcomeWords,
+      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
+      { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
+    ),
+    BANK_PAYMENT_REJECTED_STATUSES: variable(
+      optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
+      'HTTP statuses with which the bank refuses a payment; after any other failure the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
+      { rarely: 'the bank refuses payments with other statuses, or executes some of these' },
+    ),
+    READY_NEEDS_STATE: variable(
+      flag(false),
+      '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
+      { rarely: 'replicas that cannot pay should get no requests at all' },
+    ),
+    IDEMPOTENCY_TTL_DAYS: variable(wholeNumber(30, 1, 3650), "how long a finished payment's record is kept", {
+      rarely: 'the law or your apps need records for longer',
+    }),
+  },
+  'A bank that is slow or away': {
+    BANK_TIMEOUT_MS: variable(
+      milliseconds(5000),
+      'the deadline of a read or a write, including the connection, the body and a second attempt',
+    ),
+    BANK_TRANSFER_TIMEOUT_MS: variable(milliseconds(15_000), 'the deadline of a payment', {
+      rarely: 'the bank needs longer for a payment',
+    }),
+    BANK_CONNECT_TIMEOUT_MS: variable(milliseconds(1000), 'the deadline for connecting', {
+      rarely: 'the bank is far away',
+    }),
+    BANK_CONNECTIONS: variable(
+      wholeNumber(64, 1, 10_000),
+      'the maximum number of connections to the bank, for reads and for writes each',
+    ),
+    BANK_OPERATION_SHARE: variable(
+      share(0.5, { above: 0 }),
+      'the share of connections that one bank operation may use while others wait; 1 for all',
+      { rarely: 'one operation makes most of the calls' },
+    ),
+    BANK_CONNECTION_PER_CALLER: variable(
+      flag(false),
+      'use a pooled connection for one caller only ([why](../SECURITY.md#what-is-not-defended))',
+      { rarely: 'the bank remembers who uses a connection' },
+    ),
+    BANK_CONNECTION_WAIT_MS: variable(milliseconds(250), 'how long a call waits for a connection', {
+      rarely: 'bursts should wait for a connection instead of failing',
+    }),
+    BANK_MAX_BODY_BYTES: variable(
+      wholeNumber(8 * 1024 * 1024, 1, 2 ** 30),
+      'the maximum length of an answer of the bank',
+      { rarely: "the bank's lists are longer" },
+    ),
+    BANK_RETRY_SHARE: variable(share(0.1), 'the share of reads that may be retried; 0 for none', {
+      rarely: 'the bank must get no second attempts',
+    }),
+    BANK_BREAKER_THRESHOLD: variable(
+      share(0.5),
+      'the share of failed and slow calls at which the breaker of a bank operation opens; 0 for never',
+      { rarely: 'breakers open too early or too late' },
+    ),
+    BANK_SLOW_CALL_MS: variable(
+      optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
+      'the duration from which a call counts as slow; a payment after the same share of its own deadline',
+      { rarely: 'calls that slow are normal at the bank' },
+    ),
+    BANK_BREAKER_OPEN_MS: variable(
+      milliseconds(10_000),
+      'how long a breaker stays open before one trial call',
+      { rarely: 'the bank recovers faster or slower' },
+    ),
+    OPERATION_TIMEOUT_MS: variable(milliseconds(20_000), 'the deadline for all reads of one query', {
+      rarely: 'your queries read long chains of records',
+    }),
+    PUBLIC_CACHE_TTL_MS: variable(
+      wholeNumber(60_000, 0, 24 * 60 * 60 * 1000),
+      'how long branches and products are cached; 0 for no cache',
+      { rarely: 'branches and products change more often' },
+    ),
+    PRIVATE_CACHE_MS: variable(
+      wholeNumber(0, 0, 60_000),
+      "how long what a caller read is cached for that caller, transactions and their requests excepted; 0 for no cache. A caller's writes through the same worker end it; writes through another worker or replica show after this time",
+      { rarely: 'apps read the same records again on their next screens' },
+    ),
+  },
+  'Limits of a request': {
+    MAX_REST_CALLS: variable(
+      wholeNumber(50, 1, 100_000),
+      'the maximum number of REST calls of one query, payments excluded; a query that needs more is refused',
+    ),
+    LIMIT_TOKENS: variable(count(2000), 'the maximum number of tokens in a query', {
+      rarely: 'your documents are longer',
+    }),
+    LIMIT_DEPTH: variable(count(15), 'the maximum depth of a query', { rarely: 'your documents are deeper' }),
+    LIMIT_ALIASES: variable(
+      count(30),
+      'the maximum number of aliases, each of at most 128 characters; fragments count at each spread, also for the next limits',
+      { rarely: 'your documents have more aliases' },
+    ),
+    LIMIT_ROOT_FIELDS: variable(count(20), 'the maximum number of fields at the root', {
+      rarely: 'your documents have more fields at the root',
+    }),
+    LIMIT_DIRECTIVES: variable(count(20), 'the maximum number of directives', {
+      rarely: 'your documents have more directives',
+    }),
+    LIMIT_FIELDS: variable(count(500), 'the maximum number of fields', {
+      rarely: 'your documents have more fields',
+    }),
+    LIMIT_ANSWER_VALUES: variable(
+      count(100_000),
+      'the maximum number of values in an answer (fields and list entries), a tenth of it in incremental results; a larger answer ends the query',
+      { rarely: 'answers are larger, or the heap is small' },
+    ),
+    // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
+    LIMIT_ANSWER_BYTES: variable(
+      wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
+      'the maximum length of the JSON of an answer; a longer one ends the query',
+      { rarely: 'answers are larger, or the heap is small' },
+    ),
+    LIMIT_BODY_BYTES: variable(
+      wholeNumber(100_000, 1, 100_000_000),
+      'the maximum length of a request body; a longer one is answered with 413',
+      { rarely: 'documents or variables are longer' },
+    ),
+    LIMIT_UNREAD_BYTES: variable(
+      wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
+      'the maximum number of bytes of all answers that clients have not read yet; above it requests are answered with 503',
+      {
+        rarely: 'many clients read slowly, or memory is scarce',
+        shownFallback: '268435456, or an eighth of the heap if that is less',
+      },
+    ),
+    LIMIT_UNREAD_MS: variable(
+      wholeNumber(30_000, 100, 3_600_000),
+      'how long an answer waits for its client to read it; then the connection is closed',
+      { rarely: 'clients on slow networks need longer' },
+    ),
+  },
+  'The server': {
+    HOST: variable(text('127.0.0.1'), 'the address to listen on'),
+    PORT: variable(port(4000), 'the port to listen on; 0 for any'),
+    WORKERS: variable(
+      workerCount,
+      'the number of processes that serve, `auto` for one per core ([how](deploy.md#all-cores)); they share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
+    ),
+    METRICS_PORT: variable(
+      optional(port(0)),
+      "the port for Prometheus' metrics; 0 for any, which the start prints",
+    ),
+    METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address on which the metrics are served', {
+      rarely: 'Prometheus reaches bankql over another network than clients do',
+    }),
+    METRICS_OPERATION_NAMES: variable(
+      oneOf(operationNameModes, 'persisted'),
+      'whose names the label `operation` of the GraphQL metrics shows, 200 at most: those of the operations of `PERSISTED_DOCUMENTS`, of `all`, or of `none`; the rest is `other`',
+      { rarely: 'you want names of operations without a manifest, or none' },
+    ),
+    CORS_ORIGINS: variable(origins, 'the origins that browsers may call from, separated by commas'),
+    SCHEMA: variable(
+      oneOf(schemaNames, 'full'),
+      'which schema is served: `full`, or `app`, which is without the mutations of the bank\'s staff (those with `@tag(name: "staff")`)',
+      { rarely: 'bankql serves an app for customers' },
+    ),
+    FEDERATION: variable(
+      flag(false),
+      'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
+      { rarely: 'bankql is a subgraph' },
+    ),
+    CORS_HEADERS: variable(
+      headerNames,
+      'further request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
+      { rarely: 'web apps send headers of their own' },
+    ),
+    COMPRESSION: variable(
+      oneOf(compressions, 'public'),
+      'answers of 1 KB and more in brotli or gzip: `public`, those with public data only; `on`, all ([the risk](../SECURITY.md#compression)); `off`, none',
+      { rarely: 'nothing in front of bankql compresses private answers' },
+    ),
+    APQ: variable(
+      flag(false),
+      "automatic persisted queries, as Apollo's and urql's links do them: bankql keeps texts that come with their SHA-256, and later requests send only the hash; 10,000 texts in 16 MB, [less in a small heap](sizing.md#memory)",
+      { rarely: 'clients use automatic persisted queries' },
+    ),
+    MAX_IN_FLIGHT: variable(
+      count(memoryBounds.requests),
+      'the maximum number of concurrent requests; others are answered with 503',
+      {
+        rarely: 'the heap is sized by hand',
+        shownFallback: '1000, or one for each MB of the heap if that is less',
+      },
+    ),
+    MAX_IN_FLIGHT_PER_CALLER: variable(
+      count(100),
+      'the maximum number of concurrent requests of one caller',
+      { rarely: 'a caller is a backend with many users' },
+    ),
+    MAX_EVENT_LOOP_LAG_MS: variable(
+      milliseconds(500),
+      'the delay of the event loop above which requests are answered with 503',
+      { rarely: 'the machine is shared and pauses are normal' },
+    ),
+    READY_NEEDS_ROOM: variable(
+      flag(false),
+      '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',
+      { rarely: 'a load balancer should avoid a busy replica while others have room' },
+    ),
+    DRAIN_DELAY_MS: variable(
+      wholeNumber(0, 0, 600_000),
+      'how long `/ready` answers 503 after SIGTERM before the server stops listening',
+    ),
+    LOG_LEVEL: variable(
+      oneOf(logLevels, 'info'),
+      'the log level (`fatal`, `error`, `warn`, `info`, `debug`, `trace`, `silent`); audit lines of payments are always written',
+    ),
+    LOG_SAMPLE: variable(
+      share(1),
+      'the share of successful, fast operations that are logged; errors, slow operations and payments always are',
+      { rarely: 'the log of successful operations is too long' },
+    ),
+    LOG_TIME: variable(
+      oneOf(['epoch', 'iso'] as const, 'epoch'),
+      "the form of a line's `time`: milliseconds since 1970, or ISO 8601",
+      { rarely: 'the log collector wants ISO 8601' },
+    ),
+    LOG_LEVEL_FILE: variable(
+      optional(anyText),
+      'a file with a level that overrides `LOG_LEVEL`, read at the start and on SIGHUP',
+      { rarely: 'you change the level while it runs' },
+    ),
+    NODE_ENV: variable(optional(anyText), '`production`: the sandbox bank starts only with `SANDBOX=on`', {
+      rarely: 'the image and the unit set it',
+    }),
+  },
+  /** Where traces go. The names are OpenTelemetry's. */
+  Traces: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: variable(
+      optional(collectorAddress, 'none: no traces'),
+      "the collector's address; it accepts OTLP over HTTP in JSON at `/v1/traces` (usually port 4318)",
+    ),
+    OTEL_EXPORTER_OTLP_HEADERS: variable(
+      optional(collectorHeaders),
+      'headers for the collector, such as `api-key=secret`, separated by commas',
+      { rarely: 'the collector wants a key', isSecret: true },
+    ),
+    OTEL_SERVICE_NAME: variable(text('bankql'), 'the service name in traces', {
+      rarely: 'several deployments send traces to one collector',
+    }),
+    OTEL_TRACES_SAMPLER: variable(
+      oneOf(samplers, 'parentbased_always_on'),
+      'which traces are recorded; `parentbased_…` follows the decision in the `traceparent` of the caller',
+      { rarely: 'too many traces are recorded' },
+    ),
+    OTEL_TRACES_SAMPLER_ARG: variable(
+      share(1),
+      'the share of traces that `traceidratio` and `parentbased_traceidratio` record',
+      { rarely: 'too many traces are recorded' },
+    ),
+    BANK_TRACEPARENT: variable(flag(false), 'send the header `traceparent` to the bank', {
+      rarely: 'the bank reads traces',
+    }),
+  },
+  'For people who explore': {
+    GRAPHIQL: variable(optional(anyFlag, 'on with the sandbox, else off'), 'GraphiQL for browsers', {
+      rarely: 'developers explore a real bank',
+    }),
+    EXPLAIN: variable(
+      optional(anyFlag, 'on with the sandbox, else off'),
+      'whether requests may ask for their cost in REST calls with the header `x-bankql-explain` ([how](explore.md))',
+      { rarely: 'developers explain queries against a real bank' },
+    ),
+    INTROSPECTION: variable(
+      optional(anyFlag, 'on with the sandbox, else off'),
+      'whether introspection queries are answered',
+      { rarely: 'developers explore a real bank' },
+    ),
+  },
+  /** The sandbox bank: options of `bankql sandbox`. The variables are their old names, which work until 1.0. */
+  'The sandbox bank': {
+    SANDBOX: variable(flag(false), 'start the sandbox bank although `NODE_ENV` is `production`', {
+      rarely: 'you want the sandbox bank although `NODE_ENV` is `production`',
+    }),
+    SANDBOX_PORT: variable(port(4010), "the sandbox bank's port; 0 for any", { option: '--port' }),
+    SANDBOX_DB: variable(text(':memory:'), "the sandbox bank's SQLite file", { option: '--db' }),
+    SANDBOX_SCENARIO: variable(
+      optional(anyText, '`standard`'),
+      'the data of a new sandbox bank: `standard`, `empty`, `bad-day`, or a JSON file ([scenarios](sandbox.md#scenarios))',
+      { option: '--scenario' },
+    ),
+    SANDBOX_NOW: variable(
+      optional(time, 'the time of the start'),
+      'when it is in the sandbox bank, such as `2026-01-31T09:00Z`: its clock stands still there, and the dates of its records are relative to it',
+      { option: '--now' },
+    ),
+    SANDBOX_LATENCY_MS: variable(
+      wholeNumber(0, 0, 600_000),
+      'how long the sandbox bank waits before each answer',
+      { option: '--latency' },
+    ),
+    SANDBOX_FAULTS: variable(
+      optional(anyText),
+      'what goes wrong with the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([docs/sandbox.md](sandbox.md#a-bad-day))',
+      { option: '--faults' },
+    ),
+  },
+} as const satisfies Record<string, Record<string, Variable>>;
 
 /** Every variable that the process reads. The documentation, `--help` and `.env.example` are made of it. */
 export const variables = {
-  ...bankVariables,
-  ...networkVariables,
-  ...callersVariables,
-  ...paymentsVariables,
-  ...resilienceVariables,
-  ...limitsVariables,
-  ...serverVariables,
-  ...tracesVariables,
-  ...exploringVariables,
-  ...sandboxVariables,
-} as const satisfies Record<string, Variable>;
+  ...sections['The bank'],
+  ...sections['The way to the bank'],
+  ...sections['Who calls'],
+  ...sections.Payments,
+  ...sections['A bank that is slow or away'],
+  ...sections['Limits of a request'],
+  ...sections['The server'],
+  ...sections.Traces,
+  ...sections['For people who explore'],
+  ...sections['The sandbox bank'],
+} as const;
 
 export type VariableName = keyof typeof variables;
 
