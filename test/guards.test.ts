@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { variables as allVariables, type Variable } from '../src/config/variables.ts';
 import { operations } from '../src/contract/operations.ts';
 import { errorCodes } from '../src/errors.ts';
 
@@ -221,9 +222,38 @@ test('every metric, and no other, has its row in docs/observability.md', () => {
     .map(({ text }) => text)
     .join('\n');
   expect(documented.sort()).toEqual(
-    [...telemetry.matchAll(/name: '(bankql_\w+)'/g)].map(([, name]) => name).sort(),
+    [...telemetry.matchAll(/'(bankql_\w+)'/g)].map(([, name]) => name).sort(),
   );
 });
+
+test('an operation is one of GraphQL: those of the bank are called bank operations', () => {
+  const metrics = sources
+    .filter(({ file }) => file.startsWith('telemetry/'))
+    .flatMap(({ text }) => [...text.matchAll(/'(bankql_\w+)',\s*'([^']+)'/g)])
+    .map(([, name = '', help = '']) => ({ name, text: help }));
+  const variables = Object.entries(allVariables).map(
+    ([name, { description, rarely = '' }]: [string, Variable]) => ({
+      name,
+      text: `${description}. ${rarely}`,
+    }),
+  );
+  const descriptions = [...readFileSync(join(root, 'schema.graphql'), 'utf8').matchAll(/"""([^"]+)"""/g)].map(
+    ([, text = '']) => ({ name: 'schema.graphql', text }),
+  );
+  expect(metrics.length).toBeGreaterThan(30);
+  const ofBank = /\b(?:bank|REST) operations?\b/g;
+  const alone = (text: string) =>
+    /\boperations?\b(?!`)/.test(text.replaceAll(/\]\([^)]*\)/g, '').replaceAll(ofBank, ''));
+  const unclear = [...metrics, ...variables, ...descriptions].flatMap(({ name, text }) =>
+    text
+      .split(/(?<=[.;:]) /)
+      .filter((sentence) => alone(sentence) && (isOfBank(name) || sentence.search(ofBank) >= 0))
+      .map((sentence) => `${name}: ${sentence}`),
+  );
+  expect(unclear).toEqual([]);
+});
+
+const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 
 test('versions are pinned, and the lock has a hash for every package', () => {
   const lock: unknown = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));

@@ -200,7 +200,7 @@ export const outcomeWords: Format<readonly string[]> = {
   ),
 };
 
-/** Words separated by commas or white space, for each of which `holds` is true. */
+/** Words separated by commas or white space; `holds` is true for each. */
 const wordsThat = (holds: (word: string) => boolean, remedy: (wrong: string) => string) => (list: string) => {
   const given = wordsOf(list);
   const wrong = given.find((word) => !holds(word));

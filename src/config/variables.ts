@@ -246,7 +246,7 @@ export const sections = {
     BANK_OPERATION_SHARE: variable(
       share(0.5, { above: 0 }),
       'the share of connections that one bank operation may use while others wait; 1 for all',
-      { rarely: 'one operation makes most of the calls' },
+      { rarely: 'one bank operation makes most of the calls' },
     ),
     BANK_CONNECTION_PER_CALLER: variable(
       flag(false),

@@ -46,7 +46,7 @@ const PutCustomerMessagePayload = builder
         type: MessageObject,
         nullable: true,
         description:
-          'The message as the bank answered it; null if the bank answered without it, since no operation reads one. Costs no further REST call.',
+          'The message as the bank answered it; null if the bank answered without it, since no bank operation reads one. Costs no further REST call.',
       }),
       trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
     }),

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Credentials } from '../bank/credentials.ts';
 import type { ObservedOperation } from '../engine/context.ts';
 import type { DocumentCacheStats } from '../engine/documents.ts';
 import { errorCodes, type Fault, isErrorCode } from '../errors.ts';
 import { hashCaller } from '../payments/record.ts';
 import { OperationActivity, type OperationObserver } from '../server/request-scope.ts';
+import { metricsIn } from './metrics.ts';
 import type { OperationNameMode } from './options.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -139,63 +140,40 @@ export interface GraphQLMetricsOptions {
 
 export function createGraphQLMetrics(options: GraphQLMetricsOptions): GraphQLMetrics {
   const { documents, inFlight } = options;
-  const registers = [options.registry];
+  const { counter, histogram, readGauge, readCounter } = metricsIn(options.registry);
   const labelOf = createOperationLabel(options.operationNames);
-  const requests = new Counter({
-    name: 'bankql_graphql_requests_total',
-    help: 'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
-    labelNames: ['operation', 'kind', 'outcome', 'fault'],
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'bankql_graphql_duration_seconds',
-    help: 'From the head of a request for GraphQL to its answer.',
-    labelNames: ['operation'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
-    registers,
-  });
-  const errors = new Counter({
-    name: 'bankql_graphql_errors_total',
-    help: 'Errors in answers by their code; one answer may hold several.',
-    labelNames: ['code'],
-    registers,
-  });
-  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
-  new Gauge({
-    name: 'bankql_graphql_in_flight',
-    help: 'Requests that are under way.',
-    registers,
-    collect() {
-      this.set(inFlight());
-    },
-  });
-  new Counter({
-    name: 'bankql_document_cache_total',
-    help: 'Documents that were asked for: kept ones (hit), and those that had to be parsed and checked (miss).',
-    labelNames: ['result'],
-    registers,
-    collect() {
-      this.reset();
-      this.inc({ result: 'hit' }, documents.hits);
-      this.inc({ result: 'miss' }, documents.misses);
-    },
-  });
-  new Gauge({
-    name: 'bankql_document_cache_documents',
-    help: 'Documents that are kept until others take their room.',
-    registers,
-    collect() {
-      this.set(documents.kept);
-    },
-  });
-  new Gauge({
-    name: 'bankql_document_cache_bytes',
-    help: 'What those take in memory, about.',
-    registers,
-    collect() {
-      this.set(documents.bytes);
-    },
-  });
+  const requests = counter(
+    'bankql_graphql_requests_total',
+    'Requests for GraphQL by how they ended, and by who is at fault for their errors: client, bank, bankql, load, or none.',
+    { operation: null, kind: null, outcome: null, fault: null },
+  );
+  const duration = histogram(
+    'bankql_graphql_duration_seconds',
+    'From the head of a request for GraphQL to its answer.',
+    ['operation'],
+  );
+  const errors = counter(
+    'bankql_graphql_errors_total',
+    'Errors in answers by their code; one answer may hold several.',
+    { code: Object.keys(errorCodes) },
+  );
+  readGauge('bankql_graphql_in_flight', 'Requests that are under way.', inFlight);
+  readCounter(
+    'bankql_document_cache_total',
+    'Documents that were asked for: kept ones (hit), and those that had to be parsed and checked (miss).',
+    () =>
+      [
+        [{ result: 'hit' }, documents.hits],
+        [{ result: 'miss' }, documents.misses],
+      ] as const,
+    ['result'],
+  );
+  readGauge(
+    'bankql_document_cache_documents',
+    'Documents that are kept until others take their room.',
+    () => documents.kept,
+  );
+  readGauge('bankql_document_cache_bytes', 'What those take in memory, about.', () => documents.bytes);
 
   return {
     observe({ operation, outcome, codes, milliseconds }) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { BreakerReason } from '../bank/breaker.ts';
 import type { PoolUsage } from '../bank/exchange.ts';
 import type { CallReport } from '../bank/report.ts';
@@ -17,23 +17,10 @@ import type { RateRefusal } from '../server/rate-limit/rate-limiter.ts';
 import type { HttpRefusal } from '../server/request.ts';
 import { currentActivity } from '../server/request-scope.ts';
 import { version } from '../version.ts';
-
-/**
- * Counters with a known set of labels start at 0: Prometheus' `increase` does not see the event with which a series begins.
- */
-function startAtZero(counter: Counter<string>, labels: Readonly<Record<string, readonly string[]>>): void {
-  const combinations = Object.entries(labels).reduce<Record<string, string>[]>(
-    (all, [label, values]) => all.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
-    [{}],
-  );
-  for (const combination of combinations) counter.inc(combination, 0);
-}
+import { metricsIn } from './metrics.ts';
 
 /** All words of a union: the compiler names one that is missing. */
 const words = <Word extends string>(all: Readonly<Record<Word, true>>): readonly string[] => Object.keys(all);
-
-const operationIds = Object.keys(operations);
-const paymentIds = Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : []));
 
 /**
  * Reports events: metrics for machines, a log for people. Labels are names of the contract and a few words of ours,
@@ -41,112 +28,37 @@ const paymentIds = Object.values(operations).flatMap(({ id, kind }) => (kind ===
  */
 export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetricsRead = true } = {}) {
   const registry = new Registry();
-  const registers = [registry];
+  const { counter, gauge, histogram, readGauge, readCounter } = metricsIn(registry);
   if (areMetricsRead) collectDefaultMetrics({ register: registry, prefix: 'bankql_' });
 
-  const calls = new Histogram({
-    name: 'bankql_bank_call_seconds',
-    help: 'Calls of the bank by operation and outcome: the status, or the reason why it is missing.',
-    labelNames: ['operation', 'outcome'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
-    registers,
-  });
-  const shared = new Counter({
-    name: 'bankql_shared_reads_total',
-    help: 'Reads that were answered without a call of their own: joined, cached, or stale.',
-    labelNames: ['operation', 'how'],
-    registers,
-  });
-  const drifts = new Counter({
-    name: 'bankql_bank_drift_total',
-    help: 'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
-    labelNames: ['operation', 'field'],
-    registers,
-  });
-  const breakers = new Gauge({
-    name: 'bankql_breaker_open',
-    aggregator: 'max',
-    help: '1 where calls of an operation are paused, because the bank did not answer them, or slowly.',
-    labelNames: ['operation'],
-    registers,
-  });
-  const openings = new Counter({
-    name: 'bankql_breaker_opened_total',
-    help: 'How often calls of an operation were paused, by why: most of the bad calls failed, or were slow.',
-    labelNames: ['operation', 'reason'],
-    registers,
-  });
-  const payments = new Counter({
-    name: 'bankql_payments_total',
-    help: 'Changes of the states of payments.',
-    labelNames: ['operation', 'state'],
-    registers,
-  });
-  const shed = new Counter({
-    name: 'bankql_requests_shed_total',
-    help: 'What was refused or ended because callers held too much, by what they held.',
-    labelNames: ['why'],
-    registers,
-  });
-  const refused = new Counter({
-    name: 'bankql_http_refusals_total',
-    help: 'Requests refused for reasons of HTTP, by status.',
-    labelNames: ['status'],
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'bankql_token_refusals_total',
-    help: 'Requests whose bearer token was not accepted, or could not be verified, by why.',
-    labelNames: ['why'],
-    registers,
-  });
-  const rates = new Counter({
-    name: 'bankql_rate_limit_refusals_total',
-    help: 'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
-    labelNames: ['refused', 'budget'],
-    registers,
-  });
-  const rateStore = new Gauge({
-    name: 'bankql_rate_limit_store_up',
-    aggregator: 'min',
-    help: '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
-    registers,
-  });
-  rateStore.set(1);
-  let droppedLines = () => 0;
-  new Counter({
-    name: 'bankql_log_lines_dropped_total',
-    help: 'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(droppedLines());
-    },
-  });
-  const storeCalls = new Histogram({
-    name: 'bankql_state_call_seconds',
-    help: 'Calls of the payment store by operation, failed ones included.',
-    labelNames: ['operation'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-    registers,
-  });
-  const unreadableRecords = new Counter({
-    name: 'bankql_payment_records_unreadable_total',
-    help: 'How often a stored record of a payment was found to be damaged.',
-    registers,
-  });
-  const paymentRefusals = new Counter({
-    name: 'bankql_payment_refusals_total',
-    help: 'Payments that bankql did not send, by why.',
-    labelNames: ['why'],
-    registers,
-  });
-  startAtZero(openings, {
-    operation: operationIds,
-    reason: words<BreakerReason>({ failed: true, slow: true }),
-  });
-  startAtZero(payments, {
-    operation: paymentIds,
+  const calls = histogram(
+    'bankql_bank_call_seconds',
+    'Calls of the bank by bank operation and outcome: the status, or the reason why it is missing.',
+    ['operation', 'outcome'],
+  );
+  const shared = counter(
+    'bankql_shared_reads_total',
+    'Reads that were answered without a call of their own: joined, cached, or stale.',
+    { operation: null, how: null },
+  );
+  const drifts = counter(
+    'bankql_bank_drift_total',
+    'Values that the bank writes otherwise than the specification says, and that were taken for what they mean.',
+    { operation: null, field: null },
+  );
+  const breakers = gauge(
+    'bankql_breaker_open',
+    '1 while calls of a bank operation are paused, because the bank did not answer them, or slowly.',
+    ['operation'],
+    'max',
+  );
+  const openings = counter(
+    'bankql_breaker_opened_total',
+    'How often calls of a bank operation were paused, by why: most of the bad calls failed, or were slow.',
+    { operation: Object.keys(operations), reason: words<BreakerReason>({ failed: true, slow: true }) },
+  );
+  const payments = counter('bankql_payments_total', 'Changes of the states of payments.', {
+    operation: Object.values(operations).flatMap(({ id, kind }) => (kind === 'payment' ? [id] : [])),
     state: words<AuditEntry['state']>({
       PENDING: true,
       DONE: true,
@@ -156,43 +68,78 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
       RELEASED: true,
     }),
   });
-  startAtZero(shed, { why: shedReasons });
-  startAtZero(refused, { status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }) });
-  startAtZero(tokens, {
-    why: words<TokenRefusal>({
-      'no token': true,
-      expired: true,
-      claims: true,
-      signature: true,
-      algorithm: true,
-      key: true,
-      'no keys': true,
-      malformed: true,
-    }),
+  const shed = counter(
+    'bankql_requests_shed_total',
+    'What was refused or ended because callers held too much, by what they held.',
+    { why: shedReasons },
+  );
+  const refused = counter('bankql_http_refusals_total', 'Requests refused for reasons of HTTP, by status.', {
+    status: words<`${HttpRefusal}`>({ 400: true, 413: true, 415: true, 421: true }),
   });
-  startAtZero(rates, {
-    refused: words<RateRefusal['refused']>({ request: true, call: true }),
-    budget: words<RateRefusal['budget']>({ caller: true, key: true }),
-  });
-  startAtZero(paymentRefusals, {
-    why: words<PaymentRefusal>({
-      'store away': true,
-      'records lost': true,
-      'not logged': true,
-      'in progress': true,
-      'key reused': true,
-      'rate limited': true,
-      overloaded: true,
-      'bank away': true,
-    }),
-  });
-  new Gauge({
-    name: 'bankql_build_info',
-    aggregator: 'max',
-    help: 'The version of bankql; always 1.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version }, 1);
+  const tokens = counter(
+    'bankql_token_refusals_total',
+    'Requests whose bearer token was not accepted, or could not be verified, by why.',
+    {
+      why: words<TokenRefusal>({
+        'no token': true,
+        expired: true,
+        claims: true,
+        signature: true,
+        algorithm: true,
+        key: true,
+        'no keys': true,
+        malformed: true,
+      }),
+    },
+  );
+  const rates = counter(
+    'bankql_rate_limit_refusals_total',
+    'What was over a budget of REST calls: requests, or single calls of them; and whose budget it was.',
+    {
+      refused: words<RateRefusal['refused']>({ request: true, call: true }),
+      budget: words<RateRefusal['budget']>({ caller: true, key: true }),
+    },
+  );
+  const rateStore = gauge(
+    'bankql_rate_limit_store_up',
+    '0 while the store of RATE_LIMIT_URL is unavailable and each process counts on its own; else 1.',
+    [],
+    'min',
+  );
+  rateStore.set(1);
+  let droppedLines = () => 0;
+  readCounter(
+    'bankql_log_lines_dropped_total',
+    'Lines of the log, those of payments among them, that were dropped because too many waited to be written.',
+    () => droppedLines(),
+  );
+  const storeCalls = histogram(
+    'bankql_state_call_seconds',
+    'Calls of the payment store by method, failed ones included.',
+    ['operation'],
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  );
+  const unreadableRecords = counter(
+    'bankql_payment_records_unreadable_total',
+    'How often a stored record of a payment was found to be damaged.',
+  );
+  const paymentRefusals = counter(
+    'bankql_payment_refusals_total',
+    'Payments that bankql did not send, by why.',
+    {
+      why: words<PaymentRefusal>({
+        'store away': true,
+        'records lost': true,
+        'not logged': true,
+        'in progress': true,
+        'key reused': true,
+        'rate limited': true,
+        overloaded: true,
+        'bank away': true,
+      }),
+    },
+  );
+  gauge('bankql_build_info', 'The version of bankql; always 1.', ['version'], 'max').set({ version }, 1);
   const seen = new Set<string>();
 
   return {
@@ -224,38 +171,30 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     /** Shows what callers hold of the process, and how much there is of it. */
     watchHeld(held: (resource: Resource) => number, totals: Readonly<Record<Resource, number>>) {
-      const show = (amount: (resource: Resource) => number) =>
-        function collect(this: Gauge<'resource'>) {
-          for (const resource of resources) this.set({ resource }, amount(resource));
-        };
-      new Gauge({
-        name: 'bankql_held',
-        help: 'The amount that all callers together hold of the process, by resource.',
-        labelNames: ['resource'],
-        registers,
-        collect: show(held),
-      });
-      new Gauge({
-        name: 'bankql_held_max',
-        help: 'How much there is of what callers hold.',
-        labelNames: ['resource'],
-        registers,
-        collect: show((resource) => totals[resource]),
-      });
+      const each = (amount: (resource: Resource) => number) => () =>
+        resources.map((resource) => [{ resource }, amount(resource)] as const);
+      readGauge(
+        'bankql_held',
+        'The amount that all callers together hold of the process, by resource.',
+        each(held),
+        ['resource'],
+      );
+      readGauge(
+        'bankql_held_max',
+        'How much there is of what callers hold.',
+        each((resource) => totals[resource]),
+        ['resource'],
+      );
     },
     /** Where the days are read that certificates for the bank are still valid, by the variables that name them. */
     watchCertificates(read: () => readonly (readonly [file: string, days: number])[]) {
-      new Gauge({
-        name: 'bankql_bank_certificate_days_left',
-        aggregator: 'min',
-        help: 'Days until a certificate for the bank expires, by the variable that names its file.',
-        labelNames: ['file'],
-        registers,
-        collect() {
-          this.reset();
-          for (const [file, days] of read()) this.set({ file }, days);
-        },
-      });
+      readGauge(
+        'bankql_bank_certificate_days_left',
+        'Days until a certificate for the bank expires, by the variable that names its file.',
+        () => read().map(([file, days]) => [{ file }, days] as const),
+        ['file'],
+        'min',
+      );
     },
     /** Where the counter of dropped lines of the log is read. */
     watchDroppedLines(read: () => number) {
@@ -302,38 +241,35 @@ export function createTelemetry(logger: Logger, auditLogger: Logger, { areMetric
     },
     /** Reads what the store holds when metrics are read; what it cannot say then is left out. */
     watchStore(store: Pick<ObservedStore, 'isUp' | 'recentStatus'>, unwrittenEnds: () => number) {
-      new Gauge({
-        name: 'bankql_state_up',
-        aggregator: 'min',
-        help: '1 if payments can be recorded, 0 if they are refused because they cannot.',
-        registers,
-        async collect() {
+      readGauge(
+        'bankql_state_up',
+        '1 if payments can be recorded, 0 if they are refused because they cannot.',
+        async () => {
           await store.recentStatus();
-          this.set(store.isUp ? 1 : 0);
+          return store.isUp ? 1 : 0;
         },
-      });
-      new Gauge({
-        name: 'bankql_state_payments',
-        aggregator: 'max',
-        help: 'Payments in the store that have not ended: under way, or of unknown outcome.',
-        labelNames: ['state'],
-        registers,
-        async collect() {
+        [],
+        'min',
+      );
+      readGauge(
+        'bankql_state_payments',
+        'Payments in the store that have not ended: under way, or of unknown outcome.',
+        async () => {
           const status = await store.recentStatus();
-          this.reset();
-          if (status === null) return;
-          this.set({ state: 'PENDING' }, status.pending);
-          this.set({ state: 'UNKNOWN' }, status.unknown);
+          if (status === null) return [];
+          return [
+            [{ state: 'PENDING' }, status.pending],
+            [{ state: 'UNKNOWN' }, status.unknown],
+          ] as const;
         },
-      });
-      new Gauge({
-        name: 'bankql_unwritten_ends',
-        help: 'Ends of payments that this process knows and the store has not yet.',
-        registers,
-        collect() {
-          this.set(unwrittenEnds());
-        },
-      });
+        ['state'],
+        'max',
+      );
+      readGauge(
+        'bankql_unwritten_ends',
+        'Ends of payments that this process knows and the store has not yet.',
+        unwrittenEnds,
+      );
     },
     onPayment(entry: AuditEntry) {
       // What the log repeats happened once.
@@ -413,36 +349,26 @@ export function logStoreEvent(logger: Logger, event: StoreEvent): void {
 
 /** The places among BANK_CONNECTIONS, read when metrics are. */
 export function watchPools(registry: Registry, read: () => readonly PoolUsage[]): void {
-  const registers = [registry];
-  const labelNames = ['operation', 'pool'] as const;
-  new Gauge({
-    name: 'bankql_bank_places_taken',
-    help: 'Connections to the bank that calls of an operation hold.',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { operation, pool, taken } of read()) this.set({ operation, pool }, taken);
-    },
-  });
-  new Gauge({
-    name: 'bankql_bank_places_waited_for',
-    help: 'Calls of an operation that wait for a connection at the moment.',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { operation, pool, waiting } of read()) this.set({ operation, pool }, waiting);
-    },
-  });
-  new Counter({
-    name: 'bankql_bank_place_waits_total',
-    help: 'Calls of an operation that had to wait for a connection.',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { operation, pool, waits } of read()) this.inc({ operation, pool }, waits);
-    },
-  });
+  const { readGauge, readCounter } = metricsIn(registry);
+  const each = (amount: 'taken' | 'waiting' | 'waits') => () =>
+    read().map(({ operation, pool, ...usage }) => [{ operation, pool }, usage[amount]] as const);
+  const labels = ['operation', 'pool'] as const;
+  readGauge(
+    'bankql_bank_places_taken',
+    'Connections to the bank that calls of a bank operation hold.',
+    each('taken'),
+    labels,
+  );
+  readGauge(
+    'bankql_bank_places_waited_for',
+    'Calls of a bank operation that wait for a connection at the moment.',
+    each('waiting'),
+    labels,
+  );
+  readCounter(
+    'bankql_bank_place_waits_total',
+    'Calls of a bank operation that had to wait for a connection.',
+    each('waits'),
+    labels,
+  );
 }

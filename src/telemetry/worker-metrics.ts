@@ -1,4 +1,5 @@
-import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Registry } from 'prom-client';
+import { metricsIn } from './metrics.ts';
 
 /** The metrics of one process, as it sends them to another. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
@@ -21,22 +22,18 @@ const worst = /^bankql_nodejs_eventloop_lag(?!_min)/;
  */
 export function createWorkerMetrics({ desired, running }: WorkerMetricsOptions) {
   const registry = new Registry();
-  const registers = [registry];
-  new Gauge({
-    name: 'bankql_workers',
-    help: 'Workers: as many as WORKERS asks for (desired), and those that serve (running). Only with WORKERS.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      this.set({ state: 'desired' }, desired);
-      this.set({ state: 'running' }, running());
-    },
-  });
-  const crashes = new Counter({
-    name: 'bankql_worker_crashes_total',
-    help: 'Workers that ended without being told to.',
-    registers,
-  });
+  const { counter, readGauge } = metricsIn(registry);
+  readGauge(
+    'bankql_workers',
+    'Workers: as many as WORKERS asks for (desired), and those that serve (running). Only with WORKERS.',
+    () =>
+      [
+        [{ state: 'desired' }, desired],
+        [{ state: 'running' }, running()],
+      ] as const,
+    ['state'],
+  );
+  const crashes = counter('bankql_worker_crashes_total', 'Workers that ended without being told to.');
   const latest = new Map<number, MetricsSnapshot>();
   let ended: MetricsSnapshot = [];
 
