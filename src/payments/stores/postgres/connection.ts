@@ -32,12 +32,11 @@ export interface Answer {
 export interface PostgresConnection {
   readonly host: PostgresHost;
   /**
-   * Sends one statement, which is a transaction of its own unless one was begun; one after the other.
+   * Sends one statement, which is a transaction of its own unless one was begun; one after the other. A connection whose
+   * server does not answer in time is dropped.
    * Errors: DatabaseError as the server gave it: then nothing of the statement is stored. ConnectionLost.
    */
   query(statement: Statement, limitMs?: number): Promise<Answer>;
-  /** True while a statement has waited for its answer for longer than the limit of a call. */
-  overdue(): boolean;
   /** Ends it at once; what is under way fails. */
   drop(reason: string): void;
   /** Ends it as the server would like it, with nothing under way. */
@@ -47,18 +46,13 @@ export interface PostgresConnection {
 }
 
 export interface ConnectionOptions {
-  /** How long a call may take. */
+  /** How long a statement may take. */
   readonly timeoutMs: number;
   /** How long connecting may take, names, TLS and passwords included. */
   readonly connectTimeoutMs: number;
   /** Drops the connection when it is aborted. */
   readonly closing?: AbortSignal;
 }
-
-/** The share of its limit after which a statement is late: before its caller gives up, so that the next one knows. */
-const lateAfter = 0.8;
-/** How many times the limit of its call a statement may wait until its connection is taken for dead. */
-const deadAfterTimeouts = 5;
 
 /** The server ends, or cannot go on: whether a commit that was under way is stored is not said. */
 const ending = /^(08|57P|58|XX)/;
@@ -92,12 +86,12 @@ export async function openConnection(
     ssl: address.tls === null || host.host.startsWith('/') ? false : await tlsOptions(address.tls),
     application_name: applicationName,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     stream: () => socket,
   });
   const { promise: lost, resolve: ended } = Promise.withResolvers<{ reason: string; wasBusy: boolean }>();
   let over: string | null = null;
   let busy = false;
-  let late = false;
   let warning: string | null = null;
 
   function drop(reason: string): void {
@@ -153,12 +147,7 @@ export async function openConnection(
     if (over !== null) throw new ConnectionLost(over);
     busy = true;
     warning = null;
-    let silence: NodeJS.Timeout | undefined;
-    const timeout = startResponseTimeout(limitMs * lateAfter, () => {
-      late = true;
-      const more = limitMs * (deadAfterTimeouts - lateAfter);
-      silence = setTimeout(() => drop(`no answer in ${limitMs * deadAfterTimeouts} ms`), more).unref();
-    });
+    const timeout = startResponseTimeout(limitMs, () => drop(`no answer in ${limitMs} ms`));
     try {
       const { rows } = await client.query({
         text,
@@ -172,16 +161,13 @@ export async function openConnection(
       throw new ConnectionLost(over ?? explained(error));
     } finally {
       timeout.clear();
-      clearTimeout(silence);
       busy = false;
-      late = false;
     }
   }
 
   return {
     host,
     query,
-    overdue: () => late,
     drop,
     end() {
       if (over !== null) return;

@@ -15,7 +15,7 @@ import type { OnStoreEvent, PaymentStore } from '../../store.ts';
 import type { ClockSources } from '../../store-clock.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
-import { openTimedPool, type TimedPool } from './pool.ts';
+import { openPool, type PostgresPool } from './pool.ts';
 import { tallySlots } from './schema.ts';
 import { createSessionOpener, unconfirmed } from './session.ts';
 
@@ -84,10 +84,15 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   const searches = createSlots(maxSearches);
 
   /** Errors: an Error if a failover may lose what was written. */
-  function assertConfirmed(settings: z.infer<typeof commitSettings>, warning: string | null): void {
+  function assertConfirmed(
+    connection: PostgresConnection,
+    settings: z.infer<typeof commitSettings>,
+    warning: string | null,
+  ): void {
     if (allowVolatile) return;
     const reason = unconfirmed(settings, waitReplicas);
-    if (reason !== null) pool.renew(reason);
+    // Connecting again finds out more.
+    if (reason !== null) connection.drop(reason);
     if (reason !== null || warning !== null) throw new Error(reason ?? `the server warned: ${warning}`);
   }
 
@@ -103,12 +108,12 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       const { rows, warning } = await connection.query(statements.insert(valuesOf(row)));
       const [first] = rows;
       if (first === undefined) {
-        pool.renew('it has lost its records');
+        connection.drop('it has lost its records');
         throw new Error('it has lost its records');
       }
       const { inserted, ...answer } = insertAnswer.parse(first);
       const found = existingRow.parse(first).id === null ? null : readRow(first);
-      if (inserted) assertConfirmed(answer, warning);
+      if (inserted) assertConfirmed(connection, answer, warning);
       if (inserted) return { existing: null, ...countsOf(answer) };
       if (again && found?.version === row.version) {
         await confirm(connection, row);
@@ -123,7 +128,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   /** Writes a row that a lost connection has stored once more, so that its commit is confirmed as well. */
   async function confirm(connection: PostgresConnection, { id, version }: Pick<Row, 'id' | 'version'>) {
     const { rows, warning } = await connection.query(statements.confirm([id, version]));
-    if (rows.length > 0) assertConfirmed(commitSettings.parse(rows[0]), warning);
+    if (rows.length > 0) assertConfirmed(connection, commitSettings.parse(rows[0]), warning);
     return rows.length > 0;
   }
 
@@ -135,7 +140,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       row === null ? statements.remove([id, version]) : statements.replace([...valuesOf(row), version]),
     );
     if (rows.length > 0) {
-      assertConfirmed(commitSettings.parse(rows[0]), warning);
+      assertConfirmed(connection, commitSettings.parse(rows[0]), warning);
       return true;
     }
     if (!again) return false;
@@ -177,9 +182,10 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
   });
   // A connection alone does not keep the process alive.
   const alive = setInterval(() => {}, timeoutMs);
-  let pool: TimedPool;
+  let pool: PostgresPool;
   try {
-    pool = await openTimedPool(address, {
+    pool = await openPool({
+      address,
       size,
       timeoutMs,
       startTimeoutMs,
@@ -207,25 +213,19 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     find: (id) => pool.call((connection) => findRow(connection, id)),
     search: (query) =>
       searches.run(() =>
-        pool.call(
-          async (connection) => {
-            const { text, values } = searchSql(query, '$', 'bankql.payment');
-            await limitStatements(connection, pageLimitMs);
-            try {
-              return (await connection.query({ text, values }, pageLimitMs)).rows.map(readRow);
-            } finally {
-              await limitStatements(connection, timeoutMs);
-            }
-          },
-          { limitMs: pageLimitMs + timeoutMs },
-        ),
+        pool.call(async (connection) => {
+          const statement = searchSql(query, '$', 'bankql.payment');
+          await limitStatements(connection, pageLimitMs);
+          try {
+            return (await connection.query(statement, pageLimitMs + timeoutMs)).rows.map(readRow);
+          } finally {
+            await limitStatements(connection, timeoutMs * 0.8);
+          }
+        }),
       ),
     purge: async (before) => (await rowsOf(statements.purge([before]))).length,
     count: async (before) => rowCounts.parse((await rowsOf(statements.count([before])))[0]),
-    async settleWrites() {
-      await pool.abandoned();
-      await pool.call(session.endLeftBehind);
-    },
+    settleWrites: () => pool.call(session.endLeftBehind),
     close: () => pool.close(),
   };
 }
@@ -280,13 +280,10 @@ const countGone = `UPDATE bankql.tally SET gone = gone + removed.count
   FROM (SELECT count(*) AS count FROM removed) AS removed WHERE removed.count > 0 AND ${slot}`;
 const tally = '(SELECT sum(began) AS began, max(newest_at) AS newest_at FROM bankql.tally) AS tally';
 
-/** PostgreSQL's text takes every character but one; the record itself, which is JSON, has it escaped. */
-const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value);
-
 const named = (name: string, text: string) => (values: readonly unknown[]) => ({
   name: `bankql ${name}`,
   text,
-  values: values.map(storable),
+  values,
 });
 
 const statements = {

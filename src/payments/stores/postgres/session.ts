@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CheckedStore } from '../../lost-records.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
@@ -69,7 +70,7 @@ export function createSessionOpener(options: SessionOptions): SessionOpener {
       const { rows } = await connection.query({ text: endBackends, values });
       if (rows.length === 0) break;
       if (pause > 0.2) throw new Error('a connection that was lost does not end');
-      await connection.query({ text: 'SELECT pg_sleep($1)', values: [pause] });
+      await delay(pause * 1_000);
     }
     for (const other of others) leftBehind.delete(other);
   }
@@ -142,40 +143,33 @@ async function findPrimary(
   latestTimeline: number,
   options: ConnectionOptions,
 ): Promise<Primary> {
-  const [only, ...others] = address.hosts;
-  if (only !== undefined && others.length === 0) {
-    const found = await askHost(address, only, options);
-    return assertCurrent(found, latestTimeline);
-  }
   const found: Primary[] = [];
-  const reasons: unknown[] = [];
+  const errors: { readonly host: string; readonly error: unknown }[] = [];
   let settled = false;
   const { promise: one, resolve } = Promise.withResolvers<void>();
-  const all = address.hosts.map(async (host) => {
-    try {
-      const primary = await askHost(address, host, options);
-      if (settled) return primary.connection.end();
-      found.push(assertCurrent(primary, latestTimeline));
-      resolve();
-    } catch (error) {
-      reasons.push(new Error(`${shownHost(host)}: ${error instanceof Error ? error.message : error}`));
-    }
-  });
-  const everybody = Promise.all(all);
-  await Promise.race([everybody, one]);
-  if (found.length > 0) {
-    const { promise: graceIsOver, resolve: endGrace } = Promise.withResolvers<void>();
-    const grace = startResponseTimeout(graceMs, endGrace);
-    await Promise.race([everybody, graceIsOver]);
-    grace.clear();
-  }
+  const everybody = Promise.all(
+    address.hosts.map(async (host) => {
+      try {
+        const primary = await askHost(address, host, options);
+        if (settled) return primary.connection.end();
+        found.push(assertCurrent(primary, latestTimeline));
+        resolve();
+      } catch (error) {
+        errors.push({ host: shownHost(host), error });
+      }
+    }),
+  );
+  const grace = one.then(() => new Promise<void>((end) => void startResponseTimeout(graceMs, end)));
+  await Promise.race([everybody, grace]);
   settled = true;
   const [latest, ...older] = found.sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
   for (const { connection } of older) connection.end();
   if (latest !== undefined) return latest;
-  throw new Error(
-    `none of its hosts takes writes (${reasons.map((reason) => (reason instanceof Error ? reason.message : reason)).join('; ')})`,
+  if (address.hosts.length === 1) throw errors[0]?.error;
+  const reasons = errors.map(
+    ({ host, error }) => `${host}: ${error instanceof Error ? error.message : error}`,
   );
+  throw new Error(`none of its hosts takes writes (${reasons.join('; ')})`);
 }
 
 /** Errors: ServerRefused if it is not a primary; an Error if it cannot be asked. */
@@ -185,9 +179,6 @@ async function askHost(
   options: ConnectionOptions,
 ): Promise<Primary> {
   const connection = await openConnection(address, host, options);
-  const timeout = startResponseTimeout(options.connectTimeoutMs, () =>
-    connection.drop(`no answer in ${options.connectTimeoutMs} ms`),
-  );
   try {
     const { rows } = await connection.query({
       text: `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"`,
@@ -199,8 +190,6 @@ async function askHost(
   } catch (error) {
     connection.drop(error instanceof Error ? error.message : String(error));
     throw error;
-  } finally {
-    timeout.clear();
   }
 }
 
@@ -253,13 +242,15 @@ const read = `SELECT current_setting('server_version_num')::int AS version, curr
   current_setting('synchronous_commit') AS "synchronousCommit", current_setting('synchronous_standby_names') AS "standbyNames"`;
 
 /**
- * Sets a session up. Locks and statements have the limit of a call; warnings have to arrive, because a commit that no standby
- * confirmed is one; and what the role or the database has set must not change what statements mean.
+ * Sets a session up. The server gives statements and locks up shortly before bankql gives the connection up, and says then that
+ * nothing is stored; warnings have to arrive, because a commit that no standby confirmed is one; and what the role or the database
+ * has set must not change what statements mean.
  */
 export async function setUpSession(connection: PostgresConnection, timeoutMs: number): Promise<void> {
+  const limit = String(Math.ceil(timeoutMs * 0.8));
   const values = {
-    statement_timeout: String(timeoutMs),
-    lock_timeout: String(timeoutMs),
+    statement_timeout: limit,
+    lock_timeout: limit,
     idle_in_transaction_session_timeout: '10000',
     default_transaction_isolation: 'read committed',
     client_min_messages: 'warning',
