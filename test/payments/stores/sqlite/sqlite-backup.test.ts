@@ -163,6 +163,14 @@ describe('a restore', () => {
   test.each([
     ['is gone', (path: string) => rmSync(path), null],
     ['is damaged', (path: string) => writeFileSync(path, 'x'.repeat(9_000)), /not a database/],
+    [
+      "is another program's",
+      (path: string) => {
+        rmSync(path);
+        new DatabaseSync(path).exec('CREATE TABLE bookmark (url TEXT)');
+      },
+      /another program/,
+    ],
   ])('where the file in use %s counts what is missing by the mark', async (_, damage, unreadable) => {
     const { path, store, backup } = await setUp();
     await store.close();
@@ -231,7 +239,7 @@ describe('a restore', () => {
     ['is damaged', Buffer.alloc(9_000, 'x')],
   ])('that is cut off anywhere leaves the old or the restored store, where the file %s', async (_, file) => {
     const { backup, log } = await setUpLog();
-    const calls = ['linkSync', 'renameSync', 'rmSync', 'symlinkSync'] as const;
+    const calls = ['linkSync', 'renameSync', 'rmSync'] as const;
     const ends: string[] = [];
     for (let crashAt = 1, whole = false; !whole; crashAt++) {
       const path = freshPath();
@@ -254,15 +262,16 @@ describe('a restore', () => {
       );
       vi.restoreAllMocks();
       syncBuiltinESMExports();
+      // Once the parts are kept, the log, of no use to a file that cannot be read, goes first.
+      const logs = readdirSync(dirname(path)).filter((name) => name.endsWith('-wal'));
       const isOld =
         (file === null ? !existsSync(path) : existsSync(path) && readFileSync(path).equals(file)) &&
-        existsSync(`${path}-wal`) &&
-        readFileSync(`${path}-wal`).equals(log);
+        logs.some((name) => readFileSync(join(dirname(path), name)).equals(log));
       ends.push(isOld ? 'old' : 'restored');
       if (!isOld) expectRestored(path);
     }
     expect(ends).toContain('old');
-    expect(ends.filter((end) => end === 'restored').length).toBeGreaterThan(3);
+    expect(ends.filter((end) => end === 'restored').length).toBeGreaterThan(1);
   });
 
   test('leaves a file that cannot be read, and its log, as they are where it is not confirmed', async () => {
