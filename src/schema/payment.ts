@@ -1,40 +1,22 @@
 import type { GraphQLField } from 'graphql';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
-import { badUserInput, type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
+import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
 import type { Selection } from '../executor/selection.ts';
 import { transactionIn, type ViewIds } from '../loaders/loaders.ts';
 import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import {
-  type EstimateContext,
-  fieldExtensions,
-  fieldExtensionsOf,
-  type KnownObject,
-  orError,
-} from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions, fieldExtensionsOf, orError } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { type NodeRef, nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
-import { isPositive } from './scalars.ts';
-
-/** The extensions of a mutation field that makes a payment; `estimate` as in field-extensions.ts. */
-export const paymentExtensions = <Args>(
-  estimate: (root: object, args: Args, context: EstimateContext) => KnownObject | null,
-) => fieldExtensions({ payment: true, estimate });
 
 /** Whether a field makes a payment. */
 export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
   fieldExtensionsOf(field).payment === true;
-
-/** Errors: BAD_USER_INPUT for an amount that is zero or negative. */
-export function validatePaymentAmount(amount: string | undefined): void {
-  if (amount !== undefined && !isPositive(amount))
-    throw badUserInput('The value.amount of a payment has to be more than zero.', 'value.amount');
-}
 
 /**
  * `id` and `status` of a payment's answer, if the bank sent them as text:

@@ -1,22 +1,19 @@
 import { z } from 'zod';
 import { unwrap } from '../bank/response.ts';
-import { type AccountRef as AccountName, money } from '../contract/shared-parts.ts';
+import type { AccountRef as AccountName } from '../contract/shared-parts.ts';
 import {
   getTransactionsRequest,
-  putTransactionsRequestAccount,
   type TransactionRequest,
   transactionRequest,
 } from '../contract/transaction-request.ts';
 import { badUserInput } from '../errors.ts';
 import { type TransactionIds, transactionIn, type ViewIds } from '../loaders/loaders.ts';
-import { AccountRefInput, AccountRefObject, accountRefBody, type NamedAccount } from './account-ref.ts';
+import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { connectionTo } from './connection.ts';
-import { bankIdOr, type Context, type Defaults, type ReadContext, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions } from './field-extensions.ts';
-import { inputType, MoneyObject, mapOptional, omitNullish, recordFields, toBody } from './fields.ts';
-import { restId } from './global-id.ts';
-import { checkInputKey, idempotencyKeyOf, inputKeyDescription } from './idempotency-key.ts';
+import type { ReadContext } from './context.ts';
+import { fieldExtensions } from './field-extensions.ts';
+import { MoneyObject, recordFields } from './fields.ts';
 import { itemNotFound, listIndex, rememberPositions, repeatedIn } from './list-item.ts';
 import { filterInSteps, forEachInSteps, type Steps } from './list-work.ts';
 import {
@@ -28,7 +25,6 @@ import {
   validateViewIds,
   viewKey,
 } from './node.ts';
-import { paymentExtensions, validatePaymentAmount } from './payment.ts';
 import { parseDateTime } from './scalars.ts';
 
 /** What identifies a transaction request. */
@@ -277,138 +273,3 @@ TransactionRequestObject.implement({
     }),
   }),
 });
-
-const PutTransactionRequestInput = builder.inputType('PutTransactionRequestInput', {
-  description: 'The transaction to ask for.',
-  fields: (t) => ({
-    bankId: t.id({ description: 'The code of the bank; the configured one if it is left out.' }),
-    accountId: t.id({ required: true, description: 'The id at the bank of the account that pays.' }),
-    viewId: t.id({
-      description: 'The view through which the account is read; the configured one if it is left out.',
-    }),
-    transactionRequestType: t.string({
-      required: true,
-      description:
-        "The bank's name for this type of request, such as `SEPA`. REST: the path segment `{TYPE}`.",
-    }),
-    to: t.field({
-      type: AccountRefInput,
-      required: true,
-      description: 'Who is to be paid; the ids have up to 128 characters. REST `to`, sent as given.',
-    }),
-    value: t.field({
-      type: inputType(money),
-      description:
-        'How much is to be moved. REST `value`; its amount is more than zero, its currency has up to 16 characters.',
-    }),
-    description: t.string({
-      description: 'What the payment is for, in up to 512 characters. REST `description`.',
-    }),
-    challengeType: t.string({
-      description: 'How the bank may ask the customer to confirm, such as by a code. REST `challenge_type`.',
-    }),
-    idempotencyKey: t.string({ description: inputKeyDescription }),
-  }),
-});
-
-type RequestInput = typeof PutTransactionRequestInput.$inferInput;
-
-/** What a request sends, and for which account. Errors: BAD_USER_INPUT. */
-function putCallOf(input: RequestInput, defaults: Defaults) {
-  const ids = {
-    bankId: bankIdOr(defaults, input.bankId),
-    accountId: restId('accountId', input.accountId),
-    viewId: viewIdOr(defaults, input.viewId),
-  };
-  const value = mapOptional(input.value, (value) => toBody(money, value));
-  validatePaymentAmount(value?.amount);
-  const call = {
-    ids: {
-      BANK_ID: ids.bankId,
-      ACCOUNT_ID: ids.accountId,
-      VIEW_ID: ids.viewId,
-      TYPE: restId('transactionRequestType', input.transactionRequestType),
-    },
-    body: omitNullish({
-      description: input.description,
-      challenge_type: input.challengeType,
-      to: accountRefBody('to', input.to),
-      value,
-    }),
-  };
-  return { ids, call };
-}
-
-/** For plans. Errors: as those of a request, before anything is sent. */
-export function estimateRequest(input: RequestInput, context: EstimateContext): void {
-  const { call } = putCallOf(input, context.defaults);
-  checkInputKey(input);
-  context.send(putTransactionsRequestAccount, call);
-}
-
-/** Asks for a transaction. Errors: BAD_USER_INPUT, and those of PaymentService.pay. */
-export async function requestTransaction(input: RequestInput, context: Context): Promise<RequestPaid> {
-  const { session, payments, credentials, defaults } = context;
-  const { ids, call } = putCallOf(input, defaults);
-  const idempotencyKey = idempotencyKeyOf(input, context);
-  try {
-    const { trackId, replayed, answer } = await payments.pay(putTransactionsRequestAccount, {
-      input: { ...call, credentials },
-      idempotencyKey,
-    });
-    return { requests: answer, ids, trackId, replayed };
-  } finally {
-    session.invalidate();
-  }
-}
-
-/** The field of a payload with the requests that were made. */
-export const requestNodes = ({ requests, ids, trackId }: RequestPaid) =>
-  requests?.map(async (request, index) =>
-    toTransactionRequestNode(ids, unwrap(request), { index, list: requests, trackId }),
-  );
-
-export interface RequestPaid {
-  /** Null if the bank named none. */
-  readonly requests: readonly (TransactionRequest | Error)[] | null;
-  readonly ids: ViewIds;
-  readonly trackId: string;
-  readonly replayed: boolean;
-}
-
-const PutTransactionRequestPayload = builder
-  .objectRef<RequestPaid>('PutTransactionRequestPayload')
-  .implement({
-    description: 'The requests that were made.',
-    fields: (t) => ({
-      transactionRequests: t.field({
-        type: [TransactionRequestObject],
-        nullable: { list: true, items: true },
-        description:
-          'The requests that were made: an object without the list is one request, and a short text its `status`. Null if the bank named none. Costs no further REST call. REST `transaction-requests`.',
-        resolve: requestNodes,
-      }),
-      trackId: t.exposeID('trackId', { nullable: false, description: "The REST call's Track-ID." }),
-      replayed: t.exposeBoolean('replayed', {
-        nullable: false,
-        description: 'True where this is the stored answer to an earlier call with the same key.',
-      }),
-    }),
-  });
-
-builder.mutationField('putTransactionRequest', (t) =>
-  t.field({
-    type: PutTransactionRequestPayload,
-    nullable: true,
-    description:
-      'Asks for a transaction. REST: putTransactionsRequestAccount. Sent at most once for an idempotency key.',
-    extensions: paymentExtensions((_root, { input }: { input: RequestInput }, context) => {
-      estimateRequest(input, context);
-      return null;
-    }),
-    args: {
-      input: t.arg({ type: PutTransactionRequestInput, required: true, description: 'What to ask for.' }),
-    },
-    resolve: (_root, { input }, context) => requestTransaction(input, context),
-  }),
-);
