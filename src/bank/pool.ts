@@ -134,6 +134,8 @@ export class FairPool<Resource> {
   readonly #reserve: number;
   readonly #little: number;
   readonly #slots = new Map<Resource, Slot<Resource>>();
+  /** How many resources each caller holds, of those that hold any. */
+  readonly #heldBy = new Map<string, number>();
   readonly #idle: Slot<Resource>[] = [];
   /** How many resources are free, or were never created. */
   #free: number;
@@ -205,6 +207,9 @@ export class FairPool<Resource> {
     if (slot === undefined) return;
     const now = this.#clock.now();
     slot.operation?.release(slot, now);
+    const held = this.#heldBy.get(slot.caller) ?? 0;
+    if (held > 1) this.#heldBy.set(slot.caller, held - 1);
+    else this.#heldBy.delete(slot.caller);
     this.#idle.push(slot);
     this.#free++;
     if (this.#waiting > 0) this.#serveWaiting(now);
@@ -234,13 +239,7 @@ export class FairPool<Resource> {
 
   /** Whether a caller may take one of those that are free: the last ones are for callers that hold little. */
   #mayTake(caller: string): boolean {
-    return this.#free > this.#reserve || this.#heldBy(caller) < this.#little;
-  }
-
-  #heldBy(caller: string): number {
-    let held = 0;
-    for (const slot of this.#slots.values()) if (slot.operation !== null && slot.caller === caller) held++;
-    return held;
+    return this.#free > this.#reserve || (this.#heldBy.get(caller) ?? 0) < this.#little;
   }
 
   /** The resources that each bank operation holds or waits for, for every operation that was ever called. */
@@ -257,6 +256,7 @@ export class FairPool<Resource> {
     const slot = this.#take(request);
     this.#free--;
     slot.caller = request.caller;
+    this.#heldBy.set(request.caller, (this.#heldBy.get(request.caller) ?? 0) + 1);
     slot.operation = operation;
     slot.since = now;
     slot.hold = operation.holds.append(slot);
@@ -323,13 +323,14 @@ export class FairPool<Resource> {
     if (this.#free === 0) return null;
     for (const operation of this.#operations.values()) {
       let node = operation.queues.first;
-      while (node !== null && !this.#mayTake(node.value.caller.id)) node = node.next;
       if (node === null) continue;
-      const queue = node.value;
       const pressure = operation.pressure(now);
       if (pressure > least || !operation.admits(pressure, this.#free)) continue;
-      if (next !== null && pressure === least && queue.caller.rank > next.caller.rank) continue;
-      next = queue;
+      const latest = next === null || pressure < least ? Number.POSITIVE_INFINITY : next.caller.rank;
+      while (node !== null && node.value.caller.rank <= latest && !this.#mayTake(node.value.caller.id))
+        node = node.next;
+      if (node === null || node.value.caller.rank > latest) continue;
+      next = node.value;
       least = pressure;
     }
     return next;
@@ -364,7 +365,7 @@ export class FairPool<Resource> {
 
   /** A caller begins to wait. */
   #enter(id: string): Caller<Resource> {
-    const held = this.#heldBy(id);
+    const held = this.#heldBy.get(id) ?? 0;
     // Turns that it was served before virtual time passed it no longer count.
     const before = this.#gone.get(id) ?? 0;
     const goesFirst = this.#mayGoFirst && held === 0 && before <= this.#virtualTime;
