@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { variables as allVariables, type Variable } from '../src/config/variables.ts';
-import { operations } from '../src/contract/operations.ts';
 import { errorCodes } from '../src/errors.ts';
 
 /** Rules that hold for the whole project. */
@@ -202,16 +201,6 @@ describe('the documentation', () => {
     );
     expect(firstCells(development.split('\n## Dependencies\n')[1] ?? '').sort()).toEqual(names.sort());
   });
-});
-
-test('every operation has its row in docs/architecture.md, as the table has it', () => {
-  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-  const documented = [...page.matchAll(/^\| `(\w+)` \| (GET|PUT|POST) `([^`]+)` \| (\w+) \|/gm)].map(
-    ([, id, method, path, kind]) => ({ id, method, path, kind }),
-  );
-  expect(documented).toEqual(
-    Object.values(operations).map(({ id, method, path, kind }) => ({ id, method, path, kind })),
-  );
 });
 
 test('every metric, and no other, has its row in docs/observability.md', () => {

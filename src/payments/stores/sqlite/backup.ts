@@ -148,8 +148,8 @@ export interface Restored extends RestorePlan {
  * Puts a backup in the place of a SQLite store's file, which is kept as PATH.replaced-<time>, and makes the marks fit.
  * Shape:  what was done; null if `confirm` said no, and nothing was changed.
  * Errors: an Error that says why nothing was changed: a bankql has the file open, or the backup is damaged or not a
- *         backup. If it was interrupted, the path is either the old file or the restored one, whole; only the log of a file
- *         that cannot be read may be gone from beside it, and is kept with the replaced file's name.
+ *         backup. After an interruption, the path is the complete old file or the complete restored one. Only the log of an
+ *         unreadable file may have moved already: it then has the name of the replaced file.
  */
 export async function restoreStore(
   from: string,
@@ -222,7 +222,7 @@ function lockFile(path: string): DatabaseSync {
   return database;
 }
 
-/** What the file in use holds, and which of its records the copy of the backup lacks; or why it cannot be read. */
+/** The contents of the file in use, and its records that the copy of the backup lacks; or why it cannot be read. */
 function readCurrent(current: DatabaseSync, draft: string) {
   try {
     checkIntegrity(current);
