@@ -117,7 +117,10 @@ const memory = ({ seconds, samples, p50Ms, p99Ms, ...more }: MemoryResult): stri
       ['garbage collections per second', number(more.pausesPerSecond)],
       ['garbage collection, % of the time', number(more.pausedShare * 100)],
       ['longest pause, ms', number(more.longestPauseMs)],
-      [`RSS of ${number(more.idleConnections)} idle connections, MB`, number(more.idleMb)],
+      [
+        `RSS of ${number(more.idleConnections)} idle connections after a garbage collection, MB`,
+        number(more.idleMb),
+      ],
     ],
   );
 

@@ -10,7 +10,7 @@ import { requestsOf } from '../load/requests.ts';
 import { checkedAnswer, type Running } from '../measure.ts';
 import { q2, q3 } from '../shapes.ts';
 import { neverLate } from './bursts.ts';
-import { inspect, inspectable } from './inspector.ts';
+import { type Inspector, inspect, inspectable } from './inspector.ts';
 
 /** bankql's memory under load, in megabytes, and how evenly it answers. */
 export interface MemoryResult {
@@ -23,7 +23,7 @@ export interface MemoryResult {
   readonly pausesPerSecond: number;
   readonly pausedShare: number;
   readonly longestPauseMs: number;
-  /** What connections that have answered one request and wait for another take, together. */
+  /** What connections that have answered one request and wait for another hold together, after a garbage collection. */
   readonly idleConnections: number;
   readonly idleMb: number;
 }
@@ -32,11 +32,15 @@ const idleConnections = 10_000;
 /** Connections that are opened at the same time. */
 const openedAtOnce = 50;
 
-async function measureIdle({ port, process }: Running): Promise<number> {
+async function measureIdle({ port, process }: Running, { post }: Inspector): Promise<number> {
+  const held = async () => {
+    await post('HeapProfiler.collectGarbage');
+    return memoryOf(process.pid).now;
+  };
   const requests = requestsOf(q3.query, port);
   const { body: expected } = await askOnce(port, requests[0] ?? Buffer.alloc(0));
   await fire({ port, requests, connections: openedAtOnce, seconds: 1, expected });
-  const before = memoryOf(process.pid).now;
+  const before = await held();
   const sockets: Socket[] = [];
   try {
     while (sockets.length < idleConnections) {
@@ -52,7 +56,7 @@ async function measureIdle({ port, process }: Running): Promise<number> {
       );
     }
     if (sockets.some(({ readyState }) => readyState !== 'open')) throw new Error('connections were closed');
-    return memoryOf(process.pid).now - before;
+    return (await held()) - before;
   } finally {
     for (const socket of sockets) socket.destroy();
   }
@@ -96,8 +100,9 @@ export async function measureMemory(bench: Bench): Promise<MemoryResult> {
       ...(await measurePauses(bench, expected)),
       idleConnections,
       idleMb: await (async () => {
-        await using fresh = await bench.open(bankql, neverLate);
-        return await measureIdle(fresh);
+        await using fresh = await bench.open(bankql, { ...neverLate, ...inspectable(await freePort()) });
+        await using inspector = await inspect(fresh);
+        return await measureIdle(fresh, inspector);
       })(),
     };
   } finally {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   createServer,
   type IncomingMessage,
@@ -278,12 +279,16 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
       // Given back when all is out: Node then says that the answer is closed.
       this.#connection.ledger.release(this, this.#written + sizeOf(chunk));
     }
-    if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
-    return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
+    // Node sets the timer of an idle connection where the answer ends: in the request's context it would retain the request.
+    return outside(() => {
+      if (typeof encoding === 'string') return super.end(chunk, encoding, sent);
+      return typeof chunk === 'function' ? super.end(chunk) : super.end(chunk, encoding);
+    });
   }
 }
 
 const nobody = new Account('', '');
+const outside = AsyncLocalStorage.snapshot();
 
 const overloaded = (why: ShedReason) => retryLaterError('OVERLOADED', refusalOf(why), 503, 1);
 

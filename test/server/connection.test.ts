@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { type ConnectionAwareResponse, listen } from '../../src/server/connection.ts';
@@ -76,4 +77,20 @@ test('without that time idle connections end at once', async () => {
   await client.ask('/');
   await listening.close();
   expect(await client.ask('/')).toMatch(/ECONNREFUSED|ECONNRESET/);
+});
+
+test('an answer ends outside of its request’s context, which the timer of the idle connection would retain', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const seen: (string | undefined)[] = [];
+  const listening = await listen('127.0.0.1', 0, (_request, response) =>
+    context.run('request', () => {
+      seen.push(context.getStore());
+      response.once('finish', () => seen.push(context.getStore()));
+      response.writeHead(200, ['Content-Length', '2']).end('ok');
+    }),
+  );
+  using client = createClient(listening.url);
+  expect(await client.ask('/')).toEqual({ ...kept, isReused: false });
+  expect(seen).toEqual(['request', undefined]);
+  await listening.close();
 });
