@@ -244,6 +244,16 @@ test('an operation is one of GraphQL: those of the bank are called bank operatio
 
 const isOfBank = (name: string) => /^(?:BANK_|bankql_(?!graphql_))/.test(name);
 
+test('tests wait for events: timers are those of support/waits.ts, and of other processes', () => {
+  /** They hold the source text of processes that they start. */
+  const ofProcesses = ['commands/log-output.test.ts'];
+  const waiting = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => file.endsWith('.test.ts') && !ofProcesses.includes(file))
+    .filter((file) => /\b(?:setTimeout|delay|sleep)\(/.test(readFileSync(join(root, 'test', file), 'utf8')));
+  expect(waiting).toEqual([]);
+});
+
 test('versions are pinned, and the lock has a hash for every package', () => {
   const lock: unknown = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const packages = Object.entries(Reflect.get(Object(lock), 'packages') ?? {}).filter(

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { getIntrospectionQuery } from 'graphql';
 import { pino } from 'pino';
@@ -26,6 +25,7 @@ import { documented } from './support/documented.ts';
 import { ledgerLimits } from './support/ledger-limits.ts';
 import { type RecordingBank, startRecordingBank } from './support/recording-bank.ts';
 import { startServerFixture } from './support/server-fixture.ts';
+import { turns } from './support/waits.ts';
 
 /** A ledger, and requests that hold something of it. */
 function open(limits: Parameters<typeof ledgerLimits>[0]) {
@@ -170,7 +170,7 @@ test('while the event loop is late only the reserve is given, and soon after it 
   given.admit('a');
   const until = performance.now() + 600;
   while (performance.now() < until);
-  await delay(1);
+  await turns(1);
   expect([given.admit('a').why, given.admit('b').why]).toEqual(['event loop lag', null]);
   expect(given.admit('c').why).toBe('event loop lag');
   await expect.poll(() => given.admit('a').why).toBeNull();

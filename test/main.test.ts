@@ -215,7 +215,7 @@ describe('a promise that nobody waits for, and that is rejected while a request 
     const { randomUUID } = crypto;
     crypto.randomUUID = () => {
       if (fault === 'error') void Promise.reject(new TypeError('nobody waits for this'));
-      if (fault === 'no error') setTimeout(() => void Promise.reject({ secret: 'hangs on it' }), 10);
+      if (fault === 'no error') setImmediate(() => void Promise.reject({ secret: 'hangs on it' }));
       return randomUUID();
     };
     syncBuiltinESMExports();`;

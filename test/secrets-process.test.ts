@@ -49,9 +49,9 @@ Server.prototype.emit = function (name, incoming, ...more) {
   if (name === 'request') {
     request = incoming;
     const fault = incoming.headers['x-fault'];
-    if (fault === 'throw') setTimeout(() => { throw everything('thrown'); }, 50);
-    if (fault === 'reject') setTimeout(() => void Promise.reject(everything('rejected')), 50);
-    if (fault === 'reject with headers') setTimeout(() => void Promise.reject(incoming.headers), 50);
+    if (fault === 'throw') setImmediate(() => { throw everything('thrown'); });
+    if (fault === 'reject') setImmediate(() => void Promise.reject(everything('rejected')));
+    if (fault === 'reject with headers') setImmediate(() => void Promise.reject(incoming.headers));
   }
   return emit.call(this, name, incoming, ...more);
 };

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
 import { credentials } from './support/bankql.ts';
 import { claims, createKey, issuerName, sign, startIssuer } from './support/issuer.ts';
@@ -9,6 +8,7 @@ import { logLines } from './support/log-lines.ts';
 import { accept, startPaymentBank } from './support/payment-bank.ts';
 import { pay, transfer } from './support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from './support/process.ts';
+import { until, untilFound } from './support/waits.ts';
 
 /** SIGHUP rereads what can be reread, and ends nothing. */
 
@@ -22,12 +22,11 @@ const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(
 async function reload(bankql: BankqlProcess): Promise<unknown> {
   const before = linesWith(bankql, 'SIGHUP: reloaded').length;
   bankql.child.kill('SIGHUP');
-  for (;;) {
-    const line = linesWith(bankql, 'SIGHUP: reloaded')[before];
-    if (line !== undefined) return line.reloaded;
+  const line = await untilFound(() => {
     if (bankql.child.signalCode !== null || bankql.child.exitCode !== null) throw new Error('it ended');
-    await delay(20);
-  }
+    return linesWith(bankql, 'SIGHUP: reloaded')[before];
+  });
+  return line.reloaded;
 }
 
 test('a payment that is under way ends as if nothing had come', async () => {
@@ -88,7 +87,7 @@ test('the level of the log is read anew from its file', async () => {
   writeFileSync(file, 'debug\n');
   await reload(bankql);
   expect(await read()).toMatchObject({ data: {} });
-  while (linesWith(bankql, '"msg":"bank call"').length === 0) await delay(20);
+  await until(() => linesWith(bankql, '"msg":"bank call"').length > 0);
   writeFileSync(file, 'loud');
   expect(await reload(bankql)).toEqual([]);
   expect(linesWith(bankql, 'not reloaded')).toMatchObject([

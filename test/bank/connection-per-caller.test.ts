@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createTestClient } from '../support/bank-client.ts';
 import { answer, type FaultyBank, later, reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
+import { quietFor, turns } from '../support/waits.ts';
 
 const { getCustomer, getBranches, putCustomerID } = sampleCalls;
 const as = (authId: string) => ({ ...canaries, authId });
@@ -39,7 +39,7 @@ function identities(bank: FaultyBank, milliseconds: number) {
 const read = async (client: Parameters<typeof getCustomer.run>[0], authId: string) => {
   const { answer: customer } = await getCustomer.run(client, as(authId));
   // A connection that was just used is free again one turn later.
-  await delay(5);
+  await turns();
   return customer;
 };
 
@@ -110,7 +110,7 @@ describe('where connections are one identity’s', () => {
       canaries,
     ]) {
       await getCustomer.run(client, other);
-      await delay(5);
+      await turns();
     }
     expect([bank.requests.length, bank.connections()]).toEqual([5, 5]);
   });
@@ -121,7 +121,7 @@ describe('where connections are one identity’s', () => {
     await using client = createTestClient(bank.url, { ...options, connections: 2 });
     for (const name of ['alice', 'bob']) {
       await getBranches.run(client, as(name));
-      await delay(5);
+      await turns();
     }
     await read(client, 'alice');
     expect(onConnections()).toEqual([['nobody', 'nobody'], ['alice']]);
@@ -134,7 +134,7 @@ describe('where connections are one identity’s', () => {
     await read(client, 'alice');
     await client.close();
     await expect(read(client, 'bob')).rejects.toMatchObject({ code: 'BANK_UNAVAILABLE' });
-    await delay(20);
+    await quietFor(20);
     expect([bank.requests.length, bank.connections(), bank.open()]).toEqual([1, 1, 0]);
   });
 

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
@@ -17,6 +16,7 @@ import {
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
+import { quietFor, turns } from '../support/waits.ts';
 
 const read = sampleCalls.getCustomer;
 const change = sampleCalls.putCustomerID;
@@ -62,7 +62,7 @@ describe.each([
 
     for (const socket of held) socket.write(answer(200, first.reply));
     await busy;
-    await delay(100);
+    await quietFor(100);
     expect(bank.requests).toHaveLength(1);
     bank.behave(reply(200, second.reply));
     expect((await second.run(client)).answer).toEqual(second.answer);
@@ -114,7 +114,7 @@ describe('a place among the connections', () => {
       { operationDeadline: new OperationDeadline({ signal: leaving.signal }) },
     );
     const next = read.run(client, canaries, customer('next'));
-    await delay(20);
+    await turns();
     leaving.abort();
     await expect(left).rejects.toMatchObject({ cause: { reason: 'cancelled' } });
     bank.behave(reply(200, read.reply));

@@ -5,6 +5,7 @@ import { InterimResponses } from '../../src/bank/connection.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type Act, answer, later, startFaultyBank, write } from '../support/faulty-bank.ts';
 import { sampleCalls } from '../support/sample-calls.ts';
+import { turns } from '../support/waits.ts';
 
 const limits = { timeoutMs: 4000, paymentTimeoutMs: 4000 };
 const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
@@ -54,7 +55,7 @@ describe.each(samples)('interim responses before the answer to %s', (_, sample) 
       write(whole),
       (socket) => {
         socket.write(interim);
-        setTimeout(() => socket.write(final), 20);
+        later(20, write(final))(socket);
       },
       ...(whole.length < 1000 ? [inBytes(whole)] : []),
     ];
@@ -128,7 +129,7 @@ describe('the next answer on a kept connection', () => {
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     for (let turn = 0; turn < 3; turn++) {
       expect((await read.run(client)).answer).toEqual(read.answer);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await turns();
     }
     expect([bank.requests.length, bank.connections()]).toEqual([3, 1]);
   });
@@ -138,7 +139,7 @@ describe('the next answer on a kept connection', () => {
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     bank.behave((socket) => {
       socket.write(answer(200, read.reply));
-      setTimeout(() => socket.write(continueHead), 10);
+      later(10, write(continueHead))(socket);
     });
     for (let turn = 0; turn < 3; turn++) {
       expect((await read.run(client)).answer).toEqual(read.answer);

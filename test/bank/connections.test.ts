@@ -5,9 +5,20 @@ import { OperationDeadline } from '../../src/bank/deadline.ts';
 import { operations } from '../../src/contract/operations.ts';
 import type { BankqlError } from '../../src/errors.ts';
 import { createTestClient, failedCall } from '../support/bank-client.ts';
-import { answer, hang, inTurn, lineOf, reply, reset, startFaultyBank } from '../support/faulty-bank.ts';
+import {
+  answer,
+  hang,
+  inTurn,
+  later,
+  lineOf,
+  reply,
+  reset,
+  startFaultyBank,
+  write,
+} from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+import { lateBy, quietFor, turns } from '../support/waits.ts';
 
 const limits = { timeoutMs: 400, connectTimeoutMs: 300 };
 const read = sampleCalls.getBranches;
@@ -29,7 +40,7 @@ describe('where it is proved that nothing was sent', () => {
         : { code: 'BANK_UNAVAILABLE', extensions: { retryable: true, operation: sample.operation.id } },
     );
     await bank.listen();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await quietFor(100);
     expect(bank.connections()).toBe(0);
     expect((await sample.run(client)).answer).toEqual(sample.answer);
     expect(bank.requests).toHaveLength(1);
@@ -119,7 +130,8 @@ describe('a caller who leaves', () => {
         operationDeadline: new OperationDeadline({ signal: AbortSignal.abort() }),
       })
       .catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await turns();
+    // A call that was made after all would have come before this one.
     await read.run(client);
     expect(bank.requests).toHaveLength(2);
     expect(bank.connections()).toBe(1);
@@ -174,7 +186,7 @@ describe('connections', () => {
     await using client = createTestClient(bank.url, limits);
     const run = async (sample: SampleCall) => {
       // A connection that was just used is free again one turn later.
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await turns();
       bank.behave(reply(200, sample.reply));
       const before = bank.connections();
       expect((await sample.run(client)).answer).toEqual(sample.answer);
@@ -191,9 +203,7 @@ describe('connections', () => {
   });
 
   test('are as many as the limit at most, and those who wait are served in turn', async () => {
-    await using bank = await startFaultyBank((socket) => {
-      setTimeout(() => socket.write(answer(200, read.reply)), 10);
-    });
+    await using bank = await startFaultyBank(later(10, reply(200, read.reply)));
     await using client = createTestClient(bank.url, { connections: 3, connectionWaitMs: 2000 });
     // Each with a key of its own: the same caller's would share a call.
     const answers = await Promise.all(
@@ -219,7 +229,7 @@ describe('connections', () => {
   test('that the bank closed while they were idle are not used again', async () => {
     await using bank = await startFaultyBank((socket) => {
       socket.write(answer(200, read.reply));
-      setTimeout(() => socket.end(), 10);
+      later(10, () => socket.end())(socket);
     });
     await using client = createTestClient(bank.url, limits);
     for (let turn = 0; turn < 3; turn++) {
@@ -240,12 +250,12 @@ describe('bytes after an answer', () => {
     await using bank = await startFaultyBank((socket) => {
       if (delayMs === 0) return void socket.write(Buffer.concat([answer(200, read.reply), evil]));
       socket.write(answer(200, read.reply));
-      setTimeout(() => socket.write(evil), delayMs);
+      later(delayMs, write(evil))(socket);
     });
     await using client = createTestClient(bank.url, { ...limits, connections: 1 });
     for (let turn = 0; turn < 5; turn++) {
       expect((await read.run(client)).answer).toEqual([]);
-      await new Promise((resolve) => setTimeout(resolve, 2 * delayMs));
+      await lateBy(2 * delayMs);
     }
     expect(bank.requests).toHaveLength(5);
   });

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BankOptions } from '../../src/bank/client.ts';
@@ -15,6 +14,7 @@ import { reply, startFaultyBank } from '../support/faulty-bank.ts';
 import { createKey, startIssuer } from '../support/issuer.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
+import { lateBy } from '../support/waits.ts';
 
 /** The way to the bank: certificates, proxies, and how long a connection is used. */
 
@@ -215,7 +215,7 @@ describe('a kept connection', () => {
     await using client = createTestClient(bank.url, { network: { connectionMaxAgeMs } });
     for (let call = 0; call < 4; call++) {
       await read.run(client);
-      await delay(5);
+      await lateBy(5);
     }
     return ports.size;
   };

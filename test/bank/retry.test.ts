@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { OperationDeadline } from '../../src/bank/deadline.ts';
 import type { CallReport } from '../../src/bank/report.ts';
@@ -18,6 +17,7 @@ import {
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { canaries, sampleCalls } from '../support/sample-calls.ts';
+import { quietFor } from '../support/waits.ts';
 
 const retrying = { retryShare: 0.1, timeoutMs: 30_000, connectTimeoutMs: 10_000, maxBodyBytes: 64 * 1024 };
 /** Longer than a second attempt waits. */
@@ -87,7 +87,7 @@ describe.each(reads)('%s is made once more, where the bank', (_, sample) => {
     const { error } = await failedCall(sample, client);
     expect(error).toMatchObject({ code: 'BANK_UNAVAILABLE', extensions: { status: 503 } });
     expect(error.extensions.trackId).toBe(trackIdsAt(bank)[1]);
-    await delay(longestWaitMs);
+    await quietFor(longestWaitMs);
     expect(bank.requests).toHaveLength(2);
   });
 });
@@ -115,7 +115,7 @@ describe.each(reads)('%s is made once, where the bank', (_, sample) => {
     await using bank = await startFaultyBank(hang);
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs: 150 });
     expect((await failedCall(sample, client)).error.code).toBe('BANK_TIMEOUT');
-    await delay(longestWaitMs);
+    await quietFor(longestWaitMs);
     expect(bank.requests).toHaveLength(1);
   });
 });
@@ -125,7 +125,7 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
     await using bank = await startFaultyBank(act);
     await using client = createTestClient(bank.url, retrying);
     await sample.run(client).catch(() => {});
-    await delay(longestWaitMs + 50);
+    await quietFor(longestWaitMs + 50);
     expect(bank.requests).toHaveLength(1);
     expect(bank.connections()).toBe(1);
   });
@@ -136,7 +136,7 @@ describe.each(noReads)('%s is never made again', (_, sample) => {
     await bank.close();
     await sample.run(client).catch(() => {});
     await bank.listen();
-    await delay(longestWaitMs + 50);
+    await quietFor(longestWaitMs + 50);
     expect(bank.connections()).toBe(0);
   });
 });
@@ -151,7 +151,7 @@ describe('a second attempt', () => {
     const { error, elapsedMs } = await failedCall(sample, client);
     expect(['BANK_UNAVAILABLE', 'BANK_TIMEOUT']).toContain(error.code);
     expect(elapsedMs).toBeLessThan(inTimeMs);
-    await delay(longestWaitMs);
+    await quietFor(longestWaitMs);
     expect(bank.requests).toHaveLength(1);
   });
 
@@ -159,13 +159,13 @@ describe('a second attempt', () => {
     const timeoutMs = 300;
     await using bank = await startFaultyBank(reply(503, '{}'));
     const onCall = () =>
-      setTimeout(() => {
+      setImmediate(() => {
         // The event loop is late.
         for (const until = performance.now() + timeoutMs + 50; performance.now() < until; );
       });
     await using client = createTestClient(bank.url, { ...retrying, timeoutMs, onCall });
     await failedCall(sample, client);
-    await delay(100);
+    await quietFor(100);
     expect(bank.requests).toHaveLength(1);
   });
 
@@ -195,7 +195,7 @@ describe('a second attempt', () => {
         { operationDeadline: new OperationDeadline({ signal: caller.signal }), unshared },
       );
       await call.catch(() => {});
-      await delay(longestWaitMs + 30);
+      await quietFor(longestWaitMs + 30);
       expect(bank.requests.length).toBeLessThanOrEqual(1);
     }
   });

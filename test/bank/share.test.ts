@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type BankClient, type BankOptions, createBankClient } from '../../src/bank/client.ts';
 import type { Credentials } from '../../src/bank/credentials.ts';
@@ -12,6 +11,7 @@ import { bankDefaults } from '../support/bankql.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { lateBy } from '../support/waits.ts';
 
 let bank: RecordingBank;
 const open: BankClient[] = [];
@@ -150,7 +150,7 @@ describe('private reads', () => {
     bank.otherwise(() => 'hang');
     const first = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     await arrived(1);
-    await delay(150);
+    await lateBy(150);
     const started = performance.now();
     const second = client.read(getCustomer, ofCustomer(alice)).catch((error: unknown) => error);
     expect(await first).toMatchObject({ code: 'BANK_TIMEOUT' });

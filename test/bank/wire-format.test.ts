@@ -4,6 +4,7 @@ import { operations } from '../../src/contract/operations.ts';
 import { createTestClient } from '../support/bank-client.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
 import { canaries, type SampleCall, sampleCalls } from '../support/sample-calls.ts';
+import { quietFor } from '../support/waits.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const rows = Object.values(operations);
@@ -90,7 +91,7 @@ describe('on the wire', () => {
   test('a payment that was prepared is not sent yet, and is sent once by each `send`', async () => {
     const sample = sampleCalls.postMakeTransaction;
     const call = sample.prepare(client);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await quietFor(20);
     expect(bank.lines()).toEqual([]);
     expect(await client.send(call)).toMatchObject({ status: 200, body: Buffer.alloc(0) });
     expect(bank.lines()).toEqual([sample.line]);

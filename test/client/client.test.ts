@@ -5,6 +5,7 @@ import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { lossyFetch } from '../support/lossy-fetch.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { lateBy } from '../support/waits.ts';
 
 const BranchName = graphql(`
   query BranchName($branchId: ID!) { bank { branch(branchId: $branchId) { name } } }
@@ -133,7 +134,7 @@ describe('a query', () => {
           { bodies: [] },
         ),
       ).query(BranchName, { branchId: 'BR' }, { signal: leaving.signal });
-      setTimeout(() => leaving.abort('left'), 20);
+      void lateBy(20).then(() => leaving.abort('left'));
       await expect(asked).rejects.toBe('left');
     }
   });

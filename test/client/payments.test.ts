@@ -11,6 +11,7 @@ import { graphql } from '../generated/index.ts';
 import { credentials } from '../support/bankql.ts';
 import { type Loss, lossyFetch } from '../support/lossy-fetch.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { lateBy } from '../support/waits.ts';
 
 const Transfer = graphql(`
   mutation ClientTransfer($input: MakeTransactionInput!) {
@@ -140,7 +141,7 @@ describe('a payment', () => {
     const reloaded = openPage(undefined, storage).payments;
     expect(await reloaded.check('draft')).toMatchObject({ state: 'PENDING', payment: { state: 'PENDING' } });
     const again = reloaded.pay('draft', Transfer, { input });
-    setTimeout(() => released.resolve(), 50);
+    void lateBy(50).then(() => released.resolve());
     expect(await again).toMatchObject({ state: 'DONE', resumed: true });
     expect(await reloaded.check('draft')).toMatchObject({
       state: 'DONE',

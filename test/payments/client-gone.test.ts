@@ -5,6 +5,7 @@ import { accept, later, type PaymentBank, startPaymentBank } from '../support/pa
 import { payBody, payToTheEnd, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
+import { lateBy } from '../support/waits.ts';
 
 /** Asks for a payment over a connection of its own, and cuts that off after so long. */
 async function payAndLeave(url: string, key: string, afterMs: number): Promise<void> {
@@ -16,7 +17,7 @@ async function payAndLeave(url: string, key: string, afterMs: number): Promise<v
   asked.on('error', () => {});
   asked.end(payBody(transfer(key)));
   await new Promise((resolve) => asked.once('socket', (socket) => socket.once('connect', resolve)));
-  if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
+  if (afterMs > 0) await lateBy(afterMs);
   asked.destroy();
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createTestBankql } from '../support/bankql.ts';
 import { accept, later, type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay as askFor, transfer } from '../support/payment-client.ts';
+import { lateBy, until } from '../support/waits.ts';
 
 /** What the connection to the bank has to do with it. */
 
@@ -81,9 +82,9 @@ describe('a payment that was not sent may be asked for again with its key', () =
     const released = Promise.withResolvers<void>();
     bank.decide = (payment) => (socket) => void released.promise.then(() => accept(payment)(socket));
     const first = pay(bankql, 'first');
-    while (bank.payments.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => bank.payments.length > 0);
     // Half a deadline later, so that the first one is still under way when the second one's time begins to run.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await lateBy(300);
     const waiting = pay(bankql, 'waiting');
     expect(await first).toBe('OUTCOME_UNKNOWN');
     bank.decide = accept;

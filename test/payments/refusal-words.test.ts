@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { type PaymentStore, StoreUnavailable } from '../../src/payments/store.ts';
@@ -8,6 +7,7 @@ import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startBankqlFixture } from '../support/bankql-fixture.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
+import { until } from '../support/waits.ts';
 
 /** The sentence of the issue, letter for letter. */
 const sentence =
@@ -113,7 +113,7 @@ test('where no connection is free, so does it, and the key is free', async () =>
     return { body: {} };
   });
   const first = fixture.ask(pay('first'));
-  while (fixture.bank.calls.length === 0) await delay(5);
+  await until(() => fixture.bank.calls.length > 0);
   const { errors } = await fixture.ask(pay());
   expect(errors).toMatchObject([
     { extensions: { code: 'OVERLOADED', idempotencyKey: 'key', retryAfter: 1, retryable: true } },

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { logLines } from '../support/log-lines.ts';
 import { type PaymentBank, startPaymentBank } from '../support/payment-bank.ts';
 import { pay, transfer } from '../support/payment-client.ts';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
+import { untilFound } from '../support/waits.ts';
 
 /** What an operator sees of the payment store of a process that serves. */
 
@@ -34,14 +34,11 @@ const sampleOf = (metrics: string, name: string) =>
 const ready = async ({ url }: BankqlProcess) => (await fetch(`${url}/ready`)).status;
 const linesWith = ({ output }: BankqlProcess, words: string) => logLines(output(), words);
 
-/** Asks until it is so; the test's own deadline ends it. */
-async function until<T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
-  for (;;) {
+const until = <T>(ask: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> =>
+  untilFound(async () => {
     const value = await ask();
-    if (wanted(value)) return value;
-    await delay(50);
-  }
-}
+    return wanted(value) ? value : undefined;
+  });
 
 describe('a store that is away while bankql runs', () => {
   test('leaves one line when it goes and one when it is back, metrics say so, and /ready is 503 where it is asked to be', async () => {

@@ -8,6 +8,7 @@ import { type Arrived, accept, type PaymentBank, startPaymentBank } from '../sup
 import { pay, type Told, transfer } from '../support/payment-client.ts';
 import { type State, sharedStates } from '../support/payment-states.ts';
 import { type BankqlProcess, post, startProcess } from '../support/process.ts';
+import { untilFound } from '../support/waits.ts';
 
 const outages = sharedStates.flatMap(({ name, ways, start }) => ways.map((way) => ({ name, way, start })));
 
@@ -33,11 +34,10 @@ describe.each(outages)('while $name is $way', ({ way, start }) => {
 
   /** Asks until the payment has ended. */
   async function payToTheEnd(url: string, key: string): Promise<Told> {
-    for (;;) {
+    return untilFound(async () => {
       const told = await payWhenBack(url, key);
-      if (told.code !== 'IDEMPOTENCY_IN_PROGRESS') return told;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      return told.code === 'IDEMPOTENCY_IN_PROGRESS' ? undefined : told;
+    });
   }
 
   /** A bank that answers when the store is gone; the function that this gives puts the store back. */

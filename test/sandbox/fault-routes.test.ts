@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { OperationId } from '../../src/contract/operations.ts';
 import { inTimeMs } from '../support/in-time.ts';
+import { lateBy, quietFor } from '../support/waits.ts';
 import { balanceOf, type Call, freshBank, send } from './bank-caller.ts';
 
 type Bank = Awaited<ReturnType<typeof freshBank>>;
@@ -169,7 +169,8 @@ describe('before the work or after it', () => {
   ])('%s leaves %s', async (fault, balance) => {
     const { call } = await badBank(`postMakeTransaction:${fault}`);
     void pay(call).catch(() => {});
-    await delay(100);
+    // It would move the money, if it did.
+    await quietFor(100);
     await expect.poll(() => balanceOf(call, 'alice-current')).toBe(balance);
   });
 
@@ -242,7 +243,7 @@ test.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:be
   async (fault) => {
     const { url, close } = await badBank(`*:${fault}`);
     const waiting = raw(url, 60_000).catch((error: unknown) => ({ end: error }));
-    await delay(100);
+    await lateBy(100);
     const started = performance.now();
     await close();
     expect(performance.now() - started).toBeLessThan(inTimeMs);
@@ -253,8 +254,8 @@ test.each(['hang', 'hang:before', 'drip=100', 'latency=60000', 'latency=60000:be
 test('a bank that closes while it waits before the work leaves nothing behind', async () => {
   const { url, close } = await badBank('*:latency=150:before');
   const waiting = raw(url, 60_000).catch((error: unknown) => error);
-  await delay(50);
+  await lateBy(50);
   await close();
   expect(await waiting).toBeInstanceOf(Error);
-  await delay(200);
+  await quietFor(200);
 });

@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openStore } from '../../src/payments/stores/open-store.ts';
 import { encodeGlobalId } from '../../src/schema/global-id.ts';
 import { type Answered, AttackedProcess } from '../support/attacked-process.ts';
 import { audience, claims, createKey, issuerName, sign, startIssuer } from '../support/issuer.ts';
 import { pay, transfer } from '../support/payment-client.ts';
+import { lateBy } from '../support/waits.ts';
 
 /**
  * What once stopped bankql, bloated it or held it up for others, sent to a process over its socket: it lives, the answer is
@@ -65,9 +65,9 @@ const banks: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   long: (response) => response.end(longBranches),
   many: (response) => response.end(manyBranches),
   unauthorized: (response) => response.writeHead(401).end('{"message":"no"}'),
-  slow: (response) => setTimeout(() => response.end('{"customer_id":"c"}'), 2000),
+  slow: (response) => void lateBy(2000).then(() => response.end('{"customer_id":"c"}')),
   hanging: () => {},
-  late: (response) => setTimeout(() => response.end('{"id":"TX"}'), 300),
+  late: (response) => void lateBy(300).then(() => response.end('{"id":"TX"}')),
   interim(response) {
     response.writeContinue();
     response.writeProcessing();
@@ -373,7 +373,7 @@ test.each(['slow', 'hanging'])(
       const asked = Array.from({ length: 200 }, (_, n) =>
         bankql.ask(customer, of(`c-${crypto.randomUUID()}-${n}`)).catch(() => {}),
       );
-      await delay(100);
+      await lateBy(100);
       for (let n = 0; n < 50; n++) {
         // Each of another bank, so that nothing is shared or kept: as many calls.
         const query = `{ bank(bankId: "good") { branches(filter: { id: "${n}" }) { totalCount } } }`;

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { slug } from 'github-slugger';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCodes } from '../../src/errors.ts';
@@ -8,6 +7,7 @@ import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, type Result, type TestOptions } from '../support/bankql.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { until } from '../support/waits.ts';
 
 /** The examples of docs/errors.md: each operation of the page is sent, and its first error is what the page shows. */
 
@@ -63,7 +63,7 @@ const pay = (key: string, amount = '10') =>
 async function payForever(key: string, ask: (query: string) => Promise<unknown>, bank: RecordingBank) {
   bank.otherwise(hangs);
   ask(pay(key)).catch(() => {});
-  while (bank.calls.length === 0) await delay(5);
+  await until(() => bank.calls.length > 0);
 }
 
 const scenes: Record<ErrorCode, Scene> = {

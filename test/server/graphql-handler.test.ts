@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startServerFixture } from '../support/server-fixture.ts';
+import { lateBy, quietFor } from '../support/waits.ts';
 
 const headOf = (body: string) =>
   [
@@ -21,7 +21,7 @@ async function send(url: string, pieces: readonly string[]): Promise<string> {
     .setEncoding('utf8');
   for (const piece of pieces) {
     socket.write(piece);
-    await delay(30);
+    await lateBy(30);
   }
   let answered = '';
   for await (const text of socket) {
@@ -61,6 +61,6 @@ test('of a client that has left before it is known who it is nothing is done', a
   await once(socket, 'close');
   await expect.poll(() => fixture.server.held.arriving).toBe(0);
   identify();
-  await delay(50);
+  await quietFor(50);
   expect(fixture.bank.calls).toEqual([]);
 });

@@ -1,8 +1,9 @@
-import { setTimeout as delay, setImmediate as iteration } from 'node:timers/promises';
+import { setImmediate as iteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTestBankql, credentials } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { lateBy } from '../support/waits.ts';
 
 /** Pseudo-random numbers from 0 to 1, the same in every run. */
 function random(seed: number) {
@@ -17,7 +18,7 @@ test('of 50 callers with 80 requests each, sharing and caching on, none is told 
   const next = random(1);
   await using bank = await startRecordingBank();
   bank.otherwise(async ({ headers, path }) => {
-    if (next() < 0.3) await delay(next() * 20);
+    if (next() < 0.3) await lateBy(next() * 20);
     // What is private says whose it is; what is public is asked for by nobody.
     return {
       body: path.includes('customers')

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { errorLocation } from '../../src/telemetry/log.ts';
 import { credentials } from '../support/bankql.ts';
 import { type ServerFixture, startServerFixture } from '../support/server-fixture.ts';
+import { lateBy, quietFor } from '../support/waits.ts';
 
 interface Line {
   readonly msg: string;
@@ -24,7 +24,7 @@ const customer = (id: string) => `{ bank { customer(customerId: "${id}") { email
 test('each line of a request bears its id: calls of the bank do, whatever else is under way', async () => {
   await using fixture = await startServerFixture();
   fixture.bank.otherwise(async () => {
-    await delay(20);
+    await lateBy(20);
     return { body: {} };
   });
   const ids = Array.from({ length: 30 }, (_, index) => `request-${index}`);
@@ -52,7 +52,7 @@ test('a call that two requests share bears the id of the one that began it', asy
   await expect.poll(() => fixture.bank.calls.length).toBe(1);
   const second = ask(fixture, customer('c'), { 'X-Request-Id': 'second' });
   await expect.poll(() => fixture.server.held.requests).toBe(2);
-  await delay(50);
+  await quietFor(50);
   resolve();
   expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
   expect(linesOf(fixture, 'bank call').map(({ requestId }) => requestId)).toEqual(['first']);

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { GraphQLError } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { failCurrentRequest, OperationActivity, runInRequestScope } from '../../src/server/request-scope.ts';
+import { turns } from '../support/waits.ts';
 
 /** A request that is answered when `work` ends, and what became of errors that nobody caught. */
 function startRequest(work: Promise<void>) {
@@ -42,7 +42,7 @@ test('an error that nobody caught is logged while its request is worked for, als
   expect(await reject('two')).toBe(true);
   expect(told).toEqual(['logged one', 'logged two']);
   resolve();
-  await delay(0);
+  await turns();
   // The request is over, and whoever left this behind must not end the process.
   expect(await reject('three')).toBe(true);
   expect(told).toEqual(['logged one', 'logged two', 'logged three']);
@@ -50,7 +50,7 @@ test('an error that nobody caught is logged while its request is worked for, als
 
 test('it fails a request that nobody works for and that has no end yet', async () => {
   const { request, told, reject } = startRequest(Promise.resolve());
-  await delay(0);
+  await turns();
   expect(await reject('one')).toBe(true);
   expect(told).toEqual(['failed one']);
   request.isClosed = true;
@@ -60,7 +60,7 @@ test('it fails a request that nobody works for and that has no end yet', async (
 
 test('whoever rejects fails the request, and no error belongs to one where there is none', async () => {
   const { told } = startRequest(Promise.reject('work'));
-  await delay(0);
+  await turns();
   expect(told).toEqual(['failed work']);
   expect(failCurrentRequest('elsewhere')).toBe(false);
 });

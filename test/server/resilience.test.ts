@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Drift } from '../../src/bank/response.ts';
@@ -20,6 +19,7 @@ import {
 } from '../support/faulty-bank.ts';
 import { inTimeMs } from '../support/in-time.ts';
 import { letPass } from '../support/let-pass.ts';
+import { quietFor, turns } from '../support/waits.ts';
 
 let bank: FaultyBank;
 const open: TestBankql[] = [];
@@ -233,7 +233,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => held.length).toBe(1);
     leaving.abort();
     await asked;
-    await delay(250);
+    await quietFor(250);
     expect(lines()).toHaveLength(3);
   });
 
@@ -251,7 +251,7 @@ describe('a client that leaves', () => {
     await expect.poll(() => held.length).toBe(1);
     leaving.abort();
     expect(await asked).toBe('left');
-    await delay(200);
+    await quietFor(200);
     expect(bank.open()).toBe(1);
     expect(lines()).toEqual([line]);
     for (const socket of held) socket.write(answer(200, '{}'));
@@ -259,7 +259,7 @@ describe('a client that leaves', () => {
       .poll(() => server.bankql.log.filter((text) => text.includes('"status":200')))
       .toHaveLength(1);
     // Nor is anything read that nobody waits for.
-    await delay(100);
+    await quietFor(100);
     expect(lines()).toEqual([line]);
     if (field === pay)
       await expect.poll(() => server.bankql.audit.map(({ state }) => state)).toEqual(['PENDING', 'DONE']);
@@ -275,10 +275,10 @@ describe('a client that leaves', () => {
     await expect.poll(() => held.length).toBe(1);
     const second = server.ask(query);
     // It has to have joined: there is nothing at the bank to see of that.
-    await delay(100);
+    await turns(20);
     leaving.abort();
     expect(await first).toBe('left');
-    await delay(100);
+    await quietFor(100);
     expect(bank.open()).toBe(1);
     for (const socket of held) socket.write(answer(200, '{"email":"a@b"}'));
     expect(await second).toEqual({ data: { bank: { customer: { email: 'a@b' } } } });

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createPaymentService } from '../../src/payments/service.ts';
 import { createMemoryStore } from '../../src/payments/stores/memory-store.ts';
 import { createTestBankql, credentials, testOptions } from '../support/bankql.ts';
 import { startRecordingBank } from '../support/recording-bank.ts';
 import { startServerFixture } from '../support/server-fixture.ts';
+import { lateBy } from '../support/waits.ts';
 
 /** What a fresh pair of eyes found: each was a fault once. */
 
@@ -54,7 +54,7 @@ test('an answer that is still being written when the server stops arrives whole'
   );
   await once(socket, 'readable');
   const stopped = fixture.server.close();
-  await delay(200);
+  await lateBy(200);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
   await once(socket, 'close');

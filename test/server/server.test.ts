@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BankqlError } from '../../src/errors.ts';
 import { StoreUnavailable } from '../../src/payments/store.ts';
 import { createTestBankql, type TestBankql } from '../support/bankql.ts';
 import { documented } from '../support/documented.ts';
 import { type RecordingBank, startRecordingBank } from '../support/recording-bank.ts';
+import { quietFor, until } from '../support/waits.ts';
 
 let bank: RecordingBank;
 let bankql: TestBankql;
@@ -210,7 +210,8 @@ test('a client that leaves gives up its reads', async () => {
   answer.catch(() => {});
   await arrived;
   leaving.abort();
-  await delay(100);
+  await until(() => bankql.log.some((line) => line.includes('the caller left')));
+  await quietFor(50);
   expect(bankql.log.filter((line) => line.includes('the caller left'))).toHaveLength(1);
 });
 

@@ -1,16 +1,17 @@
-import { afterEach, vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 
 const realNow = performance.now.bind(performance);
 let aheadMs = 0;
 
-afterEach(() => {
-  if (aheadMs === 0) return;
-  aheadMs = 0;
-  vi.restoreAllMocks();
-});
-
 /** Sets the monotonic clock ahead until the test ends, in place of waiting. Timers that have been set are not moved. */
 export function letPass(ms: number): void {
+  if (aheadMs === 0) {
+    // Files share this module: a hook at its top would be one of the first file alone.
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => realNow() + aheadMs);
+    onTestFinished(() => {
+      aheadMs = 0;
+      clock.mockRestore();
+    });
+  }
   aheadMs += ms;
-  vi.spyOn(performance, 'now').mockImplementation(() => realNow() + aheadMs);
 }

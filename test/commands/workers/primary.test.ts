@@ -3,7 +3,6 @@ import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startBankql } from '../../../src/index.ts';
 import { credentials } from '../../support/bankql.ts';
@@ -11,6 +10,7 @@ import { logLines } from '../../support/log-lines.ts';
 import { accept, type PaymentBank, startPaymentBank } from '../../support/payment-bank.ts';
 import { pay, payToTheEnd, transfer } from '../../support/payment-client.ts';
 import { type BankqlProcess, post, runProcess, startProcess } from '../../support/process.ts';
+import { turns } from '../../support/waits.ts';
 import { keepConnecting, workersOf } from '../../support/workers.ts';
 
 /** `WORKERS=2`: a primary and its workers, as processes. */
@@ -95,7 +95,7 @@ function keepAsking(url: string) {
   const asking = agents.map(async (agent) => {
     while (!isOver) {
       await once(agent);
-      await delay(2);
+      await turns();
     }
     agent.destroy();
   });

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
 import type { Order } from '../../../src/commands/workers/messages.ts';
 import { Supervisor, type WorkerEvents } from '../../../src/commands/workers/supervisor.ts';
+import { quietFor, turns } from '../../support/waits.ts';
 
 interface FakeWorker extends WorkerEvents {
   readonly orders: Order[];
@@ -41,7 +41,7 @@ function supervise(workers: number, backoffMs = 0) {
 test('the first worker starts alone, and then the others; all have to serve', async () => {
   const { supervisor, forked, ready } = supervise(3);
   const started = supervisor.start();
-  await delay(5);
+  await turns();
   expect(forked).toHaveLength(1);
   await ready(0, 1);
   expect(supervisor.ready).toBe(2);
@@ -115,7 +115,7 @@ test('where none serves and none can start, it gives up with the words of the la
     worker.onExit(1);
   }
   await gaveUp;
-  await delay(20);
+  await quietFor(20);
   expect(forked).toHaveLength(4);
   expect(lines.filter(({ msg }) => msg === 'a worker cannot start')).toHaveLength(3);
 });
@@ -175,7 +175,7 @@ test('one that ends while it is being replaced is not replaced twice', async () 
   forked[0]?.onExit('SIGKILL');
   await ready(1);
   await replaced;
-  await delay(20);
+  await quietFor(20);
   expect(forked).toHaveLength(2);
   expect(supervisor.ready).toBe(1);
 });
@@ -193,6 +193,6 @@ test('it stops all of them, those that are about to start and those that end too
   forked[0]?.onExit('SIGKILL');
   await expect(stopped).rejects.toThrow('Workers ended with SIGKILL.');
   await replaced;
-  await delay(20);
+  await quietFor(20);
   expect(forked).toHaveLength(2);
 });

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startResponseTimeout } from '../../../src/payments/stores/response-timeout.ts';
+import { turns } from '../../support/waits.ts';
 
 /** Occupies the process, as a burst of work does. */
 function block(ms: number): void {
@@ -9,19 +10,34 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-test('a response that never comes times out after the time, not earlier', async () => {
-  const start = performance.now();
-  await new Promise<void>((resolve) => startResponseTimeout(60, resolve));
-  expect(performance.now() - start).toBeGreaterThanOrEqual(58);
-});
+describe('by its own clock', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
-test.each([30, 5])('cleared after %i ms, it never calls', async (ms) => {
-  let called = false;
-  const timeout = startResponseTimeout(20, () => (called = true));
-  await new Promise((resolve) => setTimeout(resolve, ms < 20 ? ms : 12));
-  timeout.clear();
-  await new Promise((resolve) => setTimeout(resolve, 60));
-  expect(called).toBe(false);
+  test('a response that never comes times out after the time, not earlier', async () => {
+    const onTimeout = vi.fn();
+    startResponseTimeout(60, onTimeout);
+    vi.advanceTimersByTime(59);
+    await turns();
+    expect(onTimeout).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    await turns();
+    expect(onTimeout).toHaveBeenCalledTimes(1);
+  });
+
+  test.each([5, 19, 20])('cleared after %i of 20 ms, it never calls', async (ms) => {
+    const onTimeout = vi.fn();
+    const timeout = startResponseTimeout(20, onTimeout);
+    vi.advanceTimersByTime(ms);
+    timeout.clear();
+    vi.advanceTimersByTime(60);
+    await turns();
+    expect(onTimeout).not.toHaveBeenCalled();
+  });
 });
 
 test.each([
@@ -49,7 +65,7 @@ test.each([
     socket.write('ping');
     for (const ms of blocks) {
       block(ms);
-      await new Promise((resolve) => setTimeout(resolve));
+      await turns(1);
     }
     expect(await outcome).toBe('response');
   },

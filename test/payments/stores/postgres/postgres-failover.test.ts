@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentStore } from '../../../../src/payments/store.ts';
 import { openStore } from '../../../../src/payments/stores/open-store.ts';
@@ -9,6 +8,7 @@ import {
   startStandby,
   type TestPostgres,
 } from '../../../support/postgres.ts';
+import { lateBy, until } from '../../../support/waits.ts';
 import { done, lease, pending, retentionMs } from '../store-conformance.ts';
 
 describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)', () => {
@@ -24,11 +24,10 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     return store;
   }
   async function isFollowed(server: TestPostgres): Promise<void> {
-    for (const end = performance.now() + 15_000; performance.now() < end; await delay(50)) {
+    await until(async () => {
       const standbys = await server.query('SELECT sync_state FROM pg_stat_replication');
-      if (standbys.some((row) => row.sync_state === 'sync')) return;
-    }
-    throw new Error('no standby confirms');
+      return standbys.some((row) => row.sync_state === 'sync');
+    });
   }
 
   beforeAll(async () => {
@@ -66,7 +65,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         .catch(() => 'refused' as const);
       if (found === 'refused') {
         refused++;
-        await delay(20);
+        await lateBy(20);
         return false;
       }
       if (found !== null) return true;

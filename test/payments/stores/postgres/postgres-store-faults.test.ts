@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
@@ -8,6 +7,7 @@ import {
 } from '../../../../src/payments/stores/postgres/postgres-store.ts';
 import { openLossyGate } from '../../../support/lossy-gate.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { lateBy, until } from '../../../support/waits.ts';
 import { done, pending, retentionMs, start, stored, unknown } from '../store-conformance.ts';
 
 const { id, trackId } = pending();
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     try {
       const store = await open({ timeoutMs: 5_000 });
       for (let n = 0; n < 2; n++) {
-        await delay(1_500);
+        await lateBy(1_500);
         expect(await store.begin(pending({ id: `p-${n}` }), start)).toBeNull();
       }
     } finally {
@@ -229,7 +229,9 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     ])('with %s = %s stops the start, unless that is accepted', async (name, value, reason) => {
       await postgres.query(`ALTER SYSTEM SET ${name} = ${value}`);
       await postgres.query('SELECT pg_reload_conf()');
-      await postgres.query('SELECT pg_sleep(0.1)');
+      // Given on the command line fsync stays; the reload is for the others.
+      if (name !== 'fsync')
+        await until(async () => (await postgres.query(`SHOW ${name}`))[0]?.[name] === value);
       try {
         // Given on the command line fsync stays; the reload is for the others.
         if (name === 'fsync') await postgres.kill().then(() => postgres.restart({ fsync: 'off' }));
@@ -263,7 +265,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
       await postgres.query('SELECT pg_reload_conf()');
       try {
         // Until the server's processes have read it.
-        await delay(300);
+        await lateBy(300);
         expect((await failure(store.begin(pending(), start))).message).toContain('no answer in 500 ms');
         // An operator who is tired of waiting makes the server give up, not bankql.
         const cancelled = postgres.query(
@@ -292,7 +294,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
     try {
       for (let n = 0; n < 20; n++) {
         await store.begin(pending({ id: `p-${n}` }), start).catch(() => {});
-        await delay(150);
+        await lateBy(150);
       }
       expect(await waitingBackends()).toBeLessThanOrEqual(16);
     } finally {

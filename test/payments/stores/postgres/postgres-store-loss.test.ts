@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StoreEvent } from '../../../../src/payments/store.ts';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
@@ -10,6 +9,7 @@ import {
   type PostgresStoreOptions,
 } from '../../../../src/payments/stores/postgres/postgres-store.ts';
 import { durable, hasPostgres, startPostgres, type TestPostgres } from '../../../support/postgres.ts';
+import { lateBy } from '../../../support/waits.ts';
 import { done, pending, retentionMs, start } from '../store-conformance.ts';
 
 const { trackId } = pending();
@@ -185,15 +185,15 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         const attempt = attemptOf(payer, n);
         await store.begin(pending(attempt), start).catch(() => {});
         // The bank's answer, meanwhile.
-        await delay(2);
+        await lateBy(2);
         await store.release(attempt.id, attempt.trackId, start).catch(() => {});
         // Refusals come at once: the connections need their turn as well.
-        await delay(1);
+        await lateBy(1);
       }
     });
     for (let n = 0; n < 12; n++) {
       await postgres.cut();
-      await delay(60);
+      await lateBy(60);
     }
     over = true;
     await Promise.all(payers);

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { type PaymentStore, StoreUnavailable } from '../../../../src/payments/store.ts';
 import { createSqliteStore } from '../../../../src/payments/stores/sqlite/sqlite-store.ts';
 import { inTimeMs } from '../../../support/in-time.ts';
+import { lateBy } from '../../../support/waits.ts';
 import { done, pending, retentionMs, start, stored } from '../store-conformance.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bankql-sqlite-sharing-'));
@@ -149,7 +149,7 @@ describe("another process's lock", () => {
     const store = await open(path);
     const release = lock(path);
     const begun = store.begin(pending(), start);
-    await setTimeout(100);
+    await lateBy(100);
     release();
     expect(await begun).toBeNull();
   });
@@ -160,10 +160,9 @@ describe("another process's lock", () => {
     const release = lock(path);
     // The worker tries the first until 400 ms, and is at the second when both are given up at 500 ms.
     const begins = Array.from({ length: 5 }, (_, n) => store.begin(pending({ id: `p-${n}` }), start));
-    const settled = Promise.allSettled(begins);
-    await setTimeout(600);
+    const settled = await Promise.allSettled(begins);
     release();
-    expect((await settled).map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+    expect(settled.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
     expect(await store.search({ states: ['PENDING'] }, start)).toEqual([]);
   });
 });

@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The ways in which a test waits. Tests use no timers of their own (test/guards.test.ts). */
+
+/**
+ * Waits until it is so. Only the test's own time limit ends it, so that a slow machine takes longer and changes no verdict.
+ */
+export async function until(holds: () => unknown): Promise<void> {
+  while (!(await holds())) await delay(2);
+}
+
+/** Waits until there is a value. */
+export async function untilFound<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await delay(2);
+  }
+}
+
+/** Lets the event loop turn: what is queued and what has arrived is done. */
+export async function turns(count = 3): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * Gives what must not happen the time to happen, before a check that it did not. Such a check cannot fail because a machine
+ * is slow. Prefer an event that comes after it: the next request, for example.
+ */
+export const quietFor = (milliseconds: number): Promise<void> => delay(milliseconds);
+
+/** How late a bank, a client or a person of the test is: a part of the case, whose length decides nothing. */
+export const lateBy = (milliseconds: number): Promise<void> => delay(milliseconds);
