@@ -99,7 +99,7 @@ export interface LossGuardOptions {
   readonly store: () => CheckedStore;
   /** The time in the store's terms. */
   readonly now: () => number;
-  readonly onEvent: OnStoreEvent;
+  readonly onEvent?: OnStoreEvent | undefined;
   /** The metadata if the store is not to be asked first. */
   readonly initial?: { readonly version: string; readonly metadata: StoreMetadata };
 }
@@ -139,7 +139,7 @@ interface KnownMarks {
 }
 
 export function createLossGuard(options: LossGuardOptions): LossGuard {
-  const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent } = options;
+  const { name, markFiles, retentionMs, allowVolatile, readOnly = false, now, onEvent = () => {} } = options;
   let metadata: StoreMetadata | null = options.initial?.metadata ?? null;
   let metadataVersion: string | null = options.initial?.version ?? null;
   let own: HighWaterMark | null = null;

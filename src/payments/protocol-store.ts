@@ -24,9 +24,22 @@ import { type ClockSources, createStoreClock } from './store-clock.ts';
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */
   readonly open: (hooks: DriverHooks) => Promise<StoreDriver>;
+  readonly clocks?: ClockSources | undefined;
+}
+
+/** What a store in a database is opened with. */
+export interface StoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;
-  readonly onEvent: OnStoreEvent;
+  /** How long a call may take, in milliseconds; a search has more. */
+  readonly timeoutMs: number;
+  /** Whether the store is only read: nothing is written to it, or to its folder. False by default. */
+  readonly readOnly?: boolean;
+  /** Whether to create a missing store; true by default, unless it is only read. */
+  readonly create?: boolean;
+  /** A file, away from the store, that holds its high-water mark as well; see lost-records.ts. */
+  readonly witness?: string | undefined;
+  readonly onEvent?: OnStoreEvent | undefined;
   /** For tests. */
   readonly clocks?: ClockSources;
 }
@@ -100,7 +113,7 @@ export async function createProtocolStore({ open, ...options }: ProtocolStoreOpt
  * Shape: `hooks` for the driver; `run` gives the store over the driver; `check` has to have been awaited before a payment.
  */
 export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
-  const { name, retentionMs, onEvent, readOnly = false } = options;
+  const { name, retentionMs, onEvent = () => {}, readOnly = false } = options;
   const clock = createStoreClock(onEvent, options.clocks);
   /** Attempts that this process has begun and not ended: they save reading the record again. */
   const begun = new Map<string, Known>();
@@ -117,7 +130,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const unavailable = (reason: string) =>
     new StoreUnavailable(`The payment store ${name} is not available: ${reason}.`);
 
-  const guard = createLossGuard({ ...options, now: () => clock.toStore(lastNow), store: () => driver });
+  const guard = createLossGuard({
+    ...options,
+    onEvent,
+    now: () => clock.toStore(lastNow),
+    store: () => driver,
+  });
   const hooks: DriverHooks = {
     onConnect: (store) => guard.check(observeTime(store)),
     onReady: () => void takeBackUncertain(),

@@ -7,20 +7,18 @@ import {
   type StoreDriver,
 } from '../driver.ts';
 import { newMetadata } from '../lost-records.ts';
-import { prepareProtocol } from '../protocol-store.ts';
-import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../store.ts';
-
-export interface MemoryStoreOptions {
-  readonly retentionMs: number;
-  readonly onEvent?: OnStoreEvent | undefined;
-}
+import { prepareProtocol, type StoreOptions } from '../protocol-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../store.ts';
 
 /**
  * A payment store that forgets everything when the process ends: for the sandbox and for tests only.
  * Shape:  a PaymentStore; it belongs to one process. A record's age is counted from its last change.
  * Errors: StoreUnavailable after close, and never before.
  */
-export function createMemoryStore({ retentionMs, onEvent = () => {} }: MemoryStoreOptions): PaymentStore {
+export function createMemoryStore({
+  retentionMs,
+  onEvent,
+}: Pick<StoreOptions, 'retentionMs' | 'onEvent'>): PaymentStore {
   const initial = { version: 'first', metadata: newMetadata(null) };
   const { version, metadata } = initial;
   const { run } = prepareProtocol({

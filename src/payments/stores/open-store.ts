@@ -1,26 +1,13 @@
 import { checkWitness } from '../high-water-mark.ts';
-import type { OnStoreEvent, PaymentStore } from '../store.ts';
+import type { PaymentStore } from '../store.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { AddressError } from './postgres/address.ts';
+import type { PostgresStoreOptions } from './postgres/postgres-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
-export interface OpenStoreOptions {
-  /** How long a DONE or REJECTED record is kept after its last change. */
-  readonly retentionMs: number;
-  /** For PostgreSQL; see PostgresStoreOptions. */
-  readonly allowVolatile?: boolean;
-  readonly waitReplicas?: number;
-  /** Whether the store is only read: nothing is written to it, or to its folder. False by default. */
-  readonly readOnly?: boolean;
-  /** Whether to create a missing store; true by default. */
-  readonly create?: boolean;
-  /** A file, away from the store, that holds its high-water mark as well; see lost-records.ts. Not for `memory:`. */
-  readonly witness?: string | undefined;
-  readonly onEvent?: OnStoreEvent | undefined;
-  /** Only for PostgreSQL: whose clock counts; the server's, except in tests. */
-  readonly clock?: 'server' | 'caller';
-}
+/** Those of PostgreSQL alone are not for the others. */
+export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs'>;
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
 const timeoutMs = 500;
@@ -32,22 +19,14 @@ const timeoutMs = 500;
  *         password.
  */
 export async function openStore(url: string, options: OpenStoreOptions): Promise<PaymentStore> {
-  const { retentionMs, readOnly = false, create = !readOnly, witness, onEvent } = options;
+  const { readOnly = false, witness } = options;
   const named = readStoreUrl(url);
-  if (named.kind === 'memory') return createMemoryStore({ retentionMs, onEvent });
+  if (named.kind === 'memory') return createMemoryStore(options);
   if (witness !== undefined && !readOnly) await checkWitness(witness);
   // The libraries of servers are large: nobody else waits for them.
   switch (named.kind) {
     case 'sqlite':
-      return createSqliteStore({
-        path: named.path,
-        readOnly,
-        create,
-        retentionMs,
-        timeoutMs,
-        witness,
-        onEvent,
-      });
+      return createSqliteStore({ ...options, path: named.path, timeoutMs });
     case 'postgres': {
       const { createPostgresStore } = await import('./postgres/postgres-store.ts');
       return createPostgresStore({ ...options, address: named.address, timeoutMs });

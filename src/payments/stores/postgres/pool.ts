@@ -6,8 +6,8 @@ import { type ResponseTimeout, startResponseTimeout } from '../response-timeout.
 import { type PostgresAddress, shownAddress } from './address.ts';
 import { ConnectionLost, type PostgresConnection, ServerRefused } from './connection.ts';
 
-/** `again`: a connection was lost with this work under way, so that it may be done already. */
-type Work<T> = (connection: PostgresConnection, again: boolean) => Promise<T>;
+/** It may be done already, by an earlier connection that was lost with it under way. */
+type Work<T> = (connection: PostgresConnection) => Promise<T>;
 
 export interface PoolOptions {
   readonly address: PostgresAddress;
@@ -22,6 +22,8 @@ export interface PoolOptions {
    * Errors: ServerRefused, or any that may pass.
    */
   open(closing: AbortSignal): Promise<PostgresConnection>;
+  /** Ends what lost connections were doing, by way of another one. */
+  endLeftBehind(connection: PostgresConnection): Promise<void>;
   /** Is told of each new connection, once calls can have it. */
   readonly onReady?: () => void;
 }
@@ -162,7 +164,8 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     for (let again = false; ; ) {
       const connection = await acquire();
       try {
-        return await work(connection, again);
+        if (again) await options.endLeftBehind(connection);
+        return await work(connection);
       } catch (error) {
         const isChanged = error instanceof DatabaseError && changed.has(error.code ?? '');
         if (isChanged) connection.drop(error.message);
@@ -207,13 +210,12 @@ export async function openPool(options: PoolOptions): Promise<PostgresPool> {
     async write(work) {
       let mayBeStored = false;
       try {
-        return await call(async (connection, again) => {
-          mayBeStored = true;
+        return await call(async (connection) => {
           try {
-            return await work(connection, again);
+            return await work(connection);
           } catch (error) {
-            // The server has refused the statement.
-            if (error instanceof DatabaseError && !again) mayBeStored = false;
+            // A statement that the server has refused stored nothing.
+            if (!(error instanceof DatabaseError)) mayBeStored = true;
             throw error;
           }
         });

@@ -10,41 +10,27 @@ import {
   storedColumns,
 } from '../../driver.ts';
 import type { CheckedStore } from '../../lost-records.ts';
-import { createProtocolStore, type DriverHooks } from '../../protocol-store.ts';
-import type { OnStoreEvent, PaymentStore } from '../../store.ts';
-import type { ClockSources } from '../../store-clock.ts';
+import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../protocol-store.ts';
+import type { PaymentStore } from '../../store.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
 import { openPool, type PostgresPool } from './pool.ts';
 import { tallySlots } from './schema.ts';
 import { createSessionOpener, unconfirmed } from './session.ts';
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends StoreOptions {
   /** The server, or the hosts of a cluster, and a database of bankql's own. */
   readonly address: PostgresAddress;
-  /** How long a DONE or REJECTED record is kept after its last change. */
-  readonly retentionMs: number;
-  /** How long a call may take; a search has more. */
-  readonly timeoutMs: number;
   /** Whether a server is accepted that may forget payments (see checkServer); false by default. */
   readonly allowVolatile?: boolean;
   /** How many standbys have to confirm each payment before it is sent. By default as many as the server has set. */
   readonly waitReplicas?: number;
-  /** See OpenStoreOptions. */
-  readonly readOnly?: boolean;
-  /** Whether a missing store is created; true by default. */
-  readonly create?: boolean;
-  /** A file that holds the store's high-water mark as well. */
-  readonly witness?: string | undefined;
-  readonly onEvent?: OnStoreEvent | undefined;
   /** How long the start may try to reach a server; five seconds by default. */
   readonly startTimeoutMs?: number;
   /** How many connections there are at most; eight by default. */
   readonly poolSize?: number;
   /** Whose clock counts: the server's, or, in tests, `now` of each call. */
   readonly clock?: 'server' | 'caller';
-  /** For tests. */
-  readonly clocks?: ClockSources;
 }
 
 /** How many of the connections searches may have. */
@@ -66,15 +52,12 @@ const maxCounted = 100_000;
  */
 export const createPostgresStore = (options: PostgresStoreOptions): Promise<PaymentStore> =>
   createProtocolStore({
+    ...options,
     name: shownAddress(options.address),
-    retentionMs: options.retentionMs,
     markFiles: options.witness === undefined ? [] : [options.witness],
     allowVolatile: options.allowVolatile ?? false,
-    readOnly: options.readOnly ?? false,
     // A failover may lose payments that no standby has confirmed yet. That is not a loss: they were not sent.
     countsAreConfirmed: (options.waitReplicas ?? 0) === 0,
-    onEvent: options.onEvent ?? (() => {}),
-    ...(options.clocks === undefined ? {} : { clocks: options.clocks }),
     open: (hooks) => openPostgres(options, hooks),
   });
 
@@ -103,7 +86,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     serverTime: clock === 'server' ? serverTime : null,
   });
 
-  async function insert(connection: PostgresConnection, row: Row, again: boolean) {
+  async function insert(connection: PostgresConnection, row: Row) {
     for (;;) {
       const { rows, warning } = await connection.query(statements.insert(valuesOf(row)));
       const [first] = rows;
@@ -114,11 +97,9 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       const { inserted, ...answer } = insertAnswer.parse(first);
       const found = existingRow.parse(first).id === null ? null : readRow(first);
       if (inserted) assertConfirmed(connection, answer, warning);
-      if (inserted) return { existing: null, ...countsOf(answer) };
-      if (again && found?.version === row.version) {
-        await confirm(connection, row);
-        return { existing: null, ...countsOf(answer) };
-      }
+      // A connection that was lost has stored it.
+      else if (found?.version === row.version) await confirm(connection, row);
+      if (inserted || found?.version === row.version) return { existing: null, ...countsOf(answer) };
       // Another process has just stored it, or deleted it since.
       const existing = found ?? (await findRow(connection, row.id));
       if (existing !== null) return { existing, ...countsOf(answer) };
@@ -134,7 +115,9 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
 
   async function replace(
     connection: PostgresConnection,
-    { id, version, row, again }: { id: string; version: string; row: Row | null; again: boolean },
+    id: string,
+    version: string,
+    row: Row | null,
   ): Promise<boolean> {
     const { rows, warning } = await connection.query(
       row === null ? statements.remove([id, version]) : statements.replace([...valuesOf(row), version]),
@@ -143,8 +126,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       assertConfirmed(connection, commitSettings.parse(rows[0]), warning);
       return true;
     }
-    if (!again) return false;
-    // The lost connection may have done it.
+    // A connection that was lost may have done it.
     if (row !== null) return confirm(connection, row);
     return (await connection.query(statements.find([id]))).rows.length === 0;
   }
@@ -189,7 +171,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
       size,
       timeoutMs,
       startTimeoutMs,
-      open: session.open,
+      ...session,
       onReady: hooks.onReady,
     });
   } finally {
@@ -200,16 +182,8 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
 
   return {
     ...storeOf(rowsOf),
-    insertIfAbsent: (row) =>
-      pool.write(async (connection, again) => {
-        if (again) await session.endLeftBehind(connection);
-        return insert(connection, row, again);
-      }),
-    compareAndSet: (id, version, row) =>
-      pool.write(async (connection, again) => {
-        if (again) await session.endLeftBehind(connection);
-        return replace(connection, { id, version, row, again });
-      }),
+    insertIfAbsent: (row) => pool.write((connection) => insert(connection, row)),
+    compareAndSet: (id, version, row) => pool.write((connection) => replace(connection, id, version, row)),
     find: (id) => pool.call((connection) => findRow(connection, id)),
     search: (query) =>
       searches.run(() =>

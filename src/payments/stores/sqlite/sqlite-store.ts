@@ -1,27 +1,13 @@
 import { resolve as absolute, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type StoreDriver, WriteUncertain } from '../../driver.ts';
-import { createProtocolStore } from '../../protocol-store.ts';
-import { type OnStoreEvent, type PaymentStore, StoreUnavailable } from '../../store.ts';
-import type { ClockSources } from '../../store-clock.ts';
+import { createProtocolStore, type StoreOptions } from '../../protocol-store.ts';
+import { type PaymentStore, StoreUnavailable } from '../../store.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 
-export interface SqliteStoreOptions {
-  /** The file. */
+export interface SqliteStoreOptions extends StoreOptions {
+  /** The file. `PATH.mark` next to it holds its high-water mark. */
   readonly path: string;
-  /** See OpenStoreOptions. */
-  readonly readOnly?: boolean;
-  /** Whether to create a missing file and its folder; true by default. */
-  readonly create?: boolean;
-  /** How long a DONE or REJECTED record is kept after its last change. */
-  readonly retentionMs: number;
-  /** How long a call may take, the wait for its turn and for other processes included. */
-  readonly timeoutMs: number;
-  /** A second file for the store's high-water mark; the first is next to it, `PATH.mark`. */
-  readonly witness?: string | undefined;
-  readonly onEvent?: OnStoreEvent | undefined;
-  /** For tests. */
-  readonly clocks?: ClockSources;
 }
 
 /** What a thread does: the driver's methods, but synchronously. */
@@ -71,26 +57,15 @@ export const markFiles = (path: string, witness: string | undefined): readonly s
  * Errors: an Error that names the path and the remedy if the file cannot be opened; later StoreUnavailable.
  */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<PaymentStore> {
-  const {
-    retentionMs,
-    timeoutMs,
-    readOnly = false,
-    create = true,
-    witness,
-    onEvent = () => {},
-    clocks,
-  } = options;
+  const { timeoutMs, readOnly = false, create = !readOnly, witness } = options;
   // Absolute, so that SQLite takes `:memory:` and `file:` as file names.
   const path = absolute(options.path);
   return createProtocolStore({
+    ...options,
     name: path,
-    retentionMs,
     markFiles: markFiles(path, witness),
-    readOnly,
     allowVolatile: false,
     countsAreConfirmed: true,
-    onEvent,
-    ...(clocks === undefined ? {} : { clocks }),
     open: () => openSqlite(path, timeoutMs, { create, readOnly }),
   });
 }

@@ -22,6 +22,7 @@ async function open(change: Partial<PoolOptions> = {}) {
     timeoutMs: 1_000,
     startTimeoutMs: 1_000,
     open: async () => fakeConnection(),
+    endLeftBehind: async () => {},
     ...change,
   });
 }
