@@ -1,9 +1,8 @@
-import { z } from 'zod';
 import type { HeldPayment } from './protocol.ts';
 import {
-  type PaymentEvent,
   type PaymentQuery,
   type PaymentRecord,
+  parseRecord,
   StoreUnavailable,
   UnreadableRecord,
 } from './store.ts';
@@ -91,73 +90,13 @@ export const rowColumns = [
   ...(['to_account_id', 'created_at', 'updated_at', 'lease_until', 'json'] as const),
 ] satisfies readonly (keyof Columns)[];
 
-const event: z.ZodType<PaymentEvent> = z.object({
-  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
-  at: z.number(),
-  replica: z.string().optional(),
-  requestId: z.string().optional(),
-  status: z.number().optional(),
-  code: z.string().optional(),
-  bankText: z.string().optional(),
-  settledBy: z.string().optional(),
-});
-
-/** bankql 0.2.0 stored a line of JSON for each event. */
-const lines = z
-  .string()
-  .transform((text) =>
-    z.array(event).safeParse(text.split('\n').flatMap((line) => (line === '' ? [] : [parseJson(line)]))),
-  )
-  .transform(({ data }) => data ?? []);
-
-const storedRecord = z.object({
-  id: z.string(),
-  caller: z.string(),
-  payer: z.string().nullable().default(null),
-  fingerprint: z.string(),
-  state: z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']),
-  operation: z.string(),
-  bankId: z.string(),
-  accountId: z.string(),
-  toBankId: z.string().nullable(),
-  toAccountId: z.string().nullable(),
-  currency: z.string().nullable(),
-  amount: z.string().nullable(),
-  description: z.string().nullable().default(null),
-  trackId: z.string(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  leaseUntil: z.number(),
-  answer: z.string().nullable(),
-  code: z.string().nullable(),
-  status: z.number().nullable(),
-  message: z.string().nullable(),
-  settledBy: z.string().nullable(),
-  bankText: z.string().nullable(),
-  requestId: z.string().nullable(),
-  replica: z.string().nullable(),
-  sealedKey: z.string().nullable(),
-  history: z.union([z.array(event), lines]),
-  awaited: z.boolean(),
-});
-
 /** The payment in a row. Errors: UnreadableRecord. */
 export function heldIn(row: StoredRow): HeldPayment {
   if ('held' in row) return row.held;
-  const { data } = storedRecord.safeParse(parseJson(row.json));
-  if (data === undefined || data.id !== row.id)
-    throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
-  const { awaited, ...record } = data;
+  const stored = parseRecord(row.json);
+  if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
+  const { awaited, ...record } = stored;
   return { record, awaited };
-}
-
-/** Undefined if it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What was counted in a store, as part of a write or by itself. */

@@ -2,36 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
 
 /**
  * A payment store's high-water mark: how much was ever written to it. It is kept outside the store, in small files, so
  * that a store that has lost records (a deleted log, an old copy, an empty server) is detected before payments are sent
  * a second time. A mark may lag behind its store; a store never lags behind its mark.
  */
-export interface HighWaterMark {
-  /** The store's identity, made with it. */
-  readonly storeId: string;
-  /** How many payments were ever begun in it, including those purged since. */
-  readonly began: number;
-  /** The newest time at which one began, in milliseconds since 1970; null where none did. */
-  readonly newestAt: number | null;
-}
+export type HighWaterMark = Readonly<z.infer<typeof highWaterMark>>;
 
-function isMark(value: unknown): value is HighWaterMark {
-  if (typeof value !== 'object' || value === null) return false;
-  if (!('storeId' in value && 'began' in value && 'newestAt' in value)) return false;
-  const { storeId, began, newestAt } = value;
-  if (typeof storeId !== 'string' || storeId === '') return false;
-  if (typeof began !== 'number' || !Number.isSafeInteger(began) || began < 0) return false;
-  return newestAt === null || Number.isSafeInteger(newestAt);
-}
+export const highWaterMark = z.object({
+  /** The store's identity, made with it. */
+  storeId: z.string().min(1),
+  /** How many payments were ever begun in it, including those purged since. */
+  began: z.int().nonnegative(),
+  /** The newest time at which one began, in milliseconds since 1970; null if none did. */
+  newestAt: z.int().nullable(),
+});
 
 /** The mark in a file; null if there is no file. Errors: an Error that names the file and the reason. */
 export function readMark(file: string): HighWaterMark | null {
   try {
-    const mark: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (isMark(mark)) return mark;
-    throw new Error('it holds no mark');
+    return highWaterMark.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     const reason = error instanceof Error && 'code' in error ? error.message : 'it holds no mark';
@@ -95,12 +87,14 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
   // One for each writer, because processes share the file.
   const draft = `${file}.${randomUUID().slice(0, 8)}`;
   let newest: HighWaterMark | null = null;
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
+  let written: HighWaterMark | null = null;
+  let writing: Promise<void> = Promise.resolve();
   let failed = false;
   let cleanedAt = Number.NEGATIVE_INFINITY;
 
-  async function writeNewest(mark: HighWaterMark): Promise<void> {
+  async function writeNewest(): Promise<void> {
+    const mark = newest;
+    if (mark === null || mark === written) return;
     if (performance.now() - cleanedAt > cleanEveryMs) {
       cleanedAt = performance.now();
       // The others that share the file may be faster.
@@ -110,6 +104,7 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
       if (!isLower(mark, file)) await replaceFile(file, draft, `${JSON.stringify(mark)}\n`);
       if (failed) onFailure(null);
       failed = false;
+      written = mark;
     } catch (error) {
       await rm(draft, { force: true }).catch(() => {});
       if (!failed) onFailure(error instanceof Error ? error.message : String(error));
@@ -117,24 +112,11 @@ export function createMarkWriter(file: string, onFailure: (reason: string | null
     }
   }
 
-  function start(mark: HighWaterMark): Promise<void> {
-    const started = writeNewest(mark).finally(() => {
-      if (running === started) running = null;
-    });
-    running = started;
-    return started;
-  }
-
   return {
     write(mark) {
-      const highest = higherMark(newest, mark);
-      newest = highest;
-      if (running === null) return start(highest);
-      next ??= running.then(() => {
-        next = null;
-        return start(newest ?? highest);
-      });
-      return next;
+      newest = higherMark(newest, mark);
+      writing = writing.then(writeNewest);
+      return writing;
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   describeLoss,
   type HighWaterMark,
   higherMark,
+  highWaterMark,
   readMark,
   unreadableMark,
 } from './high-water-mark.ts';
@@ -23,15 +24,13 @@ import type { OnStoreEvent, PaymentRecord } from './store.ts';
  * accepts it.
  */
 
-const mark = z.object({ storeId: z.string(), began: z.number(), newestAt: z.number().nullable() });
-
 const storeMetadata = z.object({
   storeId: z.string(),
   /** Under which callers are hashed; see PaymentStore.secret. */
   secret: z.string(),
   loss: z.string().nullable().default(null),
   /** The marks that did not fit, until somebody accepts the loss. */
-  missed: z.array(mark).default([]),
+  missed: z.array(highWaterMark).default([]),
   /** Other stores whose loss was accepted: their marks count no more. */
   accepted: z.array(z.string()).default([]),
   acceptedAt: z.number().nullable().default(null),

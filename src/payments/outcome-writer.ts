@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { advance } from './protocol.ts';
 import { type AuditEntry, auditEntry } from './record.ts';
-import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
+import {
+  type PaymentOutcome,
+  type PaymentRecord,
+  type PaymentStore,
+  parseJson,
+  paymentRecord,
+} from './store.ts';
 
 /** A payment's outcome, as it is written to a store. */
 export interface AttemptOutcome {
@@ -154,17 +160,11 @@ export const unwrittenEndEntry = (record: PaymentRecord, { outcome, at }: Attemp
   message: outcome?.message ?? null,
 });
 
-const outcomeFields = {
-  answer: z.string().nullable(),
-  code: z.string().nullable(),
-  status: z.number().nullable(),
-  message: z.string().nullable(),
-  bankText: z.string().nullable(),
-};
-const fields = { id: z.string().min(1), trackId: z.string().min(1), updatedAt: z.number() };
+const attempt = { id: true, trackId: true, updatedAt: true } as const;
+const end = { ...attempt, answer: true, code: true, status: true, message: true, bankText: true } as const;
 const unwrittenEndLine = z.discriminatedUnion('state', [
-  z.object({ ...fields, ...outcomeFields, state: z.enum(['DONE', 'REJECTED', 'UNKNOWN']) }),
-  z.object({ ...fields, state: z.literal('RELEASED') }),
+  paymentRecord.pick(end).extend({ state: z.enum(['DONE', 'REJECTED', 'UNKNOWN']) }),
+  paymentRecord.pick(attempt).extend({ state: z.literal('RELEASED') }),
 ]);
 
 /**
@@ -179,17 +179,6 @@ export function parseUnwrittenOutcome(line: string): AttemptOutcome | null {
   const { data, error } = unwrittenEndLine.safeParse(json);
   if (data === undefined)
     throw new Error(`This line of an unwritten end is damaged: ${z.prettifyError(error)}`);
-  const { id, trackId, updatedAt: at } = data;
-  if (data.state === 'RELEASED') return { id, trackId, outcome: null, at };
-  const { state, answer, code, status, message, bankText } = data;
-  return { id, trackId, outcome: { state, answer, code, status, message, bankText }, at };
-}
-
-/** Undefined if it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const { id, trackId, updatedAt: at, ...outcome } = data;
+  return { id, trackId, outcome: outcome.state === 'RELEASED' ? null : outcome, at };
 }

@@ -17,7 +17,7 @@ import {
   type PaymentRecord,
   type PaymentStore,
   StoreUnavailable,
-  type UnreadableRecord,
+  UnreadableRecord,
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
 
@@ -117,7 +117,6 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
   const clock = createStoreClock(onEvent, options.clocks);
   /** Attempts that this process has begun and not ended: they save reading the record again. */
   const begun = new Map<string, Known>();
-  const inserting = new Map<string, Promise<unknown>>();
   const uncertain = new Map<string, Attempt>();
   let lastNow = Date.now();
   let takingBack = false;
@@ -161,6 +160,17 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     } catch (error) {
       onEvent({ kind: 'record-unreadable', id: stored.id });
       throw error;
+    }
+  }
+
+  /** Null if it cannot be read, and that is reported. */
+  function readOrReport(stored: StoredRow, onUnreadable?: (error: UnreadableRecord) => void): Known | null {
+    try {
+      return read(stored);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecord) || onUnreadable === undefined) throw error;
+      onUnreadable(error);
+      return null;
     }
   }
 
@@ -281,26 +291,12 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
     for (let page = await driver.search(query); page.length > 0; page = await driver.search(query)) {
       const ended = await Promise.all(
         page.map(async (stored) => {
-          const known = readable(stored, () => {});
+          const known = readOrReport(stored, () => {});
           return known !== null && (await apply(stored.id, { kind: 'lease over', at }, known)).changed;
         }),
       );
       // The remaining records are damaged.
       if (!ended.includes(true)) return;
-    }
-  }
-
-  /** Null if it cannot be read; calls `onUnreadable` then. */
-  function readable(
-    stored: StoredRow,
-    onUnreadable: ((error: UnreadableRecord) => void) | undefined,
-  ): Known | null {
-    try {
-      return read(stored);
-    } catch (error) {
-      if (onUnreadable === undefined) throw error;
-      onUnreadable(error as UnreadableRecord);
-      return null;
     }
   }
 
@@ -323,7 +319,7 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
       const page = await driver.search({ ...query, states: seen, limit: wanted, after });
       after = page.at(-1);
       for (const stored of page) {
-        const known = readable(stored, onUnreadable);
+        const known = readOrReport(stored, onUnreadable);
         if (known === null) continue;
         const held = readOnly
           ? (advance(known.held, { kind: 'asked about', at }).next ?? known.held)
@@ -387,16 +383,10 @@ export function prepareProtocol(options: Omit<ProtocolStoreOptions, 'open'>) {
         known !== undefined &&
         clock.forLeases(now) < (known.held.record.createdAt + known.held.record.leaseUntil) / 2;
       for (let round = 1; round <= maxRounds; round++) {
-        // The database need not be asked about attempts that this process has begun, or is beginning.
-        const other = inserting.get(record.id);
-        if (other !== undefined) await other.catch(() => {});
+        // The database need not be asked about an attempt that this process has begun.
         const own = begun.get(record.id);
         if (isUnderWay(own)) return own.held.record;
-        const inserted = insert(record);
-        inserting.set(record.id, inserted);
-        const existing = await inserted.finally(() => {
-          if (inserting.get(record.id) === inserted) inserting.delete(record.id);
-        });
+        const existing = await insert(record);
         if (existing === null) {
           // A clock that was set back must not stop the purge until it has caught up. If it fails, so do payments, which report it.
           if (Math.abs(now - purgedAt) >= purgeEveryMs) purge(now).catch(() => {});

@@ -108,19 +108,7 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
  * because the bank did not accept the caller's credentials (401). Holds no credential, no idempotency key and no
  * text of the client's own.
  */
-export type AuditEntry = Omit<
-  PaymentRecord,
-  | 'answer'
-  | 'description'
-  | 'fingerprint'
-  | 'history'
-  | 'leaseUntil'
-  | 'message'
-  | 'payer'
-  | 'sealedKey'
-  | 'settledBy'
-  | 'state'
-> & {
+export interface AuditEntry extends Pick<PaymentRecord, (typeof auditFields)[number]> {
   readonly state: PaymentState | 'NOT_SENT' | 'RELEASED';
   /**
    * Set on a line that repeats an outcome which the store could not record, with all that is needed to write it: see
@@ -129,22 +117,17 @@ export type AuditEntry = Omit<
   readonly event?: 'unwritten-end';
   readonly answer?: string | null;
   readonly message?: string | null;
-};
+}
+
+const auditFields = [
+  ...(['id', 'caller', 'operation', 'bankId', 'accountId', 'toBankId', 'toAccountId', 'currency'] as const),
+  ...(['amount', 'trackId', 'createdAt', 'updatedAt', 'code', 'status', 'bankText'] as const),
+  ...(['requestId', 'replica'] as const),
+] satisfies readonly (keyof PaymentRecord)[];
 
 export function auditEntry(record: PaymentRecord, state: AuditEntry['state']): AuditEntry {
-  const {
-    answer,
-    description,
-    fingerprint,
-    history,
-    leaseUntil,
-    message,
-    payer,
-    sealedKey,
-    settledBy,
-    ...entry
-  } = record;
-  return { ...entry, state };
+  const entry = Object.fromEntries(auditFields.map((name) => [name, record[name]]));
+  return { ...(entry as Pick<PaymentRecord, (typeof auditFields)[number]>), state };
 }
 
 /** SHA-256 of the values as JSON, which separates them unambiguously. */

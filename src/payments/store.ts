@@ -1,86 +1,115 @@
+import { z } from 'zod';
+
 /**
  * PENDING: stored before the request leaves, and meaning "may have been sent". UNKNOWN: the bank may have
  * executed it; it is never sent again.
  */
-export type PaymentState = 'PENDING' | 'DONE' | 'REJECTED' | 'UNKNOWN';
-
-/** How a payment ended, as far as bankql knows. */
-export interface PaymentOutcome {
-  readonly state: Exclude<PaymentState, 'PENDING'>;
-  /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
-  readonly answer: string | null;
-  /** The error code that the mutation answered with; null where it succeeded. */
-  readonly code: string | null;
-  /** The bank's HTTP status; null where none arrived. */
-  readonly status: number | null;
-  /** The error's message, which holds no secret; null where it succeeded. */
-  readonly message: string | null;
-  /** What the bank said, bounded and without credentials, for the operator; null where it said nothing. */
-  readonly bankText: string | null;
-}
+const paymentState = z.enum(['PENDING', 'DONE', 'REJECTED', 'UNKNOWN']);
+export type PaymentState = z.infer<typeof paymentState>;
 
 /** One change of a payment's state, for its history. Unknown fields are absent. */
-export interface PaymentEvent {
-  readonly state: PaymentState;
+const paymentEvent = z.object({
+  state: paymentState,
   /** Milliseconds since 1970. */
-  readonly at: number;
+  at: z.number(),
   /** Which process wrote it; absent if a lease ended, since any process may be the first to notice. */
-  readonly replica?: string | undefined;
+  replica: z.string().optional(),
   /** The X-Request-Id of the request that made the change. */
-  readonly requestId?: string | undefined;
-  readonly status?: number | undefined;
-  readonly code?: string | undefined;
-  readonly bankText?: string | undefined;
-  readonly settledBy?: string | undefined;
-}
+  requestId: z.string().optional(),
+  status: z.number().optional(),
+  code: z.string().optional(),
+  bankText: z.string().optional(),
+  settledBy: z.string().optional(),
+});
+export type PaymentEvent = Readonly<z.infer<typeof paymentEvent>>;
+
+/** bankql 0.2.0 stored a line of JSON for each event. */
+const eventLines = z.string().transform((text): PaymentEvent[] => {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return z.array(paymentEvent).safeParse(lines.map(parseJson)).data ?? [];
+});
 
 /**
  * The stored record of one payment. It contains no credential, and no idempotency key in the clear. Every text is
  * bounded.
  */
-export interface PaymentRecord extends Omit<PaymentOutcome, 'state'> {
+export const paymentRecord = z.object({
   /** SHA-256, in hex, of the caller (Auth-Provider-Name, Auth-ID) and the idempotency key. */
-  readonly id: string;
+  id: z.string(),
   /** The caller, hashed under the store's secret (hashCaller), so that an operator can find and group payments. */
-  readonly caller: string;
+  caller: z.string(),
   /**
    * The caller with this subscription key, hashed under the store's secret (hashPayer): the caller's own payments are listed by
    * it. Null in records of bankql 0.2.0 and older.
    */
-  readonly payer: string | null;
+  payer: z.string().nullable().default(null),
   /** SHA-256, in hex, of the subscription key (salted), and, behind a dot, of all that goes over the wire. */
-  readonly fingerprint: string;
-  readonly state: PaymentState;
+  fingerprint: z.string(),
+  state: paymentState,
   /** The REST operation's id. */
-  readonly operation: string;
+  operation: z.string(),
   /** The account that pays: the path's. */
-  readonly bankId: string;
-  readonly accountId: string;
+  bankId: z.string(),
+  accountId: z.string(),
   /** The payee's account, as far as the request names it. */
-  readonly toBankId: string | null;
-  readonly toAccountId: string | null;
-  readonly currency: string | null;
+  toBankId: z.string().nullable(),
+  toAccountId: z.string().nullable(),
+  currency: z.string().nullable(),
   /** An exact decimal. */
-  readonly amount: string | null;
+  amount: z.string().nullable(),
   /** The purpose of the payment, as the client describes it; null in records of bankql 0.2.0 and older. */
-  readonly description: string | null;
+  description: z.string().nullable().default(null),
   /** The Track-ID of the one request; it also identifies the attempt that may write the outcome. */
-  readonly trackId: string;
+  trackId: z.string(),
   /** Milliseconds since 1970, as are the two below. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  createdAt: z.number(),
+  updatedAt: z.number(),
   /** When a record that is still PENDING becomes UNKNOWN: the process that wrote it is assumed dead. */
-  readonly leaseUntil: number;
+  leaseUntil: z.number(),
+  /** The bank's answer as JSON text with exact amounts; null if there was no answer. */
+  answer: z.string().nullable(),
+  /** The error code that the mutation answered with; null if it succeeded. */
+  code: z.string().nullable(),
+  /** The bank's HTTP status; null if none arrived. */
+  status: z.number().nullable(),
+  /** The error's message, which holds no secret; null if it succeeded. */
+  message: z.string().nullable(),
+  /** What the bank said, bounded and without credentials, for the operator; null if it said nothing. */
+  bankText: z.string().nullable(),
   /** The person who settled an UNKNOWN record, and the reason; null if nobody did. */
-  readonly settledBy: string | null;
+  settledBy: z.string().nullable(),
   /** The X-Request-Id of the request that sent the payment; null if it had no such id. */
-  readonly requestId: string | null;
+  requestId: z.string().nullable(),
   /** The process that sent it: its host and process id; null if not known. */
-  readonly replica: string | null;
+  replica: z.string().nullable(),
   /** The idempotency key, which only the caller with the same subscription key can open (openKey); null in older records. */
-  readonly sealedKey: string | null;
+  sealedKey: z.string().nullable(),
   /** Every change of its state, oldest first. The store appends to it. */
+  history: z.union([z.array(paymentEvent), eventLines]),
+});
+export interface PaymentRecord extends Readonly<Omit<z.infer<typeof paymentRecord>, 'history'>> {
   readonly history: readonly PaymentEvent[];
+}
+
+/** How a payment ended, as far as bankql knows. */
+export interface PaymentOutcome
+  extends Pick<PaymentRecord, 'answer' | 'code' | 'status' | 'message' | 'bankText'> {
+  readonly state: Exclude<PaymentState, 'PENDING'>;
+}
+
+const storedRecord = paymentRecord.extend({ awaited: z.boolean() });
+
+/** A record that a database holds as JSON, and whether the attempt that began it may still write its end. Null if it is damaged. */
+export const parseRecord = (json: string): (PaymentRecord & { readonly awaited: boolean }) | null =>
+  storedRecord.safeParse(parseJson(json)).data ?? null;
+
+/** Undefined if it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A search for records. All given conditions have to hold. */

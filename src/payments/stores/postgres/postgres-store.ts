@@ -16,7 +16,7 @@ import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
 import { openPool, type PostgresPool } from './pool.ts';
 import { tallySlots } from './schema.ts';
-import { createSessionOpener, unconfirmed } from './session.ts';
+import { commitSettings, createSessionOpener, unconfirmed } from './session.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
   /** The server, or the hosts of a cluster, and a database of bankql's own. */
@@ -205,7 +205,6 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
 }
 
 const time = z.coerce.number();
-const commitSettings = z.object({ synchronousCommit: z.string(), standbyNames: z.string() });
 const storeCounts = z.object({
   began: time,
   newestAt: time.nullable(),
@@ -213,11 +212,7 @@ const storeCounts = z.object({
   serverTime: time,
 });
 const storedRow = z.object({ id: z.string(), version: z.string(), created_at: time, json: z.string() });
-const insertAnswer = z.object({
-  ...commitSettings.shape,
-  ...storeCounts.shape,
-  inserted: z.boolean(),
-});
+const insertAnswer = commitSettings.extend({ ...storeCounts.shape, inserted: z.boolean() });
 const existingRow = z.object({ id: z.string().nullable() });
 const metadataRow = z.object({ ...storeCounts.shape, text: z.string().nullable() });
 const serverRow = z.object({ server: z.string() });

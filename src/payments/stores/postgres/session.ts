@@ -227,13 +227,12 @@ export interface ServerDemands {
 const allow = 'or accept that it may forget payments with STATE_ALLOW_VOLATILE=1';
 const oldestVersion = 13;
 
-const settings = z.object({
+export const commitSettings = z.object({ synchronousCommit: z.string(), standbyNames: z.string() });
+const settings = commitSettings.extend({
   version: z.number(),
   encoding: z.string(),
   fsync: z.string(),
   fullPageWrites: z.string(),
-  synchronousCommit: z.string(),
-  standbyNames: z.string(),
 });
 
 /** Reads the server's settings, each under the name that `settings` has for it. */
@@ -294,14 +293,9 @@ export async function checkServer(connection: PostgresConnection, demands: Serve
   if (reason !== null) throw new ServerRefused(`${reason}, ${allow}`);
 }
 
-export interface CommitSettings {
-  readonly synchronousCommit: string;
-  readonly standbyNames: string;
-}
-
 /** Why a commit under these settings may be forgotten, and the remedy; null if it is confirmed as required. */
 export function unconfirmed(
-  { synchronousCommit, standbyNames }: CommitSettings,
+  { synchronousCommit, standbyNames }: z.infer<typeof commitSettings>,
   waitReplicas: number,
 ): string | null {
   const confirming = confirmingStandbys(standbyNames);
