@@ -129,7 +129,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   /** Bytes that are written and that the network has not taken, before it is ended. */
   #written = 0;
   #abort: AbortController | null = null;
-  #isAbandoned = false;
+  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
+  isAbandoned = false;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
@@ -150,20 +151,15 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     connection.begin(this);
   }
 
-  /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
-  }
-
   /** Is raised when nothing more needs to be done for it. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
-    if (this.#isAbandoned) this.#abort.abort();
+    if (this.isAbandoned) this.#abort.abort();
     return this.#abort.signal;
   }
 
   abandon(): void {
-    this.#isAbandoned = true;
+    this.isAbandoned = true;
     this.#abort?.abort();
   }
 
@@ -220,7 +216,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
 
   /** Takes so many more values; false if this caller has none left. */
   takeValues(count: number): boolean {
-    if (this.#isAbandoned) return false;
+    if (this.isAbandoned) return false;
     return this.#connection === null || this.#connection.ledger.take(this, 'values', count) === null;
   }
 
