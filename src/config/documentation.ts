@@ -22,15 +22,15 @@ const options = all.filter(({ variable }) => variable.option !== undefined);
 
 /** A secret's own file is part of what is said of it. */
 const describe = ({ name, variable: { description, isSecret = false } }: Entry): string =>
-  isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that holds it` : description;
+  isSecret ? `${description}; or \`${name}${fileEnding}\`, a file that contains it` : description;
 
 const introduction = `# Configuration
 
-bankql reads environment variables. An empty one counts as unset. Switches take \`on\` or \`off\` (\`1\`, \`0\`, \`true\`,
-\`false\` too). Values that cannot be used stop the start, all of them at once, with a line each that names the variable,
-the value and the remedy; so does a name that is almost one of these, such as \`BNAK_BASE_URL\`.
+bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
+\`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
+value and the remedy. It also refuses misspelt names, such as \`BNAK_BASE_URL\`.
 
-This page is made from \`src/config/variables.ts\` by \`npm run configuration\`, and so is \`.env.example\`.
+\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\`.
 
 `;
 
@@ -45,7 +45,7 @@ export const configurationPage = (): string =>
       [
         `## ${title}\n`,
         table(
-          '| variable | default | what it is |',
+          '| variable | default | meaning |',
           entries.map(
             (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
           ),
@@ -55,7 +55,7 @@ export const configurationPage = (): string =>
     [
       '## Rarely changed\n',
       table(
-        '| variable | default | what it is | change it if |',
+        '| variable | default | meaning | change it if |',
         rare.map(
           (entry) =>
             `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} | ${entry.variable.rarely} |`,
@@ -67,7 +67,7 @@ export const configurationPage = (): string =>
       'Options of `bankql sandbox`. The variables are the old names of these options and work until 1.0. They also',
       'apply to the sandbox bank that bankql starts itself if no bank is configured.\n',
       table(
-        '| option | variable | default | what it is |',
+        '| option | variable | default | meaning |',
         options.map(
           (entry) =>
             `| \`${entry.variable.option}\` | \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,

@@ -73,41 +73,44 @@ export const sections = {
     }),
     BANK_ID: variable(
       optional(id('BANK_ID'), 'none; `SNDBCY2N` with the sandbox'),
-      'the bank of queries that name none',
+      'the bank of queries that do not name a bank',
     ),
     BANK_DEFAULT_VIEW: variable(
       optional(id('BANK_DEFAULT_VIEW'), '`owner`'),
-      'the view of queries that name none',
+      'the view of queries that do not name a view',
       { rarely: 'customers see their accounts through another view' },
     ),
     BANK_ALL_PRODUCTS_ID: variable(
       optional(id('BANK_ALL_PRODUCTS_ID'), 'none; `SNDBCY2N` with the sandbox'),
-      'the id with which postProducts lists all products of the bank, for queries of `products` without `filter`',
-      { rarely: 'the bank has an id with which it lists all of its products' },
+      'the id for which postProducts returns all products of the bank; used by queries of `products` without `filter`',
+      { rarely: 'the bank has such an id' },
     ),
     BANK_ACCOUNT_SCOPE: variable(
       optional(id('BANK_ACCOUNT_SCOPE'), '`views`'),
-      'the last segment of the path by which a single account is read, such as `account` at banks that answer one account there',
-      { rarely: 'the bank answers single accounts at another path' },
+      'the last segment of the path of a single account, such as `account`',
+      { rarely: 'the bank uses another path for a single account' },
     ),
   },
   'The way to the bank': {
     BANK_TLS_CERT: variable(
       optional(anyText),
-      'a PEM file with the client certificate for the bank and its chain; read at the start, on SIGHUP and when it changes, like the next two',
+      'a PEM file with the client certificate for the bank and its chain. bankql reads this file and the next two at the start, on SIGHUP and when they change',
     ),
-    BANK_TLS_KEY: variable(optional(anyText), 'a PEM file with its private key, without a passphrase'),
+    BANK_TLS_KEY: variable(
+      optional(anyText),
+      'a PEM file with the private key of `BANK_TLS_CERT`, without a passphrase',
+    ),
     BANK_TLS_CA: variable(
       optional(anyText, "none: Node's"),
-      "a PEM file with the authorities that are trusted for the bank's certificate, instead of Node's",
+      "a PEM file with the trusted authorities for the bank's certificate; it replaces Node's list",
     ),
     BANK_PROXY: variable(
       optional(proxyAddress),
-      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; also to `IDENTITY_JWKS_URL`, unless `NO_PROXY` names its host',
+      'the proxy to the bank, such as `http://user:password@proxy.example:3128`. bankql also uses it for `IDENTITY_JWKS_URL`, unless `NO_PROXY` names the host',
     ),
     HTTPS_PROXY: variable(
       optional(proxyAddress),
-      'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` too',
+      'the proxy for https, unless `NO_PROXY` names the host; `https_proxy` is the same',
       {
         rarely: 'your environment sets it for every program; otherwise use `BANK_PROXY`',
         alias: 'https_proxy',
@@ -115,12 +118,12 @@ export const sections = {
     ),
     NO_PROXY: variable(
       optional(anyText),
-      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` too',
+      'hosts that are reached without a proxy: names (with their subdomains), addresses, `*.name`, `name:port` or `*`, separated by commas; `no_proxy` is the same',
       { rarely: 'a host must be reached without the proxy', alias: 'no_proxy' },
     ),
     BANK_CONNECTION_MAX_AGE_MS: variable(
       wholeNumber(60_000, 0, 86_400_000),
-      "the maximum age of a pooled connection to the bank, so that bankql follows changes of the bank's addresses; 0 for no maximum",
+      "the maximum age of a pooled connection to the bank; 0 for no maximum. A new connection uses the bank's current address",
       { rarely: "the bank's addresses change more often, or never" },
     ),
   },
@@ -135,14 +138,20 @@ export const sections = {
       'how callers are identified: `jwt`, by a verified bearer token ([how](hardening.md#identity)); `headers`, by a trusted proxy that sets the auth headers. Required with `BANK_SUBSCRIPTION_KEY` unless `HOST` is loopback',
     ),
     IDENTITY_JWKS_URL: variable(
-      optional(keysAddress, 'none; required with `jwt`, like the next two'),
-      "where the issuer's public keys are: https, or loopback",
+      optional(keysAddress, 'none; required with `jwt`'),
+      "the address of the issuer's public keys: https, or on loopback",
     ),
-    IDENTITY_ISSUER: variable(optional(anyText), 'the `iss` that a token must have'),
-    IDENTITY_AUDIENCE: variable(optional(anyText), 'the `aud` that it must have'),
+    IDENTITY_ISSUER: variable(
+      optional(anyText, 'none; required with `jwt`'),
+      'the `iss` that a token must have',
+    ),
+    IDENTITY_AUDIENCE: variable(
+      optional(anyText, 'none; required with `jwt`'),
+      'the `aud` that a token must have',
+    ),
     IDENTITY_ALGORITHMS: variable(
       optional(signatureAlgorithms, '`RS256 ES256 PS256 EdDSA`'),
-      'the signatures that are accepted',
+      'the accepted signature algorithms',
       { rarely: 'the issuer signs with other algorithms, or you allow fewer' },
     ),
     IDENTITY_PROVIDER_CLAIM: variable(
@@ -155,24 +164,24 @@ export const sections = {
     }),
     VIEWER_CUSTOMER_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
-      'the id of the customer who is logged in, for `viewer`; `{auth-id}` and `{provider}` are replaced by the credentials, and with `IDENTITY=jwt` `{claim:name}` by a claim of the token',
+      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` by the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](deploy.md#who-is-logged-in))',
     ),
     VIEWER_ACCOUNT_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
-      'the id of the account that `viewer` shows first, in the same form',
+      'the id of the default account of `viewer`, in the form of `VIEWER_CUSTOMER_ID`',
     ),
     RATE_LIMIT: variable(
       optional(rateLimit),
-      'the limit of REST calls for each caller: calls per seconds, such as `300/60` ([how](hardening.md#rate-limits))',
+      'the limit on REST calls for each caller: `300/60` is 300 calls in 60 seconds ([how](hardening.md#rate-limits))',
     ),
     RATE_LIMIT_PER_KEY: variable(
       optional(rateLimit),
-      'the limit for all callers with one subscription key together',
+      'the same limit for all callers with one subscription key together',
       { rarely: 'callers of several apps share one subscription key' },
     ),
     RATE_LIMIT_URL: variable(
       counterAddress,
-      'where REST calls are counted: `memory:` (by this process, for all its workers), or `redis://…`, `rediss://…` or `postgres://…` to count them for several replicas together',
+      'where bankql counts the REST calls: `memory:` (separately in each replica), or `redis://…`, `rediss://…` or `postgres://…` (for all replicas together)',
       { isSecret: true },
     ),
     PERSISTED_DOCUMENTS: variable(
@@ -187,46 +196,50 @@ export const sections = {
         storeAddress,
         '`memory:` with the sandbox; `sqlite:.bankql/state.db` with a bank on loopback; else required',
       ),
-      'where records of payments are kept: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
+      'the store of payment records: `sqlite:PATH`, `postgres://…` or `memory:` ([which](payment-stores.md))',
       { isSecret: true },
     ),
     STATE_WITNESS: variable(
       optional(anyText),
-      'a file on another disk that counts payments, so that bankql notices a store that lost some ([how](payment-stores.md#a-store-that-lost-records))',
+      'a file on another disk with the number of payments, so that bankql notices if the store lost records ([how](payment-stores.md#a-store-that-lost-records))',
     ),
     STATE_ALLOW_VOLATILE: variable(
       flag(false),
-      'accept a PostgreSQL that may forget payments, which then could be sent twice',
-      { rarely: 'you test against a PostgreSQL that does not sync' },
+      'accept a PostgreSQL server that may lose records. bankql may then send payments twice',
+      { rarely: 'you test with a PostgreSQL server without `fsync`' },
     ),
     STATE_WAIT_REPLICAS: variable(
       wholeNumber(0, 0, 10),
-      'how many standbys of a PostgreSQL have to confirm a payment before it is sent; at least one if several hosts are named',
+      'how many standbys of PostgreSQL must confirm a payment before bankql sends it; at least 1 if `STATE_URL` names several hosts',
       { rarely: 'PostgreSQL has standbys and fails over' },
     ),
     BANK_PAYMENT_DONE: variable(
       outcomeWords,
-      'words with which the bank says that it executed a payment, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
+      'words by which the bank says that it executed a payment, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
       { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
     ),
     BANK_PAYMENT_REJECTED_WORDS: variable(
       outcomeWords,
-      'words with which the bank says that it did not execute a payment and will not, separated by commas, besides the [known ones](payment-operations.md#the-banks-words)',
+      'words by which the bank says that it did not execute a payment and will not execute it, separated by commas, in addition to the [known words](payment-operations.md#the-banks-words)',
       { rarely: '`bankql doctor` or a payment of unknown outcome shows a word that bankql does not know' },
     ),
     BANK_PAYMENT_REJECTED_STATUSES: variable(
       optional(refusalStatuses, '`400,401,402,403,404,405,413,415,422,429`'),
-      'HTTP statuses with which the bank refuses a payment; after any other failure the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
-      { rarely: 'the bank refuses payments with other statuses, or executes some of these' },
+      'HTTP statuses by which the bank refuses a payment. After any other failure, the outcome is unknown ([which](payment-operations.md#what-the-banks-answer-means))',
+      { rarely: 'the bank uses other statuses for refusals, or uses one of these for executed payments' },
     ),
     READY_NEEDS_STATE: variable(
       flag(false),
       '`/ready` answers 503 while payments cannot be recorded ([how](reliability.md#the-payment-store))',
-      { rarely: 'replicas that cannot pay should get no requests at all' },
+      { rarely: 'replicas that cannot send payments should get no requests at all' },
     ),
-    IDEMPOTENCY_TTL_DAYS: variable(wholeNumber(30, 1, 3650), "how long a finished payment's record is kept", {
-      rarely: 'the law or your apps need records for longer',
-    }),
+    IDEMPOTENCY_TTL_DAYS: variable(
+      wholeNumber(30, 1, 3650),
+      'how long bankql keeps the record of a finished payment',
+      {
+        rarely: 'the law or your apps need records for longer',
+      },
+    ),
   },
   'A bank that is slow or away': {
     BANK_TIMEOUT_MS: variable(
@@ -241,7 +254,7 @@ export const sections = {
     }),
     BANK_CONNECTIONS: variable(
       wholeNumber(64, 1, 10_000),
-      'the maximum number of connections to the bank, for reads and for writes each',
+      'the maximum number of connections to the bank for reads, and the same number for writes',
     ),
     BANK_OPERATION_SHARE: variable(
       share(0.5, { above: 0 }),
@@ -251,7 +264,7 @@ export const sections = {
     BANK_CONNECTION_PER_CALLER: variable(
       flag(false),
       'use a pooled connection for one caller only ([why](../SECURITY.md#what-is-not-defended))',
-      { rarely: 'the bank remembers who uses a connection' },
+      { rarely: 'the bank may mix up the answers on one connection' },
     ),
     BANK_CONNECTION_WAIT_MS: variable(milliseconds(250), 'how long a call waits for a connection', {
       rarely: 'bursts should wait for a connection instead of failing',
@@ -262,7 +275,7 @@ export const sections = {
       { rarely: "the bank's lists are longer" },
     ),
     BANK_RETRY_SHARE: variable(share(0.1), 'the share of reads that may be retried; 0 for none', {
-      rarely: 'the bank must get no second attempts',
+      rarely: 'the bank does not want retries',
     }),
     BANK_BREAKER_THRESHOLD: variable(
       share(0.5),
@@ -271,8 +284,8 @@ export const sections = {
     ),
     BANK_SLOW_CALL_MS: variable(
       optional(milliseconds(1), '80 % of `BANK_TIMEOUT_MS`'),
-      'the duration from which a call counts as slow; a payment after the same share of its own deadline',
-      { rarely: 'calls that slow are normal at the bank' },
+      'calls of this duration or longer count as slow; for a payment, the duration is in proportion to its deadline',
+      { rarely: 'such slow calls are normal at the bank' },
     ),
     BANK_BREAKER_OPEN_MS: variable(
       milliseconds(10_000),
@@ -289,14 +302,14 @@ export const sections = {
     ),
     PRIVATE_CACHE_MS: variable(
       wholeNumber(0, 0, 60_000),
-      "how long what a caller read is cached for that caller, transactions and their requests excepted; 0 for no cache. A caller's writes through the same worker end it; writes through another worker or replica show after this time",
-      { rarely: 'apps read the same records again on their next screens' },
+      'how long bankql caches the records that a caller read, for this caller only; 0 for no cache. Transactions and transaction requests are not cached. Writes of the caller empty the cache, but only in the same worker',
+      { rarely: 'screens of an app read the same records again' },
     ),
   },
   'Limits of a request': {
     MAX_REST_CALLS: variable(
       wholeNumber(50, 1, 100_000),
-      'the maximum number of REST calls of one query, payments excluded; a query that needs more is refused',
+      'the maximum number of REST calls of one query; payments do not count',
     ),
     LIMIT_TOKENS: variable(count(2000), 'the maximum number of tokens in a query', {
       rarely: 'your documents are longer',
@@ -304,7 +317,7 @@ export const sections = {
     LIMIT_DEPTH: variable(count(15), 'the maximum depth of a query', { rarely: 'your documents are deeper' }),
     LIMIT_ALIASES: variable(
       count(30),
-      'the maximum number of aliases, each of at most 128 characters; fragments count at each spread, also for the next limits',
+      'the maximum number of aliases. For this limit and the next three, a fragment counts each time it is spread',
       { rarely: 'your documents have more aliases' },
     ),
     LIMIT_ROOT_FIELDS: variable(count(20), 'the maximum number of fields at the root', {
@@ -318,23 +331,23 @@ export const sections = {
     }),
     LIMIT_ANSWER_VALUES: variable(
       count(100_000),
-      'the maximum number of values in an answer (fields and list entries), a tenth of it in incremental results; a larger answer ends the query',
+      'the maximum number of fields and list entries in an answer; with `@defer` and `@stream`, a tenth of it. A larger answer is an error',
       { rarely: 'answers are larger, or the heap is small' },
     ),
     // JSON takes up to six characters for one, and V8 has no longer texts than 2^29.
     LIMIT_ANSWER_BYTES: variable(
       wholeNumber(16 * 1024 * 1024, 1000, 64 * 1024 * 1024),
-      'the maximum length of the JSON of an answer; a longer one ends the query',
+      'the maximum length of the JSON of an answer. A longer answer is an error',
       { rarely: 'answers are larger, or the heap is small' },
     ),
     LIMIT_BODY_BYTES: variable(
       wholeNumber(100_000, 1, 100_000_000),
-      'the maximum length of a request body; a longer one is answered with 413',
+      'the maximum length of a request body. A longer one is refused with 413',
       { rarely: 'documents or variables are longer' },
     ),
     LIMIT_UNREAD_BYTES: variable(
       wholeNumber(memoryBounds.unreadAnswers, 1, 2 ** 40),
-      'the maximum number of bytes of all answers that clients have not read yet; above it requests are answered with 503',
+      'the maximum number of bytes of all answers that clients have not read yet. Above it, bankql refuses requests with 503',
       {
         rarely: 'many clients read slowly, or memory is scarce',
         shownFallback: '268435456, or an eighth of the heap if that is less',
@@ -342,60 +355,57 @@ export const sections = {
     ),
     LIMIT_UNREAD_MS: variable(
       wholeNumber(30_000, 100, 3_600_000),
-      'how long an answer waits for its client to read it; then the connection is closed',
+      'how long an answer waits until its client reads it. Then bankql closes the connection',
       { rarely: 'clients on slow networks need longer' },
     ),
   },
   'The server': {
     HOST: variable(text('127.0.0.1'), 'the address to listen on'),
-    PORT: variable(port(4000), 'the port to listen on; 0 for any'),
+    PORT: variable(port(4000), 'the port to listen on; 0 for any free port'),
     WORKERS: variable(
       workerCount,
-      'the number of processes that serve, `auto` for one per core ([how](deploy.md#all-cores)); they share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
+      'the number of worker processes; `auto` means one per core ([how](deploy.md#all-cores)). The workers share `MAX_IN_FLIGHT`, `LIMIT_UNREAD_BYTES` and `BANK_CONNECTIONS`',
     ),
-    METRICS_PORT: variable(
-      optional(port(0)),
-      "the port for Prometheus' metrics; 0 for any, which the start prints",
-    ),
-    METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address on which the metrics are served', {
+    METRICS_PORT: variable(optional(port(0)), 'the port for Prometheus metrics; 0 for any free port'),
+    METRICS_HOST: variable(optional(anyText, '`HOST`'), 'the address for `METRICS_PORT`', {
       rarely: 'Prometheus reaches bankql over another network than clients do',
     }),
     METRICS_OPERATION_NAMES: variable(
       oneOf(operationNameModes, 'persisted'),
-      'whose names the label `operation` of the GraphQL metrics shows, 200 at most: those of the operations of `PERSISTED_DOCUMENTS`, of `all`, or of `none`; the rest is `other`',
-      { rarely: 'you want names of operations without a manifest, or none' },
+      'which names of operations the GraphQL metrics show: `persisted` (names in `PERSISTED_DOCUMENTS`), `all` (200 at most) or `none`. Other operations count as `other`',
+      { rarely: 'you want names without a manifest, or no names' },
     ),
-    CORS_ORIGINS: variable(origins, 'the origins that browsers may call from, separated by commas'),
+    CORS_ORIGINS: variable(origins, 'the origins of web pages that may send requests, separated by commas'),
     SCHEMA: variable(
       oneOf(schemaNames, 'full'),
-      'which schema is served: `full`, or `app`, which is without the mutations of the bank\'s staff (those with `@tag(name: "staff")`)',
+      'the served schema: `full`, or `app` without the mutations for bank staff (with `@tag(name: "staff")`)',
       { rarely: 'bankql serves an app for customers' },
     ),
     FEDERATION: variable(
       flag(false),
-      'whether it is a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
-      { rarely: 'bankql is a subgraph' },
+      'serve a subgraph of Apollo Federation 2, with `_service` and `_entities` ([how](federation.md))',
+      { rarely: 'a federation gateway uses bankql' },
     ),
     CORS_HEADERS: variable(
       headerNames,
-      'further request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
-      { rarely: 'web apps send headers of their own' },
+      'additional request headers that browsers may send, separated by commas, such as `Apollographql-Client-Name`',
+      { rarely: 'web apps send other headers' },
     ),
     COMPRESSION: variable(
       oneOf(compressions, 'public'),
-      'answers of 1 KB and more in brotli or gzip: `public`, those with public data only; `on`, all ([the risk](../SECURITY.md#compression)); `off`, none',
+      'which answers of 1 KB and more bankql compresses: `public` (answers with only public data), `on` (all; [the risk](../SECURITY.md#compression)) or `off` (none)',
       { rarely: 'nothing in front of bankql compresses private answers' },
     ),
     APQ: variable(
       flag(false),
-      "automatic persisted queries, as Apollo's and urql's links do them: bankql keeps texts that come with their SHA-256, and later requests send only the hash; 10,000 texts in 16 MB, [less in a small heap](sizing.md#memory)",
+      'accept automatic persisted queries from Apollo and urql: a client sends a text with its SHA-256 once, and later only the hash ([how](hardening.md#persisted-documents))',
       { rarely: 'clients use automatic persisted queries' },
     ),
     MAX_IN_FLIGHT: variable(
       count(memoryBounds.requests),
-      'the maximum number of concurrent requests; others are answered with 503',
+      'the maximum number of concurrent requests. Further requests are refused with 503',
       {
-        rarely: 'the heap is sized by hand',
+        rarely: 'you set the size of the heap yourself',
         shownFallback: '1000, or one for each MB of the heap if that is less',
       },
     ),
@@ -406,13 +416,13 @@ export const sections = {
     ),
     MAX_EVENT_LOOP_LAG_MS: variable(
       milliseconds(500),
-      'the delay of the event loop above which requests are answered with 503',
+      'if the event loop lags by more than this, bankql refuses most requests with 503',
       { rarely: 'the machine is shared and pauses are normal' },
     ),
     READY_NEEDS_ROOM: variable(
       flag(false),
       '`/ready` answers 503 while bankql is overloaded ([when](deploy.md#overload))',
-      { rarely: 'a load balancer should avoid a busy replica while others have room' },
+      { rarely: 'a load balancer should avoid busy replicas' },
     ),
     DRAIN_DELAY_MS: variable(
       wholeNumber(0, 0, 600_000),
@@ -424,18 +434,18 @@ export const sections = {
     ),
     LOG_SAMPLE: variable(
       share(1),
-      'the share of successful, fast operations that are logged; errors, slow operations and payments always are',
+      'the share of successful, fast operations that are logged; errors, slow operations and payments are always logged',
       { rarely: 'the log of successful operations is too long' },
     ),
     LOG_TIME: variable(
       oneOf(['epoch', 'iso'] as const, 'epoch'),
-      "the form of a line's `time`: milliseconds since 1970, or ISO 8601",
+      'the form of `time` in log lines: `epoch` (milliseconds since 1970) or `iso` (ISO 8601)',
       { rarely: 'the log collector wants ISO 8601' },
     ),
     LOG_LEVEL_FILE: variable(
       optional(anyText),
       'a file with a level that overrides `LOG_LEVEL`, read at the start and on SIGHUP',
-      { rarely: 'you change the level while it runs' },
+      { rarely: 'you change the level while bankql runs' },
     ),
     NODE_ENV: variable(optional(anyText), '`production`: the sandbox bank starts only with `SANDBOX=on`', {
       rarely: 'the image and the unit set it',
@@ -445,7 +455,7 @@ export const sections = {
   Traces: {
     OTEL_EXPORTER_OTLP_ENDPOINT: variable(
       optional(collectorAddress, 'none: no traces'),
-      "the collector's address; it accepts OTLP over HTTP in JSON at `/v1/traces` (usually port 4318)",
+      'the address of the collector, which must accept OTLP over HTTP in JSON at `/v1/traces` (usually on port 4318)',
     ),
     OTEL_EXPORTER_OTLP_HEADERS: variable(
       optional(collectorHeaders),
@@ -457,7 +467,7 @@ export const sections = {
     }),
     OTEL_TRACES_SAMPLER: variable(
       oneOf(samplers, 'parentbased_always_on'),
-      'which traces are recorded; `parentbased_…` follows the decision in the `traceparent` of the caller',
+      'which traces are recorded; with `parentbased_…`, the `traceparent` of the caller decides',
       { rarely: 'too many traces are recorded' },
     ),
     OTEL_TRACES_SAMPLER_ARG: variable(
@@ -487,9 +497,9 @@ export const sections = {
   /** The sandbox bank: options of `bankql sandbox`. The variables are their old names, which work until 1.0. */
   'The sandbox bank': {
     SANDBOX: variable(flag(false), 'start the sandbox bank although `NODE_ENV` is `production`', {
-      rarely: 'you want the sandbox bank although `NODE_ENV` is `production`',
+      rarely: 'you want the sandbox bank in production',
     }),
-    SANDBOX_PORT: variable(port(4010), "the sandbox bank's port; 0 for any", { option: '--port' }),
+    SANDBOX_PORT: variable(port(4010), "the sandbox bank's port; 0 for any free port", { option: '--port' }),
     SANDBOX_DB: variable(text(':memory:'), "the sandbox bank's SQLite file", { option: '--db' }),
     SANDBOX_SCENARIO: variable(
       optional(anyText, '`standard`'),
@@ -498,7 +508,7 @@ export const sections = {
     ),
     SANDBOX_NOW: variable(
       optional(time, 'the time of the start'),
-      'when it is in the sandbox bank, such as `2026-01-31T09:00Z`: its clock stands still there, and the dates of its records are relative to it',
+      'the fixed time of the sandbox bank, such as `2026-01-31T09:00Z`; the dates of its records are relative to it',
       { option: '--now' },
     ),
     SANDBOX_LATENCY_MS: variable(
@@ -508,7 +518,7 @@ export const sections = {
     ),
     SANDBOX_FAULTS: variable(
       optional(anyText),
-      'what goes wrong with the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([docs/sandbox.md](sandbox.md#a-bad-day))',
+      'the faults of the sandbox bank: `slow-day`, `flaky`, `down`, or faults such as `getCustomer:status=503:rate=0.2; *:latency=300` ([how](sandbox.md#a-bad-day))',
       { option: '--faults' },
     ),
   },

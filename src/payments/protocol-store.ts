@@ -27,7 +27,7 @@ export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'st
   readonly clocks?: ClockSources | undefined;
 }
 
-/** What a store in a database is opened with. */
+/** The options of a store in a database. */
 export interface StoreOptions {
   /** How long a DONE or REJECTED record is kept after its last change. */
   readonly retentionMs: number;

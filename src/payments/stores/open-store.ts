@@ -6,7 +6,7 @@ import type { PostgresStoreOptions } from './postgres/postgres-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import { parseStoreUrl, type StoreAddress, shownStoreUrl } from './store-address.ts';
 
-/** Those of PostgreSQL alone are not for the others. */
+/** The other stores ignore the options that are only for PostgreSQL. */
 export type OpenStoreOptions = Omit<PostgresStoreOptions, 'address' | 'timeoutMs'>;
 
 /** How long a payment may wait for its record; the bank's own deadline is thirty times as long. */
