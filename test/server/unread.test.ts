@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { JsonWriter } from '../../src/engine/json.ts';
 import type { LedgerLimits } from '../../src/ledger.ts';
 import { credentials } from '../support/bankql.ts';
@@ -21,13 +21,17 @@ const short = JSON.stringify({ query: '{ bank { branches(first: 1) { totalCount 
 const start = async (limits: { readonly ledger?: LedgerLimits; readonly writeDeadlineMs?: number }) => {
   const fixture = await startServerFixture({ ...limits, compression: 'off' });
   fixture.bank.otherwise({ body: { branches: Array.from({ length: 500 }, () => branch) } });
-  return fixture;
+  return {
+    ...fixture,
+    async [Symbol.asyncDispose]() {
+      // The server waits at its end for clients to take their answers.
+      for (const socket of sockets.splice(0)) socket.destroy();
+      await fixture[Symbol.asyncDispose]();
+    },
+  };
 };
 
 const sockets: Socket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-});
 
 const headOf = (body: string, accept = '*/*', caller: string = credentials['Auth-ID']) =>
   [

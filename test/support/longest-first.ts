@@ -8,6 +8,7 @@ const longest = [
   'payments/client-gone',
   'payments/crash',
   'payments/stores/sqlite/sqlite-store',
+  'simulation/interleavings',
   'main',
   'payments/history',
   'server/unread',
