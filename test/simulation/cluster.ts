@@ -6,7 +6,8 @@ import { deadlineMs } from './limits.ts';
 import type { SimulatedNetwork } from './network.ts';
 import { type Replica, startReplica } from './replica.ts';
 import { bankAddress, SimulatedBank } from './simulated-bank.ts';
-import { SimulatedDatabase } from './simulated-database.ts';
+import { type Database, SimulatedDatabase } from './simulated-database.ts';
+import { SimulatedPostgres } from './simulated-postgres.ts';
 import type { Variant } from './variants.ts';
 import { SimulatedProcess, type World } from './world.ts';
 
@@ -23,7 +24,7 @@ export class Cluster {
   readonly audit: AuditLine[] = [];
   /** What a replica did that it must not, whatever the payments. */
   readonly misdeeds: string[] = [];
-  readonly database: SimulatedDatabase;
+  readonly database: Database;
   /** The replicas that died by a crash. */
   readonly crashed = new Set<string>();
   #isRestarting = false;
@@ -37,7 +38,9 @@ export class Cluster {
     this.#world = world;
     this.#network = network;
     this.#variant = variant;
-    this.database = new SimulatedDatabase(world, variant.driverOf);
+    this.database = variant.isOverPostgres
+      ? new SimulatedPostgres(world, network, variant.driverOf)
+      : new SimulatedDatabase(world, variant.driverOf);
     this.#bank = new SimulatedBank({ world, network, deadlineMs });
     this.#bank.listen();
     this.places = Array.from({ length: 2 + Math.floor(world.choices.random('replicas') * 2) }, (_, n) => ({

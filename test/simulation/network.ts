@@ -12,7 +12,8 @@ interface Listener {
 
 /** One end of a connection, with what of net.Socket its users use. */
 export class SimulatedSocket extends Duplex {
-  readonly name: string;
+  /** Of the connection. */
+  name: string;
   readonly process: SimulatedProcess | null;
   readonly remoteAddress = '192.0.2.1';
   connecting = true;
@@ -34,6 +35,11 @@ export class SimulatedSocket extends Duplex {
   override _write(chunk: Buffer, _encoding: unknown, done: () => void): void {
     this.deliver(Buffer.from(chunk));
     done();
+  }
+
+  /** What is written at once arrives at once. */
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => Buffer.from(chunk))), null, done);
   }
 
   override _final(done: () => void): void {
@@ -83,15 +89,15 @@ export class SimulatedNetwork {
     this.#listeners.delete(address);
   }
 
-  /** A socket of the process whose code runs; it connects later, or fails. */
-  connect(address: string): SimulatedSocket {
+  /** Connects a socket of the process whose code runs, later, or fails. */
+  connect(address: string, socket = new SimulatedSocket('', this.#world.process ?? null)): SimulatedSocket {
     const world = this.#world;
-    const process = world.process ?? null;
+    const { process } = socket;
     const route = `${process?.name} to ${address.split(':', 1)[0]}`;
     const nth = (this.#opened.get(route) ?? 0) + 1;
     this.#opened.set(route, nth);
     const name = `${route}, connection ${nth}`;
-    const socket = new SimulatedSocket(name, process);
+    socket.name = name;
     world.after(2 * this.#latency(name), 'message', process, 'connected', () => {
       socket.connecting = false;
       if (socket.destroyed) return;

@@ -9,6 +9,15 @@ import type { SimulatedProcess, World } from './world.ts';
 export const retentionMs = 30 * 86_400_000;
 const timeoutMs = 500;
 
+/** What the replicas' stores are in. */
+export interface Database {
+  /** What is stored. */
+  readonly driver: StoreDriver;
+  goAway(forMs: number): void;
+  /** A replica's store. Errors: StoreUnavailable if the database is away. */
+  openStore(process: SimulatedProcess): Promise<PaymentStore>;
+}
+
 /** A write that is on its way to the database. */
 interface Message {
   readonly process: SimulatedProcess;
@@ -21,7 +30,7 @@ interface Message {
  * database goes away. What a caller has given up on may still be executed much later, unless `settleWrites` comes first, as a
  * PostgreSQL backend executes it that nobody waits for any more.
  */
-export class SimulatedDatabase {
+export class SimulatedDatabase implements Database {
   readonly driver: StoreDriver = createMemoryDriver();
   readonly #world: World;
   readonly #served: StoreDriver;
@@ -42,7 +51,6 @@ export class SimulatedDatabase {
     this.#awayUntil = Math.max(this.#awayUntil, this.#world.now + forMs);
   }
 
-  /** A replica's store. Errors: StoreUnavailable if the database is away. */
   openStore(process: SimulatedProcess): Promise<PaymentStore> {
     return createProtocolStore({
       name: 'simulated',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { search, startWorkers } from './search.ts';
-import { brokenVariants, sound } from './variants.ts';
+import { brokenOverPostgres, brokenVariants, sound, soundOverPostgres } from './variants.ts';
 
 /** `npm run check:simulation` runs more seeds, and all broken variants. */
 
@@ -21,6 +21,15 @@ test('some seeds break no invariant, and payments are accepted, refused and left
   for (const code of ['DONE', 'OUTCOME_UNKNOWN', 'IDEMPOTENCY_IN_PROGRESS', 'STATE_UNAVAILABLE'])
     expect(counts[`told: ${code}`]).toBeGreaterThan(10);
   expect(counts['requests that the bank received']).toBeGreaterThan(40);
+}, 120_000);
+
+test("over PostgreSQL's own client some seeds break no invariant, and a store that is not asked to confirm is found out", async () => {
+  const workers = worker();
+  const { seed, counts } = await search(workers, soundOverPostgres.name, 1, 20);
+  expect(seed).toBeNull();
+  for (const code of ['DONE', 'STATE_UNAVAILABLE']) expect(counts[`told: ${code}`]).toBeGreaterThan(0);
+  const broken = brokenOverPostgres.find(({ name }) => name.startsWith('sent without a confirmed record'));
+  expect((await search(workers, broken?.name ?? '', 1, 20)).seed).not.toBeNull();
 }, 120_000);
 
 test('a seed leaves the same trace every time, whatever ran before it', async () => {

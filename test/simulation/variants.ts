@@ -14,9 +14,18 @@ export interface Variant {
   readonly name: string;
   readonly partsOf?: (parts: Parts) => Parts;
   readonly driverOf?: (driver: StoreDriver) => StoreDriver;
+  /** Whether the store is bankql's own client of PostgreSQL, over the simulated network, instead of messages to a database. */
+  readonly isOverPostgres?: boolean;
 }
 
 export const sound: Variant = { name: 'bankql as it is' };
+
+const overPostgres = (variant: Variant): Variant => ({
+  ...variant,
+  name: `${variant.name}, over PostgreSQL's client`,
+  isOverPostgres: true,
+});
+export const soundOverPostgres = overPostgres(sound);
 
 /** A store of which some methods are others. */
 const withMethods = (store: PaymentStore, methods: Partial<PaymentStore>): PaymentStore => ({
@@ -180,6 +189,11 @@ export const brokenVariants: readonly Variant[] = [
   },
 ];
 
+/** Those that concern what a store confirms. */
+export const brokenOverPostgres: readonly Variant[] = brokenVariants
+  .filter(({ driverOf, name }) => driverOf !== undefined || name === 'sent without a confirmed record')
+  .map(overPostgres);
+
 const isLeaseOver = (held: HeldPayment): boolean => keyState(held) === 'LEASE_OVER';
 
 const isExecutedNothing = ({ record: { state, message } }: HeldPayment): boolean =>
@@ -210,7 +224,7 @@ function recordAfterSend({ store, bank, leaseMs }: Parts): Parts {
 
 /** Errors: an Error that names all, where there is no such variant. */
 export function variantOf(name: string): Variant {
-  const all = [sound, ...brokenVariants];
+  const all = [sound, ...brokenVariants, soundOverPostgres, ...brokenOverPostgres];
   const found = all.find((variant) => variant.name === name);
   if (found === undefined)
     throw new Error(`There is no variant "${name}": ${all.map((one) => one.name).join('; ')}.`);

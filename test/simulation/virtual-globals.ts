@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import timersPromises from 'node:timers/promises';
-import type { SimulatedNetwork } from './network.ts';
+import { type SimulatedNetwork, SimulatedSocket } from './network.ts';
 import type { Happening, World } from './world.ts';
 
 /** When the world begins: a time that no test mistakes for the machine's. */
@@ -137,6 +137,19 @@ export function installVirtualGlobals(world: World, network: SimulatedNetwork): 
     network.connect(`${options.host}:${options.port}`);
   replace(net, 'connect', connect);
   replace(net, 'createConnection', connect);
+  replace(
+    net,
+    'Socket',
+    class extends SimulatedSocket {
+      constructor() {
+        super('', world.process ?? null);
+      }
+      connect(port: number, host: string): this {
+        network.connect(`${host}:${port}`, this);
+        return this;
+      }
+    },
+  );
   syncBuiltinESMExports();
 
   return {
