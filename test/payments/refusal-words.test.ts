@@ -138,24 +138,20 @@ test('where the bank cannot be reached the error names the key, which is free', 
  * one too, pays twice.
  */
 const places: Readonly<Record<string, string>> = {
-  'docs/decisions/0008-dispatch-instead-of-request.md: Before that nothing was sent, which is the only proof that reopens a key':
+  'docs/decisions/0008-dispatch-instead-of-request.md: If the handler was not called, nothing was sent':
     'of the one request of a record: exchange.ts',
-  'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: This request sent nothing, and asking for less is safe':
+  'docs/decisions/0013-payments-may-be-refused-for-their-reads.md: Such a request sent nothing, so the app can safely repeat it with fewer fields':
     'of this request alone',
   'docs/errors.md: This request sent nothing': 'the words that speak of this request alone',
   'docs/errors.md: This request sent nothing, but an earlier one may have': 'of this request alone',
   'docs/errors.md: this request sent nothing': 'of this request alone',
-  'docs/hardening.md: this request sent nothing and may be repeated': 'of this request alone',
-  'docs/payment-protocol.md: no answer claims that nothing was sent where it was': 'the name of an invariant',
-  'docs/payment-protocol.md: and nothing is sent afterwards': 'an invariant',
+  'docs/hardening.md: Such a request sent nothing and may be repeated': 'of this request alone',
+  'docs/payment-protocol.md: no answer claims that nothing was sent if something was':
+    'the name of an invariant',
   'docs/payment-protocol.md: pool, deadlines, the proof that nothing was sent':
     'the name of a part of the code',
-  'docs/hardening.md: nothing was sent, and the key is free':
-    'of the one payment of an operation, whose codes prove it (engine/context.ts)',
-  'docs/hardening.md: , this request sent nothing, but an earlier one with the key may have':
-    'of this request alone',
   'docs/payments.md: sent nothing': '*this request* did',
-  'docs/payments.md: under this key nothing was sent':
+  'docs/payments.md: bankql did not reach the bank, and sent nothing with this key':
     'of the one request of a record: another one of the key would have been found',
   'src/bank/client.ts: nothing is sent': 'a comment on one request',
   'src/bank/exchange.ts: until then, nothing was sent': 'a comment on one request',
