@@ -1,11 +1,5 @@
 import type { HeldPayment } from './protocol.ts';
-import {
-  type PaymentQuery,
-  type PaymentRecord,
-  parseRecord,
-  StoreUnavailable,
-  UnreadableRecord,
-} from './store.ts';
+import { type PaymentQuery, type PaymentRecord, StoreUnavailable } from './store.ts';
 
 /**
  * The operations on rows that a database provides for the payment store: each is atomic and durable. The protocol is
@@ -89,15 +83,6 @@ export const rowColumns = [
   ...(['id', 'version', 'caller', 'payer', 'state', 'track_id', 'request_id', 'account_id'] as const),
   ...(['to_account_id', 'created_at', 'updated_at', 'lease_until', 'json'] as const),
 ] satisfies readonly (keyof Columns)[];
-
-/** The payment in a row. Errors: UnreadableRecord. */
-export function heldIn(row: StoredRow): HeldPayment {
-  if ('held' in row) return row.held;
-  const stored = parseRecord(row.json);
-  if (stored?.id !== row.id) throw new UnreadableRecord(`The stored record of payment ${row.id} is damaged.`);
-  const { awaited, ...record } = stored;
-  return { record, awaited };
-}
 
 /** What was counted in a store, as part of a write or by itself. */
 export interface StoreCounts {

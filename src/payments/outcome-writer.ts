@@ -1,13 +1,8 @@
 import { z } from 'zod';
 import { advance } from './protocol.ts';
 import { type AuditEntry, auditEntry } from './record.ts';
-import {
-  type PaymentOutcome,
-  type PaymentRecord,
-  type PaymentStore,
-  parseJson,
-  paymentRecord,
-} from './store.ts';
+import type { PaymentOutcome, PaymentRecord, PaymentStore } from './store.ts';
+import { parseJson, paymentRecord } from './stored-record.ts';
 
 /** A payment's outcome, as it is written to a store. */
 export interface AttemptOutcome {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attempt,
-  heldIn,
   type Row,
   type RowQuery,
   type StoreDriver,
@@ -20,6 +19,7 @@ import {
   UnreadableRecord,
 } from './store.ts';
 import { type ClockSources, createStoreClock } from './store-clock.ts';
+import { heldIn } from './stored-record.ts';
 
 export interface ProtocolStoreOptions extends Omit<LossGuardOptions, 'now' | 'store'> {
   /** Opens the database. `onConnect` has to be awaited for each new connection, before a payment uses it. */

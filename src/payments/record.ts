@@ -58,21 +58,20 @@ export const idempotencyKeyOf = (payer: Payer, { id, sealedKey }: PaymentRecord)
  */
 const keyFingerprint = (id: string, subscriptionKey: string) => sha256([id, subscriptionKey]);
 
-/** A payment that is about to be sent, and where it comes from. */
-export interface Described {
-  readonly call: PreparedCall;
-  readonly payer: Payer;
-  readonly idempotencyKey: string;
-  readonly details: PaymentDetails;
-  /** The store's: see hashCaller. */
-  readonly secret: string;
-  readonly requestId: string | null;
-  readonly replica: string | null;
-}
-
-/** The record of a payment that is about to be sent. */
-export function pendingRecord(described: Described, now: number, leaseMs: number): PaymentRecord {
-  const { call, payer, idempotencyKey, details, secret, requestId, replica } = described;
+/**
+ * The record of a payment that is about to be sent.
+ * `origin`: `secret` is the store's, see hashCaller; the others are the record's members of these names.
+ */
+export function pendingRecord(
+  call: PreparedCall,
+  payer: Payer,
+  idempotencyKey: string,
+  details: PaymentDetails,
+  origin: Pick<PaymentRecord, 'createdAt' | 'leaseUntil' | 'requestId' | 'replica'> & {
+    readonly secret: string;
+  },
+): PaymentRecord {
+  const { secret, createdAt, ...rest } = origin;
   const { operation, request, trackId } = call;
   if (trackId === null) throw new Error(`${operation.id} is a payment without a Track-ID`);
   const id = recordId(payer, idempotencyKey);
@@ -86,17 +85,15 @@ export function pendingRecord(described: Described, now: number, leaseMs: number
     state: 'PENDING',
     operation: operation.id,
     trackId,
-    createdAt: now,
-    updatedAt: now,
-    leaseUntil: now + leaseMs,
+    ...rest,
+    createdAt,
+    updatedAt: createdAt,
     answer: null,
     code: null,
     status: null,
     message: null,
     settledBy: null,
     bankText: null,
-    requestId,
-    replica,
     sealedKey: sealKey(payer, id, idempotencyKey),
     history: [],
   };

@@ -176,19 +176,12 @@ export function createPaymentService(options: PaymentServiceOptions): PaymentSer
   function prepare<T extends PaymentOperation>(operation: T, { input, idempotencyKey }: PaymentIntent<T>) {
     validateIdempotencyKey(idempotencyKey);
     const call = bank.prepare(operation, input);
-    const record = pendingRecord(
-      {
-        call,
-        payer: payerOf(input.credentials),
-        idempotencyKey,
-        details: paymentDetails(input),
-        secret: store.secret,
-        requestId: requestId(),
-        replica,
-      },
-      now(),
-      leaseMs,
-    );
+    const payer = payerOf(input.credentials);
+    const createdAt = now();
+    const record = pendingRecord(call, payer, idempotencyKey, paymentDetails(input), {
+      ...{ secret: store.secret, requestId: requestId(), replica },
+      ...{ createdAt, leaseUntil: createdAt + leaseMs },
+    });
     return { call, record };
   }
 

@@ -14,7 +14,7 @@ import { createProtocolStore, type DriverHooks, type StoreOptions } from '../../
 import type { PaymentStore } from '../../store.ts';
 import { type PostgresAddress, shownAddress } from './address.ts';
 import type { PostgresConnection, Statement } from './connection.ts';
-import { openPool, type PostgresPool } from './pool.ts';
+import { openPool } from './pool.ts';
 import { tallySlots } from './schema.ts';
 import { commitSettings, createSessionOpener, unconfirmed } from './session.ts';
 
@@ -64,7 +64,8 @@ export const createPostgresStore = (options: PostgresStoreOptions): Promise<Paym
 async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): Promise<StoreDriver> {
   const { address, timeoutMs, allowVolatile = false, waitReplicas = 0, clock = 'server' } = options;
   const { create = options.readOnly !== true, startTimeoutMs = 5_000, poolSize: size = 8 } = options;
-  const searches = createSlots(maxSearches);
+  const searches: Promise<unknown>[] = [];
+  let searched = 0;
 
   /** Errors: an Error if a failover may lose what was written. */
   function assertConfirmed(
@@ -77,6 +78,14 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     // Connecting again finds out more.
     if (reason !== null) connection.drop(reason);
     if (reason !== null || warning !== null) throw new Error(reason ?? `the server warned: ${warning}`);
+  }
+
+  /** Searches wait for each other, so that payments have most of the connections. */
+  function inTurn<T>(search: () => Promise<T>): Promise<T> {
+    const turn = searched++ % maxSearches;
+    const found = (searches[turn] ?? Promise.resolve()).then(search);
+    searches[turn] = found.catch(() => {});
+    return found;
   }
 
   const countsOf = ({ began, newestAt, metadataVersion, serverTime }: z.infer<typeof storeCounts>) => ({
@@ -159,24 +168,11 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     allowVolatile,
     waitReplicas,
     create,
-    storeOf: (connection) => storeOf(async (statement) => (await connection.query(statement)).rows),
-    onConnect: hooks.onConnect,
+    onConnect: (connection) =>
+      hooks.onConnect(storeOf(async (statement) => (await connection.query(statement)).rows)),
   });
-  // A connection alone does not keep the process alive.
-  const alive = setInterval(() => {}, timeoutMs);
-  let pool: PostgresPool;
-  try {
-    pool = await openPool({
-      address,
-      size,
-      timeoutMs,
-      startTimeoutMs,
-      ...session,
-      onReady: hooks.onReady,
-    });
-  } finally {
-    clearInterval(alive);
-  }
+  const { onReady } = hooks;
+  const pool = await openPool({ address, size, timeoutMs, startTimeoutMs, ...session, onReady });
   const rowsOf = (statement: Statement) =>
     pool.call(async (connection) => (await connection.query(statement)).rows);
 
@@ -186,7 +182,7 @@ async function openPostgres(options: PostgresStoreOptions, hooks: DriverHooks): 
     compareAndSet: (id, version, row) => pool.write((connection) => replace(connection, id, version, row)),
     find: (id) => pool.call((connection) => findRow(connection, id)),
     search: (query) =>
-      searches.run(() =>
+      inTurn(() =>
         pool.call(async (connection) => {
           const statement = searchSql(query, '$', 'bankql.payment');
           await limitStatements(connection, pageLimitMs);
@@ -331,22 +327,3 @@ const limitStatements = (connection: PostgresConnection, limitMs: number) =>
     text: "SELECT set_config('statement_timeout', $1, false)",
     values: [String(limitMs)],
   });
-
-/** Limits how many tasks run at once; the others wait, in order. */
-function createSlots(count: number) {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  return {
-    async run<T>(work: () => Promise<T>): Promise<T> {
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        if (next === undefined) free++;
-        else next();
-      }
-    },
-  };
-}

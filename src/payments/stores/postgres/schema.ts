@@ -35,18 +35,9 @@ const newTables = [
 
 /** bankql 0.2.0 had a column for each field of a record, and for each of the metadata. */
 const fromVersion1 = [
-  'ALTER TABLE bankql.payment RENAME TO payment_of_version_1',
-  'ALTER INDEX bankql.payment_pkey RENAME TO payment_of_version_1_pkey',
-  ...[
-    ...[
-      'payment_by_time',
-      'payment_by_caller',
-      'payment_by_track_id',
-      'payment_by_request_id',
-      'payment_unfinished',
-    ],
-    ...['payment_unfinished_by_caller', 'payment_by_lease', 'payment_by_end'],
-  ].map((name) => `DROP INDEX IF EXISTS bankql.${name}`),
+  'CREATE TABLE bankql.payment_of_version_1 AS TABLE bankql.payment',
+  // And its indexes, whose names are used again.
+  'DROP TABLE bankql.payment',
   payment,
   `INSERT INTO bankql.payment SELECT id, md5(random()::text || id), caller, NULL, state, track_id, request_id, account_id,
     to_account_id, created_at, updated_at, lease_until, json_build_object(

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import type { CheckedStore } from '../../lost-records.ts';
 import { startResponseTimeout } from '../response-timeout.ts';
 import { type PostgresAddress, shownHost } from './address.ts';
 import {
@@ -17,10 +16,8 @@ export interface SessionOptions extends Omit<ServerDemands, 'failsOver'> {
   readonly timeoutMs: number;
   /** Whether a missing store is created. */
   readonly create: boolean;
-  /** The store by way of one connection. */
-  readonly storeOf: (connection: PostgresConnection) => CheckedStore;
   /** See DriverHooks. */
-  readonly onConnect: (store: CheckedStore) => Promise<void>;
+  readonly onConnect: (connection: PostgresConnection) => Promise<void>;
 }
 
 /** Connecting takes longer than a call: names, TLS, a server that has just started. */
@@ -91,7 +88,7 @@ export function createSessionOpener(options: SessionOptions): SessionOpener {
     await endLeftBehind(connection);
     await checkServer(connection, { ...options, failsOver });
     await prepareSchema(connection, options.allowVolatile || options.create);
-    await options.onConnect(options.storeOf(connection));
+    await options.onConnect(connection);
   }
 
   return {

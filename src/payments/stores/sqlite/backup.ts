@@ -12,10 +12,11 @@ import {
 import { resolve as absolute, dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { heldIn, storedColumns } from '../../driver.ts';
+import { storedColumns } from '../../driver.ts';
 import { createMarkWriter, type HighWaterMark, keepOwner, readMark } from '../../high-water-mark.ts';
 import { acceptMarks, heldMark, parseMetadata } from '../../lost-records.ts';
 import type { PaymentRecord } from '../../store.ts';
+import { heldIn } from '../../stored-record.ts';
 import { isBusy, upgradeSchema } from './schema.ts';
 import { markFiles } from './sqlite-store.ts';
 

@@ -260,6 +260,7 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
 
     test('a payment that no standby confirms is not begun, and is taken back', async () => {
       const store = await open();
+      const patient = await open({ timeoutMs: 20_000 });
       expect(await store.begin(pending({ id: 'a' }), start)).toBeNull();
       await postgres.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
       await postgres.query('SELECT pg_reload_conf()');
@@ -268,11 +269,17 @@ describe.skipIf(!hasPostgres)('with PostgreSQL (skipped where none is installed)
         await lateBy(300);
         expect((await failure(store.begin(pending(), start))).message).toContain('no answer in 500 ms');
         // An operator who is tired of waiting makes the server give up, not bankql.
-        const cancelled = postgres.query(
-          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
-        );
-        expect((await cancelled).length).toBeGreaterThan(0);
-        await failure(store.begin(pending({ id: 'c' }), start));
+        const refused = failure(patient.begin(pending({ id: 'c' }), start));
+        const waitsLong = "wait_event = 'SyncRep' AND query_start < now() - interval '1 s'";
+        await expect
+          .poll(
+            () => postgres.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE ${waitsLong}`),
+            {
+              timeout: 15_000,
+            },
+          )
+          .not.toEqual([]);
+        expect((await refused).message).toContain('the server warned: ');
       } finally {
         await postgres.query('ALTER SYSTEM RESET synchronous_standby_names');
         await postgres.query('SELECT pg_reload_conf()');
