@@ -4,7 +4,7 @@ import { unwrap } from '../bank/response.ts';
 import { type Account, account, getAccountsScope, putAccountID } from '../contract/account.ts';
 import type { ChangesInput } from '../contract/resource.ts';
 import { BankqlError, badUserInput } from '../errors.ts';
-import type { BankIds, Scope, ViewIds } from '../loaders/loaders.ts';
+import type { Scope, ViewIds } from '../loaders/loaders.ts';
 import { inAccount } from '../loaders/loaders.ts';
 import { builder } from './builder.ts';
 import { connectionFromIds, connectionTo } from './connection.ts';
@@ -15,10 +15,10 @@ import { knownTransactions } from './known-transactions.ts';
 import { findListItem, originOf } from './list-item.ts';
 import {
   defineNodeType,
-  idFromPath,
   type NodeRef,
   nodeFromIds,
   nodesFromRecord,
+  pathFields,
   recordOf,
   validateViewIds,
   viewKey,
@@ -34,10 +34,10 @@ import {
 import {
   type PutResult,
   putMutation,
-  recordVersion,
   updatedViewDescription,
   updateMutation,
   versionField,
+  versionIn,
 } from './record-mutations.ts';
 import {
   findRequests,
@@ -144,32 +144,18 @@ export const AccountConnection = connectionTo(AccountObject, {
   entry: 'An account and its place in a list.',
 });
 
-/** The version of an account as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-const accountVersion = (record: Account): string => recordVersion(account.answer, record);
-
 AccountObject.implement({
   description: account.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     ...recordFields(t, account),
     id: t.id(accountNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
-    accountId: t.exposeID(
-      'accountId',
-      idFromPath(
+    ...pathFields(t, 'account', {
+      accountId:
         "The account's id at the bank; the one it was asked for by if the bank gave none. REST `id`.",
-      ),
-    ),
-    viewId: t.exposeID('viewId', idFromPath('The view through which the account is seen, from the path.')),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the account is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
+      viewId: 'The view through which the account is seen, from the path.',
     }),
-    version: t.string(versionField(accountVersion)),
+    version: t.string(versionField(versionIn(account))),
     view: t.field({
       nullable: true,
       description: 'The same account through another of its views. REST: getAccountsScope.',
@@ -300,6 +286,7 @@ const written = {
   nodeType: () => accountNode,
   object: AccountObject,
   reads: 'getAccountsScope',
+  versionOf: versionIn(account),
 };
 
 putMutation(written, {
@@ -348,7 +335,6 @@ updateMutation(written, {
   ids: { accountId: "The account's id at the bank.", viewId: updatedViewDescription },
   path: inAccount,
   node: (ids) => ids,
-  versionOf: accountVersion,
   changes: (named, record, { changes }) => {
     requireBalance(record, changes);
     return named;

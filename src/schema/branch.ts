@@ -16,8 +16,8 @@ import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { recordFields } from './fields.ts';
 import { findListItem, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds, recordOf } from './node.ts';
-import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
+import { defineNodeType, listItemId, type NodeRef, pathFields, recordOf } from './node.ts';
+import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 
 interface BranchIds extends BankIds, ListPosition<BranchQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list. */
@@ -87,19 +87,13 @@ export const BranchFilter = builder.inputType('BranchFilter', {
   }),
 });
 
-/** The version of a branch as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-const branchVersion = (record: Branch): string => recordVersion(branch.answer, record);
-
 BranchObject.implement({
   description: branch.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     ...recordFields(t, branch),
     id: t.id(branchNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
+    ...pathFields(t, 'branch'),
     branchId: t.id(
       listItemId(
         "The branch's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
@@ -107,12 +101,7 @@ BranchObject.implement({
         ({ branchId }) => branchId,
       ),
     ),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the branch is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
-    }),
-    version: t.string(versionField(branchVersion)),
+    version: t.string(versionField(versionIn(branch))),
     distanceKm: t.float({
       nullable: true,
       description:
@@ -140,6 +129,7 @@ const written = {
   nodeType: () => branchNode,
   object: BranchObject,
   reads: 'getBranches',
+  versionOf: versionIn(branch),
 };
 
 const place = {
@@ -159,5 +149,4 @@ updateMutation(written, {
   ...place,
   name: 'updateBranch',
   description: 'Changes a branch and keeps what is not named.',
-  versionOf: branchVersion,
 });

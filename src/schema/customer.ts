@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { validateBankId, validateId } from '../bank/ids.ts';
 import { type Customer, customer, putCustomerID } from '../contract/customer.ts';
-import type { BankIds, CustomerIds } from '../loaders/loaders.ts';
+import type { CustomerIds } from '../loaders/loaders.ts';
 import { inCustomer } from '../loaders/loaders.ts';
 import { AccountConnection, AccountObject, loadAccounts, toAccountNode } from './account.ts';
 import { builder } from './builder.ts';
@@ -10,8 +10,8 @@ import type { ReadContext } from './context.ts';
 import { hasPlaceholderId } from './field-extensions.ts';
 import { recordFields } from './fields.ts';
 import { MessageConnection, MessageObject } from './message.ts';
-import { defineNodeType, idFromPath, type NodeRef, nodeFromIds, nodesFromRecord, recordOf } from './node.ts';
-import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
+import { defineNodeType, type NodeRef, nodesFromRecord, pathFields, recordOf } from './node.ts';
+import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 import { viewerAccount, viewerCustomer, viewerOf, viewerWhoIs } from './viewer.ts';
 
 export type CustomerNode = NodeRef<CustomerIds, Customer>;
@@ -31,9 +31,6 @@ const customerNode = defineNodeType({
 
 const CustomerObject = customerNode.object;
 
-/** The version of a customer as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-const customerVersion = (record: Customer): string => recordVersion(customer.answer, record);
-
 /** A customer whom a record will name may be the viewer. */
 const plannedCustomer = (customer: CustomerNode, context: ReadContext): CustomerNode =>
   hasPlaceholderId(customer.customerId) ? viewerCustomer(viewerOf(context)) : customer;
@@ -44,17 +41,8 @@ CustomerObject.implement({
   fields: (t) => ({
     ...recordFields(t, customer),
     id: t.id(customerNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
-    customerId: t.exposeID('customerId', idFromPath('The customer id, from the path.')),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the customer is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
-    }),
-    version: t.string(versionField(customerVersion)),
+    ...pathFields(t, 'customer', { customerId: 'The customer id, from the path.' }),
+    version: t.string(versionField(versionIn(customer))),
     banks: t.field({
       nullable: { list: true, items: true },
       description:
@@ -108,6 +96,7 @@ const written = {
   nodeType: () => customerNode,
   object: CustomerObject,
   reads: 'getCustomer',
+  versionOf: versionIn(customer),
 };
 
 const place = {
@@ -127,5 +116,4 @@ updateMutation(written, {
   ...place,
   name: 'updateCustomer',
   description: 'Changes a customer and keeps what is not named.',
-  versionOf: customerVersion,
 });

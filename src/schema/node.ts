@@ -1,4 +1,4 @@
-import type { ObjectRef } from '@pothos/core';
+import type { FieldMap, ObjectRef } from '@pothos/core';
 import { isObjectType } from 'graphql';
 import { z } from 'zod';
 import { validateId } from '../bank/ids.ts';
@@ -296,6 +296,29 @@ export function nodeFromIds<Name extends NodeName, Parent, Args>(
     extensions: orError(answeredByIdsWithPrefetch(resolve, estimate)),
   };
 }
+
+/** The fields of a record that the path of its request answers: its bank, and the ids that have a description. */
+export const pathFields = <Parent extends BankIds>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>,
+  noun: string,
+  ids: { readonly [Id in Exclude<keyof Parent, 'bankId'>]?: string } = {},
+): FieldMap => ({
+  bankId: t.id({
+    ...idFromPath('The code of the bank through which it is read. Costs no REST call.'),
+    resolve: ({ bankId }) => bankId,
+  }),
+  bank: t.field({
+    nullable: false,
+    description: `The bank through which the ${noun} is read. Costs no REST call.`,
+    ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
+  }),
+  ...Object.fromEntries(
+    Object.entries<string | undefined>(ids).map(([id, description = '']) => [
+      id,
+      t.id({ ...idFromPath(description), resolve: (parent) => String(Reflect.get(parent, id)) }),
+    ]),
+  ),
+});
 
 /** Passes on the entries of a list, but the operation's limit of calls as the error of one of them: the others are null. */
 function reportingLimitOnce() {

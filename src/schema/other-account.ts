@@ -28,11 +28,11 @@ import {
 import { filterInSteps } from './list-work.ts';
 import {
   defineNodeType,
-  idFromPath,
   listItemId,
   type NodeRef,
   nodeFromIds,
   nodeTypeOf,
+  pathFields,
   recordOf,
   type ViewArgument,
   validateViewIds,
@@ -231,15 +231,10 @@ OtherAccountObject.implement({
   fields: (t) => ({
     ...recordFields(t, otherAccount),
     id: t.id(otherAccountNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
-    accountId: t.exposeID(
-      'accountId',
-      idFromPath('The account that it is a counterparty of, from the path.'),
-    ),
-    viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
+    ...pathFields(t, 'counterparty', {
+      accountId: 'The account that it is a counterparty of, from the path.',
+      viewId: 'The view through which it is seen, from the path.',
+    }),
     otherAccountId: t.id(
       listItemId(
         "The counterparty's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
@@ -255,11 +250,6 @@ OtherAccountObject.implement({
         accountId,
         viewId,
       })),
-    }),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the counterparty is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: OtherAccountNode) => ({ bankId })),
     }),
     linkedAccount: t.field({
       type: nodeTypeOf('Account').object,

@@ -16,8 +16,8 @@ import { connectionTo } from './connection.ts';
 import type { ReadContext } from './context.ts';
 import { listOf, recordFields } from './fields.ts';
 import { findListItem, itemId, itemNotFound, type ListPosition, listIndex } from './list-item.ts';
-import { defineNodeType, idFromPath, listItemId, type NodeRef, nodeFromIds } from './node.ts';
-import { putMutation, recordVersion, updateMutation, versionField } from './record-mutations.ts';
+import { defineNodeType, listItemId, type NodeRef, pathFields } from './node.ts';
+import { putMutation, updateMutation, versionField, versionIn } from './record-mutations.ts';
 
 interface ProductIds extends BankIds, ListPosition<ProductQuery> {
   /** Null if the bank gave none: then it is the entry at `index` of the list that `query` returns. */
@@ -69,7 +69,7 @@ export const ProductFilter = builder.inputType('ProductFilter', {
 
 /** The version of a product as it was read, from a list or by its id. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
 const productVersion = (record: Product): string =>
-  recordVersion(product.answer, { ...record, bank_id: listOf(record.bank_id) });
+  versionIn(product)({ ...record, bank_id: listOf(record.bank_id) });
 
 ProductObject.implement({
   description: product.description,
@@ -77,10 +77,7 @@ ProductObject.implement({
   fields: (t) => ({
     ...recordFields(t, product),
     id: t.id(productNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
+    ...pathFields(t, 'product'),
     productId: t.id(
       listItemId(
         "The product's id at the bank. REST `id`, which the bank may leave out, or give to several entries; `id` is then positional.",
@@ -88,11 +85,6 @@ ProductObject.implement({
         ({ productId }) => productId,
       ),
     ),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the product is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: BankIds) => ({ bankId })),
-    }),
     version: t.string(versionField(productVersion)),
   }),
 });
@@ -104,6 +96,7 @@ const written = {
   nodeType: () => productNode,
   object: ProductObject,
   reads: 'getProduct',
+  versionOf: productVersion,
 };
 
 putMutation(written, {
@@ -143,7 +136,6 @@ updateMutation(written, {
   ids: { productId: "The product's id at the bank." },
   path: inBank,
   node: ({ bankId, productId }) => ({ bankId, productId, index: 0, query: null }),
-  versionOf: productVersion,
   changes: (named, record, _input, { bankId, productId }) => ({
     ...named,
     // The path names only the bank: the body has to identify the product.

@@ -50,6 +50,8 @@ interface WrittenRecord<
   readonly object: ObjectRef<Types, NodeRef<Ids, Item>>;
   /** The operations that read it. */
   readonly reads: string;
+  /** The version of a record as it was read, as in the type's field `version`. Errors: BANK_BAD_RESPONSE if any part is broken. */
+  readonly versionOf: (record: Item) => string;
 }
 
 /** Which record: its bank's id, and the ids that its mutation's input has besides. */
@@ -262,11 +264,13 @@ function writtenNode<Ids extends object, Item>(
  * whatever order they came; a null counts as absent, and members that are not in the shape do not count.
  * Errors: BANK_BAD_RESPONSE if any part of the record breaks the contract.
  */
-export function recordVersion(shape: z.ZodObject, record: object): string {
-  requireWhole(record);
-  // Parsing keeps only the shape's members, in the shape's order.
-  return hash([JSON.stringify(shape.parse(record), (_key, value) => value ?? undefined)]);
-}
+export const versionIn =
+  ({ answer }: { readonly answer: z.ZodObject }) =>
+  (record: object): string => {
+    requireWhole(record);
+    // Parsing keeps only the shape's members, in the shape's order.
+    return hash([JSON.stringify(answer.parse(record), (_key, value) => value ?? undefined)]);
+  };
 
 /** Errors: the BANK_BAD_RESPONSE that replaces a value anywhere in the record. */
 function requireWhole(value: unknown): void {
@@ -275,8 +279,8 @@ function requireWhole(value: unknown): void {
     for (const member of Object.values(value)) requireWhole(member);
 }
 
-/** The field `version` of a type. Spread it into a Pothos field of strings. */
-export const versionField = <Item>(versionOf: (record: Item) => string) => ({
+/** The field `version` of a type that mutations write. Spread it into a Pothos field of strings. */
+export const versionField = <Item extends object>(versionOf: (record: Item) => string) => ({
   nullable: true as const,
   description:
     "A fingerprint of the record as it was read: an opaque text that changes whenever one of the bank's fields does. Give it to `ifVersion`.",
@@ -300,8 +304,6 @@ interface UpdateOptions<
   /** The part of the record that can be changed; the whole record if left out. */
   readonly changed?: Resource<C>;
   readonly node: (where: Where<NoInfer<Name>>) => Ids;
-  /** The version of a record, as in the type's field `version`. */
-  readonly versionOf: (record: Item) => string;
   /** The ids in the write's path. Errors: BAD_USER_INPUT. */
   readonly path: (where: Where<NoInfer<Name>>, input: UpdateInput<C, More>) => PathIds<Put>;
   /** The body's changes, from those that the input names and from what was read. Errors: BAD_USER_INPUT. */
@@ -334,8 +336,8 @@ export function updateMutation<
   More,
   C extends Fields = T,
 >(written: WrittenRecord<T, Put, Ids, Item>, options: UpdateOptions<C, Name, More, Put, Ids, Item>): void {
-  const { noun, resource, operation, nodeType, reads } = written;
-  const { name, description, verb = 'update', versionOf } = options;
+  const { noun, resource, operation, nodeType, reads, versionOf } = written;
+  const { name, description, verb = 'update' } = options;
   const changed = options.changed ?? (resource as Resource<Fields> as Resource<C>);
   const lists = Object.values(resource.fields).some(({ type }) => type.isList === true);
   const Input: InputObjectRef<Types, object> = builder.inputType(typeName(name, 'Input'), {

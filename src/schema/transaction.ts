@@ -21,20 +21,20 @@ import { restId } from './global-id.ts';
 import {
   answeredByIdsWithPrefetch,
   defineNodeType,
-  idFromPath,
   type NodeRef,
   nodeFromIds,
   nodeFromRecord,
+  pathFields,
   recordOf,
   validateViewIds,
   viewKey,
 } from './node.ts';
 import {
   putMutation,
-  recordVersion,
   updatedViewDescription,
   updateMutation,
   versionField,
+  versionIn,
 } from './record-mutations.ts';
 import { loadRequests, requestOf, TransactionRequestObject } from './transaction-request.ts';
 
@@ -56,22 +56,17 @@ const transactionNode = defineNodeType({
 
 const TransactionObject = transactionNode.object;
 
-/** The version of a transaction as it was read. Errors: BANK_BAD_RESPONSE if any part of it is broken. */
-const transactionVersion = (record: Transaction): string => recordVersion(transaction.answer, record);
-
 TransactionObject.implement({
   description: transaction.description,
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     ...recordFields(t, transaction),
     id: t.id(transactionNode.idField),
-    bankId: t.exposeID(
-      'bankId',
-      idFromPath('The code of the bank through which it is read. Costs no REST call.'),
-    ),
-    accountId: t.exposeID('accountId', idFromPath('The account through which it was read, from the path.')),
-    viewId: t.exposeID('viewId', idFromPath('The view through which it is seen, from the path.')),
-    transactionId: t.exposeID('transactionId', idFromPath('The transaction id, from the path.')),
+    ...pathFields(t, 'transaction', {
+      accountId: 'The account through which it was read, from the path.',
+      viewId: 'The view through which it is seen, from the path.',
+      transactionId: 'The transaction id, from the path.',
+    }),
     account: t.field({
       nullable: true,
       description: 'The account through which it was read. REST: getAccountsScope.',
@@ -81,12 +76,7 @@ TransactionObject.implement({
         viewId,
       })),
     }),
-    version: t.string(versionField(transactionVersion)),
-    bank: t.field({
-      nullable: false,
-      description: 'The bank through which the transaction is read. Costs no REST call.',
-      ...nodeFromIds('Bank', ({ bankId }: TransactionNode) => ({ bankId })),
-    }),
+    version: t.string(versionField(versionIn(transaction))),
     request: t.field({
       type: TransactionRequestObject,
       nullable: true,
@@ -143,6 +133,7 @@ const written = {
   nodeType: () => transactionNode,
   object: TransactionObject,
   reads: 'getTransaction',
+  versionOf: versionIn(transaction),
 };
 
 putMutation(written, {
@@ -210,7 +201,6 @@ updateMutation(written, {
     TYPE: metadataTypeOf(metadataType, changes),
   }),
   node: (ids) => ids,
-  versionOf: transactionVersion,
   changes: (_named, { details, metadata }, { changes, approvedByIpAddress }) => ({
     details:
       details?.approved_by_ip_address == null && approvedByIpAddress != null
