@@ -1,14 +1,14 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import type { ParseArgsOptionsConfig } from 'node:util';
 import { hashCaller, recordId } from '../../payments/record.ts';
 import type { PaymentQuery, PaymentRecord, PaymentState, PaymentStore } from '../../payments/store.ts';
 import {
   CommandError,
   expectNone,
-  type OperatorSubcommand,
+  type Given,
   type OperatorTask,
-  parsed,
   readIdPrefix,
   readTime,
+  subcommand,
 } from './operator.ts';
 import { paymentHistory, paymentJson, paymentLines, paymentTable } from './payment-table.ts';
 
@@ -37,18 +37,7 @@ export const searchHelp = `  --state STATES       unknown, pending, done or reje
   --limit N            how many at most
 `;
 
-interface SearchValues {
-  readonly state?: readonly string[] | undefined;
-  readonly id?: string | undefined;
-  readonly key?: string | undefined;
-  readonly caller?: string | undefined;
-  readonly account?: string | undefined;
-  readonly 'track-id'?: string | undefined;
-  readonly 'request-id'?: string | undefined;
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-  readonly limit?: string | undefined;
-}
+type SearchValues = Given<typeof searchOptions>['values'];
 
 export interface Search {
   /** The states that are asked for; null for any. */
@@ -164,8 +153,8 @@ const print =
     if (hasMore) note(`There are more than these ${records.length}: narrow the search, or give --limit.\n`);
   };
 
-export const list: OperatorSubcommand = {
-  help: `usage: bankql payments list [options]
+export const list = subcommand(
+  `usage: bankql payments list [options]
 
 Payments as a table, oldest first; those of unknown outcome unless --state names others.
 
@@ -173,10 +162,8 @@ ${searchHelp}  --json               whole records, as JSON
 
   bankql payments list --state unknown,pending --since 3d
 `,
-  read(args, now) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({ args, options: findOptions, allowPositionals: true }),
-    );
+  findOptions,
+  ({ values, positionals, now }) => {
     expectNone('list', positionals);
     const search = readSearch({ ...values, state: values.state ?? ['unknown'] }, now);
     return print(search, {
@@ -184,10 +171,10 @@ ${searchHelp}  --json               whole records, as JSON
       none: `No payment is ${search.states?.join(' or ')}${search.isNarrowed ? ', of those that are searched for' : ''}.`,
     });
   },
-};
+);
 
-export const find: OperatorSubcommand = {
-  help: `usage: bankql payments find [options]
+export const find = subcommand(
+  `usage: bankql payments find [options]
 
 Payments in any state, oldest first. At least one option says which.
 
@@ -196,29 +183,25 @@ ${searchHelp}  --json               whole records, as JSON
   bankql payments find --request-id 3f2b6c1e-9a41-4c1c-8f0e-1d6f0a2b7c55
   bankql payments find --caller https://login.example//alice --key 7c9e6679-7425-40de-944b-e07fc1f90ae7
 `,
-  read(args, now) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({ args, options: findOptions, allowPositionals: true }),
-    );
+  findOptions,
+  ({ values, positionals, now }) => {
     expectNone('find', positionals);
     const search = readSearch(values, now);
     if (search.states === null && !search.isNarrowed)
       throw new CommandError('find needs to be told what: --request-id, --track-id, --caller, --account, …');
     return print(search, { json: values.json === true, none: 'No payment is found.' });
   },
-};
+);
 
-export const show: OperatorSubcommand = {
-  help: `usage: bankql payments show <id, or at least its first six digits> [--json]
+export const show = subcommand(
+  `usage: bankql payments show <id, or at least its first six digits> [--json]
 
 One payment and its story: every change of its state, when, by which process, for which request, and what the bank said.
 
   bankql payments show 4f8c21d09b7e
 `,
-  read(args) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({ args, options: { json: { type: 'boolean' } }, allowPositionals: true }),
-    );
+  { json: { type: 'boolean' } },
+  ({ values, positionals }) => {
     const [text = '', ...others] = positionals;
     const prefix = readIdPrefix(text);
     if (prefix === null || others.length > 0)
@@ -230,7 +213,7 @@ One payment and its story: every change of its state, when, by which process, fo
       );
     };
   },
-};
+);
 
 /** The one payment whose id begins so. Errors: CommandError. */
 async function findOne(store: PaymentStore, idPrefix: string, now: number): Promise<PaymentRecord> {

@@ -1,17 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type AttemptOutcome, parseUnwrittenOutcome, writeOutcome } from '../../payments/outcome-writer.ts';
 import type { PaymentRecord, PaymentStore } from '../../payments/store.ts';
-import {
-  CommandError,
-  confirm,
-  expectNone,
-  type OperatorSubcommand,
-  type OperatorTask,
-  parsed,
-} from './operator.ts';
+import { CommandError, confirm, expectNone, type OperatorTask, subcommand } from './operator.ts';
 import { isoTime, jsonLine, paymentTable, printable } from './payment-table.ts';
 
 /**
@@ -90,8 +82,8 @@ const describe = ({ id, trackId, outcome, at }: AttemptOutcome) =>
     `${id.slice(0, 12)}  ${isoTime(at)}  ${outcome === null ? 'not sent: its key becomes free' : outcome.state}  ${trackId}`,
   );
 
-export const findMissing: OperatorSubcommand = {
-  help: `usage: bankql payments find-missing --from-log FILE [--json]
+export const findMissing = subcommand(
+  `usage: bankql payments find-missing --from-log FILE [--json]
 
 Names the payments that the audit lines of a log say were sent, or may have been, and that the store does not have: what a
 restored backup or a failover lost. Finished ones that are older than IDEMPOTENCY_TTL_DAYS are not missing. Writes nothing.
@@ -102,14 +94,8 @@ Exit code 1: some are missing.
 
   bankql payments find-missing --from-log /var/log/bankql.log
 `,
-  read(args) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({
-        args,
-        options: { 'from-log': { type: 'string' }, json: { type: 'boolean' } },
-        allowPositionals: true,
-      }),
-    );
+  { 'from-log': { type: 'string' }, json: { type: 'boolean' } },
+  ({ values, positionals }) => {
     expectNone('find-missing', positionals);
     const file = values['from-log'];
     if (file === undefined) throw new CommandError('find-missing needs a log: --from-log FILE.');
@@ -139,7 +125,7 @@ Exit code 1: some are missing.
       );
     };
   },
-};
+);
 
 const text = z.string().nullable().default(null);
 const auditLine = z.object({

@@ -1,3 +1,4 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { PaymentStore } from '../../payments/store.ts';
 import type { OpenStoreOptions } from '../../payments/stores/open-store.ts';
 import type { ShowProgress } from '../terminal.ts';
@@ -52,14 +53,29 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('Nothing was written.');
 }
 
-/** Errors: CommandError for what parseArgs does not know. */
-export function parsed<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new CommandError(error instanceof Error ? error.message : String(error));
-  }
-}
+/** The words behind a command, by its options. */
+export type Given<O extends ParseArgsOptionsConfig> = Pick<
+  ReturnType<typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>>,
+  'values' | 'positionals'
+> & { readonly now: number };
+
+/** A command with its options. Errors of `read`: CommandError, also for options that it does not have. */
+export const subcommand = <O extends ParseArgsOptionsConfig>(
+  help: string,
+  options: O,
+  read: (given: Given<O>) => OperatorTask,
+): OperatorSubcommand => ({
+  help,
+  read(args, now) {
+    let given: Omit<Given<O>, 'now'>;
+    try {
+      given = parseArgs({ args, options, allowPositionals: true });
+    } catch (error) {
+      throw new CommandError(error instanceof Error ? error.message : String(error));
+    }
+    return read({ ...given, now });
+  },
+});
 
 /** An operator's sentence for the record. Errors: CommandError if it is missing, or not one line. */
 export function sentence(option: string, meaning: string, value: string | undefined): string {

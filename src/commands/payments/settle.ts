@@ -1,17 +1,8 @@
-import { parseArgs } from 'node:util';
 import { auditEntry } from '../../payments/record.ts';
 import { type PaymentRecord, type PaymentStore, StoreUnavailable } from '../../payments/store.ts';
 import { readSearch, readState, type Search, searchHelp, searchOptions } from './find.ts';
 import { writeUnwrittenOutcomes } from './from-log.ts';
-import {
-  CommandError,
-  confirm,
-  type OperatorSubcommand,
-  type OperatorTask,
-  parsed,
-  readIdPrefix,
-  sentence,
-} from './operator.ts';
+import { CommandError, confirm, type OperatorTask, readIdPrefix, sentence, subcommand } from './operator.ts';
 import { jsonLine, paymentLines, paymentTable } from './payment-table.ts';
 
 const options = {
@@ -23,8 +14,8 @@ const options = {
   'from-log': { type: 'string' },
 } as const;
 
-export const settle: OperatorSubcommand = {
-  help: `usage: bankql payments settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
+export const settle = subcommand(
+  `usage: bankql payments settle <id, or at least its first six digits> --as done|rejected --by "<name>" --reason "<text>"
        bankql payments settle <search> --as done|rejected --by "<name>" --reason "<text>" [--yes]
        bankql payments settle --from-log FILE [--yes]
 
@@ -40,8 +31,8 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
   bankql payments settle 4f8c21d09b7e --as done --by "Ada" --reason "booked, says the bank's ledger"
   bankql payments settle --account alice-current --since 3h --as rejected --by "Ada" --reason "incident 4711"
 `,
-  read(args, now) {
-    const { values, positionals } = parsed(() => parseArgs({ args, options, allowPositionals: true }));
+  options,
+  ({ values, positionals, now }) => {
     const search = readSearch({ ...values, state: values.state ?? [] }, now);
     const isSearch = search.isNarrowed || search.states !== null;
     const [text, ...others] = positionals;
@@ -71,7 +62,7 @@ ${searchHelp}  --as STATE           done (the bank executed it), or rejected (it
     const verdict = { state, settledBy: `${by}: ${reason} (${new Date(now).toISOString()})` } as const;
     return prefix === null ? settleFound(search, verdict, values.yes === true) : settleOne(prefix, verdict);
   },
-};
+);
 
 /** What an operator says of a payment. */
 interface Verdict {

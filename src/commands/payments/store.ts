@@ -1,31 +1,22 @@
-import { parseArgs } from 'node:util';
 import {
   backupStore,
   type RestorePlan,
   restoreStore,
   type StoreContents,
 } from '../../payments/stores/sqlite/backup.ts';
-import {
-  CommandError,
-  confirm,
-  expectNone,
-  type OperatorContext,
-  type OperatorSubcommand,
-  parsed,
-  sentence,
-} from './operator.ts';
+import { CommandError, confirm, expectNone, type OperatorContext, sentence, subcommand } from './operator.ts';
 import { isoTime, paymentTable } from './payment-table.ts';
 
-export const backup: OperatorSubcommand = {
-  help: `usage: bankql payments backup FILE
+export const backup = subcommand(
+  `usage: bankql payments backup FILE
 
 Copies the records of a SQLite store to FILE while bankql serves, and verifies the copy. An existing file is not replaced.
 A plain copy of the file misses what is in its write-ahead log.
 
   bankql payments backup /var/backups/bankql-2026-01-15.db
 `,
-  read(args) {
-    const { positionals } = parsed(() => parseArgs({ args, options: {}, allowPositionals: true }));
+  {},
+  ({ positionals }) => {
     const file = oneFile('backup', positionals);
     return async ({ state, write, progress }) => {
       progress('Copying the records, and verifying the copy …');
@@ -34,10 +25,10 @@ A plain copy of the file misses what is in its write-ahead log.
       write(`Backed up ${describe(held)} to ${file}.\n`);
     };
   },
-};
+);
 
-export const restore: OperatorSubcommand = {
-  help: `usage: bankql payments restore FILE --by "<name>" [--yes]
+export const restore = subcommand(
+  `usage: bankql payments restore FILE --by "<name>" [--yes]
 
 Puts a backup in the place of a SQLite store's records. Stop every bankql that uses them first. Names the payments that were
 begun after the backup: clients that send one of them again pay again. The replaced file stays in the same folder.
@@ -47,14 +38,8 @@ begun after the backup: clients that send one of them again pay again. The repla
 
   bankql payments restore /var/backups/bankql-2026-01-15.db --by "Ada"
 `,
-  read(args) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({
-        args,
-        options: { by: { type: 'string' }, yes: { type: 'boolean' } },
-        allowPositionals: true,
-      }),
-    );
+  { by: { type: 'string' }, yes: { type: 'boolean' } },
+  ({ values, positionals }) => {
     const file = oneFile('restore', positionals);
     const by = sentence('by', 'who decided it', values.by);
     return async (context) => {
@@ -80,10 +65,10 @@ begun after the backup: clients that send one of them again pay again. The repla
       write(`Restored ${describe(restored.backup)}.${replaced}\n`);
     };
   },
-};
+);
 
-export const acceptLoss: OperatorSubcommand = {
-  help: `usage: bankql payments accept-loss --by "<name>" --reason "<text>" [--yes]
+export const acceptLoss = subcommand(
+  `usage: bankql payments accept-loss --by "<name>" --reason "<text>" [--yes]
 
 Lets payments go on in a store that holds fewer records than were written to it. A lost payment whose client sends it again
 is then paid again: restore a backup if there is one, and tell clients.
@@ -94,14 +79,8 @@ is then paid again: restore a backup if there is one, and tell clients.
 
   bankql payments accept-loss --by "Ada" --reason "disk lost, no backup, clients informed"
 `,
-  read(args) {
-    const { values, positionals } = parsed(() =>
-      parseArgs({
-        args,
-        options: { by: { type: 'string' }, reason: { type: 'string' }, yes: { type: 'boolean' } },
-        allowPositionals: true,
-      }),
-    );
+  { by: { type: 'string' }, reason: { type: 'string' }, yes: { type: 'boolean' } },
+  ({ values, positionals }) => {
     expectNone('accept-loss', positionals);
     const by = sentence('by', 'who decided it', values.by);
     const reason = sentence('reason', 'why it is right', values.reason);
@@ -123,7 +102,7 @@ is then paid again: restore a backup if there is one, and tell clients.
       write(`Payments go on, by ${by}: ${reason}\n`);
     };
   },
-};
+);
 
 function oneFile(command: string, words: readonly string[]): string {
   const [file, ...others] = words;
