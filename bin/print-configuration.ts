@@ -1,5 +1,76 @@
 import { writeFileSync } from 'node:fs';
-import { configurationPage, variablesAsEnvExample } from '../src/config/documentation.ts';
+import { common, describe, type Entry, options, plain, rare } from '../src/config/help.ts';
 
-writeFileSync('docs/configuration.md', configurationPage());
-writeFileSync('.env.example', variablesAsEnvExample());
+const introduction = `# Configuration
+
+bankql reads environment variables. An empty variable counts as unset. Switches take \`on\` or \`off\` (or \`1\`, \`0\`,
+\`true\`, \`false\`). If values are invalid, bankql does not start, and prints a line for each of them with the variable, the
+value and the remedy. It also refuses misspelt names, such as \`BNAK_BASE_URL\`.
+
+\`npm run configuration\` makes this page and \`.env.example\` from \`src/config/variables.ts\`.
+
+`;
+
+const table = (columns: string, rows: readonly string[]): string =>
+  [columns, columns.replaceAll(/[^|]+/g, ' --- '), ...rows, ''].join('\n');
+
+/** docs/configuration.md: a section for each task, then what is rarely changed, and the sandbox's options. */
+export const configurationPage = (): string =>
+  introduction +
+  [
+    ...common.map(({ title, entries }) =>
+      [
+        `## ${title}\n`,
+        table(
+          '| variable | default | meaning |',
+          entries.map(
+            (entry) => `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+          ),
+        ),
+      ].join('\n'),
+    ),
+    [
+      '## Rarely changed\n',
+      table(
+        '| variable | default | meaning | change it if |',
+        rare.map(
+          (entry) =>
+            `| \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} | ${entry.variable.rarely} |`,
+        ),
+      ),
+    ].join('\n'),
+    [
+      '## The sandbox bank\n',
+      'Options of `bankql sandbox`. The variables are the old names of these options and work until 1.0. They also',
+      'apply to the sandbox bank that bankql starts itself if no bank is configured.\n',
+      table(
+        '| option | variable | default | meaning |',
+        options.map(
+          (entry) =>
+            `| \`${entry.variable.option}\` | \`${entry.name}\` | ${entry.variable.shownFallback} | ${describe(entry)} |`,
+        ),
+      ),
+    ].join('\n'),
+  ].join('\n');
+
+/** A file for --env-file: every variable, commented out if it has its default. */
+export const variablesAsEnvExample = (): string => {
+  const lines = (entry: Entry) => [
+    `# ${plain(describe(entry))}`,
+    `# default: ${plain(entry.variable.shownFallback)}`,
+    ...(entry.variable.rarely === undefined ? [] : [`# change it if ${plain(entry.variable.rarely)}`]),
+    `#${entry.name}=`,
+    '',
+  ];
+  return [
+    '# The variables of bankql, with their defaults. Made from src/config/variables.ts by npm run configuration.',
+    '',
+    ...common.map(({ title, entries }) => [`# ${title}`, '', ...entries.flatMap(lines)].join('\n')),
+    ['# Rarely changed', '', ...rare.flatMap(lines)].join('\n'),
+  ].join('\n');
+};
+
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync('docs/configuration.md', configurationPage());
+  writeFileSync('.env.example', variablesAsEnvExample());
+}

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { distance } from 'fastest-levenshtein';
 import { readConfig } from '../config/config.ts';
-import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/documentation.ts';
+import { sandboxOptionsAsHelp, variablesAsHelp } from '../config/help.ts';
 import { StartError } from '../config/start-error.ts';
 import type { CliCommand, ServiceCommand } from './command.ts';
 

@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { configurationPage, variablesAsEnvExample } from '../../bin/print-configuration.ts';
 import { readConfig } from '../../src/config/config.ts';
-import {
-  configurationPage,
-  sandboxOptionsAsHelp,
-  variablesAsEnvExample,
-  variablesAsHelp,
-} from '../../src/config/documentation.ts';
+import { sandboxOptionsAsHelp, variablesAsHelp } from '../../src/config/help.ts';
 import { type Variable, variableNames, variables } from '../../src/config/variables.ts';
 
 const root = join(import.meta.dirname, '../..');
