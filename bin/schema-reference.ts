@@ -27,27 +27,27 @@ type Member = GraphQLField<unknown, unknown> | GraphQLInputField | GraphQLArgume
 
 const introduction = `# Schema reference
 
-All that \`schema.graphql\` holds, made from it by \`npm run schema\`. \`!\` marks what is never null; names of REST operations lead to
-[rest-developers.md](rest-developers.md). What comes from the bank may be null: where it fails, \`errors\` says why.
+\`npm run schema\` makes this page from \`schema.graphql\`. \`!\` marks values that are never null. Names of REST operations are links to
+[rest-developers.md](rest-developers.md). Values from the bank may be null. If reading a value failed, \`errors\` says why.
 `;
 
 const lists = `## Lists
 
-A list is a connection. It is whole unless \`first\` or \`last\` is given. Its fields:
+A list is a connection. It is complete unless \`first\` or \`last\` is given. Its fields:
 
-| field | type | what it is |
+| field | type | meaning |
 | --- | --- | --- |
 | \`nodes\` | the entries | The entries of the page. |
-| \`edges\` | \`cursor\` and \`node\` | The same with their cursors, which \`after\` and \`before\` take. |
-| \`pageInfo\` | [PageInfo](#pageinfo)! | Where the page stands in the whole list. |
-| \`totalCount\` | Int! | How many entries the whole list has, whatever the page; of payments Int, null for more than 1,000. |
+| \`edges\` | \`cursor\` and \`node\` | The entries with their cursors, for \`after\` and \`before\`. |
+| \`pageInfo\` | [PageInfo](#pageinfo)! | The position of the page in the whole list. |
+| \`totalCount\` | Int! | The number of entries in the whole list. For payments, null if there are more than 1,000. |
 
 These are the arguments of each field that is marked with *paging*:
 
-| argument | type | what it is |
+| argument | type | meaning |
 | --- | --- | --- |
-| \`first\`, \`after\` | Int, String | The first so many entries; those behind this cursor. |
-| \`last\`, \`before\` | Int, String | The last so many entries; those before this cursor. |
+| \`first\`, \`after\` | Int, String | The maximum number of entries after the cursor. |
+| \`last\`, \`before\` | Int, String | The maximum number of entries before the cursor. |
 `;
 
 const pagingArguments = ['after', 'before', 'first', 'last'];
@@ -106,11 +106,11 @@ const directiveSection = ({ name, description, args, locations }: GraphQLDirecti
   [`### @${name}`, prose(description), `On ${locations.join(', ')}.`, membersTable(args)].join('\n\n');
 
 const membersTable = (members: readonly Member[]): string =>
-  ['| name | type | what it is |', '| --- | --- | --- |', ...members.flatMap(memberRows)].join('\n');
+  ['| name | type | meaning |', '| --- | --- | --- |', ...members.flatMap(memberRows)].join('\n');
 
 const valuesTable = (type: GraphQLEnumType): string =>
   [
-    '| value | what it is |',
+    '| value | meaning |',
     '| --- | --- |',
     ...type.getValues().map(({ name, description }) => `| \`${name}\` | ${cell(description)} |`),
   ].join('\n');
@@ -139,7 +139,7 @@ const fallback = (member: Member): string =>
     ? ` = \`${print(member.default.literal)}\``
     : '';
 
-/** A type in GraphQL's notation, with a link to what it is made of. */
+/** A type in GraphQL's notation, with a link to meaning made of. */
 function typeText(type: GraphQLType): string {
   if (isNonNullType(type)) return `${typeText(type.ofType)}!`;
   if (isListType(type)) return `\\[${typeText(type.ofType)}\\]`;

@@ -8,7 +8,7 @@ export const account = resource(
   'Account',
   'An account as seen through one of its views; through another view it is another node. REST: getAccountsScope.',
   {
-    balance: part('balance', 'What is on the account.', money, {
+    balance: part('balance', 'The balance of the account.', money, {
       required: 'bodies',
       notes: { changes: ', which the bank requires: it can be changed, and not cleared' },
     }),
@@ -28,7 +28,7 @@ export const account = resource(
     swiftBic: text('swift_bic', "The bank's BIC."),
     types: texts(
       'type',
-      'What kinds of account it is. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
+      'The kinds of the account. The specification lists no values; the sandbox has `current`, `savings`, `joint`, `business` and `trust`.',
       {
         answer: textsOrText,
         also: {

@@ -22,7 +22,7 @@ const address = resource(
   {
     changes: {
       name: 'AddressChanges',
-      description: 'Changes of an address: what is left out keeps its value, null clears it.',
+      description: 'Changes of an address: a field that is left out keeps its value, and null clears it.',
     },
   },
 );
@@ -45,7 +45,7 @@ const location = resource(
     changes: {
       name: 'LocationChanges',
       description:
-        'Changes of a place on the earth, in degrees: what is left out keeps its value, null clears it.',
+        'Changes of a place on the earth, in degrees: a field that is left out keeps its value, and null clears it.',
     },
   },
 );

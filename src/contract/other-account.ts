@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { operation } from './operation.ts';
 import { type Answer, boolean, id, part, resource, text } from './resource.ts';
 
-const holder = resource('AccountHolder', 'Who holds a counterparty account.', {
+const holder = resource('AccountHolder', "The holder of a counterparty's account.", {
   isAlias: boolean('is_alias', 'Whether the name is an alias.', { required: 'answers' }),
   name: text('name', "The holder's name."),
 });

@@ -20,7 +20,7 @@ export const money = resource(
     keepsOrder: true,
     changes: {
       name: 'BalanceChanges',
-      description: 'Changes of a balance: what is left out keeps its value.',
+      description: 'Changes of a balance: a field that is left out keeps its value.',
     },
   },
 );
@@ -58,5 +58,5 @@ export const accountRef = resource(
       notes: { answer: ', as the record has it' },
     }),
   },
-  { input: { description: 'An account, named.' } },
+  { input: { description: 'A reference to an account.' } },
 );

@@ -11,7 +11,7 @@ export const transactionRequest = resource(
   'TransactionRequest',
   'A request for a transaction. REST: getTransactionsRequest.',
   {
-    description: text('description', 'What the payer wrote it is for.'),
+    description: text('description', 'The description that the payer wrote.'),
     resourceUrl: text('resource_url', "The request's address at the bank."),
     status: text(
       'status',
@@ -30,15 +30,15 @@ export const transactionRequest = resource(
       notes: asWritten,
       also: { name: 'transactionIdList', list: 'ID' },
     }),
-    startDate: text('start_date', 'When it was asked for.', {
+    startDate: text('start_date', 'When it was requested.', {
       notes: asWritten,
       also: { name: 'startedAt', dateOf: 'getTransactionsRequest' },
     }),
-    endDate: text('end_date', 'When it came to its end.', {
+    endDate: text('end_date', 'When it ended.', {
       notes: asWritten,
       also: { name: 'endedAt', dateOf: 'getTransactionsRequest' },
     }),
-    challenge: text('challenge', 'What the customer has to confirm it with, where the bank waits for that.', {
+    challenge: text('challenge', 'The challenge that the customer must answer, if the bank waits for that.', {
       answer: reference,
     }),
     from: part('from', 'The account that pays.', accountRef),

@@ -9,7 +9,7 @@ const freeText = { answer: ', a free text' } as const;
 
 const details = resource(
   'TransactionDetails',
-  'What was moved, when, and by whom. REST `details` of a transaction.',
+  'The amount, the times and the people involved. REST `details` of a transaction.',
   {
     approvedByIpAddress: text('approved_by_ip_address', 'The IP address from which it was approved.', {
       required: 'bodies',
@@ -21,8 +21,8 @@ const details = resource(
       notes: asWritten,
       also: { name: 'completedAt', dateOf: 'getTransaction' },
     }),
-    description: text('description', 'What the payer wrote it is for.'),
-    newBalance: part('new_balance', 'What was on the account afterwards.', amount),
+    description: text('description', 'The description that the payer wrote.'),
+    newBalance: part('new_balance', 'The balance of the account afterwards.', amount),
     pausedByIpAddress: text('paused_by_ip_address', 'The IP address from which it was paused.'),
     pausedByUserId: text('paused_by_user_id', 'Who paused it.'),
     posted: text('posted', 'When it was posted.', {
@@ -52,19 +52,19 @@ const details = resource(
         also: { name: 'typeCode', enum: 'TransactionType', values: ['SEPA', 'CARD', 'SALARY', 'TRANSFER'] },
       },
     ),
-    value: part('value', 'How much was moved; negative where the account paid.', amount),
+    value: part('value', 'The amount; negative if the account paid.', amount),
   },
   {
     input: {
       description:
-        'What was moved, when, and by whom. REST `details` of a transaction. What is left out is not sent.',
+        'The amount, the times and the people involved. REST `details` of a transaction. What is left out is not sent.',
     },
   },
 );
 
 export const transactionMetadata = resource(
   'TransactionMetadata',
-  'What people note about it. REST `metadata` of a transaction.',
+  'Notes about it. REST `metadata` of a transaction.',
   {
     comments: text('comments', 'What the customer notes about it.', {
       required: 'bodies',
@@ -75,7 +75,7 @@ export const transactionMetadata = resource(
       },
     }),
     narrative: text('narrative', 'A longer text about it.'),
-    tags: text('tags', 'Words to find it by.', {
+    tags: text('tags', 'Tags to find it by.', {
       answer: textOrArray,
       also: { name: 'tagList', list: 'String' },
     }),
@@ -83,12 +83,12 @@ export const transactionMetadata = resource(
   },
   {
     input: {
-      description:
-        'What people note about it. REST `metadata` of a transaction. What is left out is not sent.',
+      description: 'Notes about it. REST `metadata` of a transaction. What is left out is not sent.',
     },
     changes: {
       name: 'TransactionMetadataChanges',
-      description: "Changes of a transaction's metadata: what is left out keeps its value, null clears it.",
+      description:
+        "Changes of a transaction's metadata: a field that is left out keeps its value, and null clears it.",
     },
   },
 );
@@ -99,10 +99,12 @@ export const transaction = resource(
   'Transaction',
   'A transaction of an account, as seen through one of its views. REST: getTransaction.',
   {
-    details: part('details', 'What was moved, when, and by whom.', details, { required: 'bodies' }),
+    details: part('details', 'The amount, the times and the people involved.', details, {
+      required: 'bodies',
+    }),
     transactionId: id('id', "The transaction's id at the bank.", { isOwnId: true, formerly: { name: 'id' } }),
-    metadata: part('metadata', 'What people note about it.', transactionMetadata),
-    otherAccountId: text('other_account', "The counterparty's id among those of the account.", {
+    metadata: part('metadata', 'Notes about it.', transactionMetadata),
+    otherAccountId: text('other_account', "The counterparty's id in the account's list.", {
       answer: reference,
       holdsIds: true,
     }),

@@ -29,9 +29,11 @@ AccountRefObject.implement({
       type: nodeTypeOf('Account').object,
       nullable: true,
       description:
-        'The account, seen through the view of the record that names it, unless another is given; null if the record names no account. REST: getAccountsScope.',
+        "The account, seen through the given view or else the record's view. Null if the record names no account. REST: getAccountsScope.",
       args: {
-        viewId: t.arg.id({ description: 'The view to read the account through, if not that of the record.' }),
+        viewId: t.arg.id({
+          description: "The view for reading the account. The default is the record's view.",
+        }),
       },
       extensions: fieldExtensions({
         estimate: (parent: NamedAccount, args: { viewId?: string | null }, context: EstimateContext) => {
@@ -53,7 +55,7 @@ AccountRefObject.implement({
       type: nodeTypeOf('OtherAccount').object,
       nullable: true,
       description:
-        'The counterparty of the account that pays whose id, IBAN or number this is: who is paid, by name. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
+        'The payee as a counterparty of the paying account, found by its id, IBAN or number. Null for an account that is not paid, and if there is no such counterparty. REST: getOtherAccounts.',
       extensions: fieldExtensions({
         estimate: ({ payer }: NamedAccount, _args: object, context: EstimateContext) => {
           if (payer !== undefined) startPrefetch(() => loadOtherAccounts(payer, {}, context));

@@ -48,7 +48,7 @@ import {
 } from './transaction-request.ts';
 
 export const AccountScope = builder.enumType('AccountScope', {
-  description: 'Which accounts a list has: the path segment `{scope}` of getAccountsScope.',
+  description: 'Selects the accounts of a list: the path segment `{scope}` of getAccountsScope.',
   values: {
     PERMISSIONS: {
       value: 'permissions',
@@ -152,7 +152,7 @@ AccountObject.implement({
     id: t.id(accountNode.idField),
     ...pathFields(t, 'account', {
       accountId:
-        "The account's id at the bank; the one it was asked for by if the bank gave none. REST `id`.",
+        "The account's id at the bank, or the requested id if the bank's answer has none. REST `id`.",
       viewId: 'The view through which the account is seen, from the path.',
     }),
     version: t.string(versionField(versionIn(account))),
@@ -171,7 +171,7 @@ AccountObject.implement({
         type: AccountObject,
         nullable: true,
         description:
-          'All that getAccountsScope answers for this account, its view and the scope. REST: getAccountsScope.',
+          'The list that getAccountsScope returns for this account, its view and the scope. REST: getAccountsScope.',
         args: {
           scope: t.arg({
             type: AccountScope,
@@ -205,10 +205,13 @@ AccountObject.implement({
         description:
           'Counterparties of the account. REST: getOtherAccounts; with an IBAN in `filter`, postOtherAccounts.',
         args: {
-          filter: t.arg({ type: OtherAccountFilter, description: 'Those with this IBAN, this id, or both.' }),
+          filter: t.arg({
+            type: OtherAccountFilter,
+            description: 'Only counterparties with this IBAN, this id, or both.',
+          }),
           search: t.arg.string({
             description:
-              "Those whose holder's name or IBAN contains this text, whatever its case and spaces. bankql looks for it in the bank's list.",
+              "Only counterparties whose holder's name or IBAN contains this text. Case and spaces do not matter. bankql searches the bank's list.",
           }),
         },
         ...connectionFromIds(
@@ -256,15 +259,16 @@ AccountObject.implement({
       {
         type: TransactionRequestObject,
         nullable: true,
-        description: 'What was asked of the account to pay. REST: getTransactionsRequest.',
+        description: 'Requests for payments from this account. REST: getTransactionsRequest.',
         args: {
           status: t.arg.stringList({
-            description: 'Those with one of these statuses, as the bank writes them, in either case.',
+            description:
+              'Only requests with one of these statuses, as the bank writes them. Case does not matter.',
           }),
           since: t.arg({
             type: 'DateTime',
             description:
-              'Those that began at this time or later, of those that say when in a form that can be read.',
+              'Only requests that began at this time or later. Requests without a readable date are left out.',
           }),
         },
         ...connectionFromIds(
@@ -301,7 +305,7 @@ putMutation(written, {
   ids: {
     accountId: "The account's id at the bank.",
     viewId:
-      "The view through which the payload's account is read; the configured default view where left out.",
+      "The view through which the payload's account is read; the configured default view if it is left out.",
   },
   path: inAccount,
   // REST does not receive the view, but an invalid one is refused before anything is written.

@@ -66,7 +66,7 @@ function productQueryOf(filter: Optional<Filter>, { defaults }: ReadContext): Pr
 }
 
 BankObject.implement({
-  description: 'A bank, by its Swift bank code. Costs no REST call; all that is read of a bank hangs on it.',
+  description: 'A bank, by its Swift bank code. Costs no REST call. All data of a bank is read through it.',
   interfaces: [builder.nodeInterfaceRef()],
   fields: (t) => ({
     id: t.id(bankNode.idField),
@@ -101,7 +101,7 @@ BankObject.implement({
         type: AccountObject,
         nullable: true,
         description:
-          'All that getAccountsScope answers for this account, view and scope. REST: getAccountsScope.',
+          'The list that getAccountsScope returns for this account, view and scope. REST: getAccountsScope.',
         args: {
           accountId: t.arg.id({
             required: true,
@@ -131,20 +131,22 @@ BankObject.implement({
         type: BranchObject,
         nullable: true,
         description:
-          'Branches of the bank, in its order unless another is asked for. REST: getBranches; with an id in `filter`, postBranches. All else is looked for in what that lists.',
+          'Branches of the bank, in the order of `orderBy`. REST: getBranches; with an id in `filter`, postBranches. bankql searches that list for all other arguments.',
         args: {
           filter: t.arg({
             type: BranchFilter,
-            description: 'Those with this id, or whose name contains this text.',
+            description: 'Only branches with this id, or with this text in their name.',
           }),
           near: t.arg({
             type: NearInput,
             description:
-              'Those around a place; one that does not say where it is is left out where there is a radius.',
+              'Only branches near a place. With a radius, branches without a location are left out.',
           }),
-          orderBy: t.arg({ type: BranchOrder, description: "The bank's own order where left out." }),
-          acceptsDeposits: t.arg.boolean({ description: 'Those that do, or those that do not.' }),
-          city: t.arg.string({ description: 'Those in this city, whatever its case and accents.' }),
+          orderBy: t.arg({ type: BranchOrder, description: "The bank's own order if it is left out." }),
+          acceptsDeposits: t.arg.boolean({
+            description: 'With true, only branches that accept deposits; with false, only the others.',
+          }),
+          city: t.arg.string({ description: 'Only branches in this city. Case and accents do not matter.' }),
         },
         ...connectionFromIds(
           ({ bankId }: BankIds, args: BranchSearch, { session, lists }) => {
@@ -224,7 +226,7 @@ builder.queryField('bank', (t) =>
     nullable: true,
     description:
       'A bank by its Swift bank code; the configured bank if none is given. Costs no REST call: bankql does not ask whether there is such a bank, and what is read of another is NOT_FOUND.',
-    args: { bankId: t.arg.id({ description: "The bank's code; the configured one where left out." }) },
+    args: { bankId: t.arg.id({ description: "The bank's code; the configured one if it is left out." }) },
     ...nodeFromIds('Bank', (_root: object, { bankId }: { bankId?: Optional<string> }, { defaults }) => ({
       bankId: bankIdOr(defaults, bankId),
     })),

@@ -65,12 +65,12 @@ export const NearInput = builder.inputType('NearInput', {
   fields: (t) => ({
     latitude: t.float({ required: true, description: latitude }),
     longitude: t.float({ required: true, description: longitude }),
-    radiusKm: t.float({ description: 'No farther than so many kilometres; however far where left out.' }),
+    radiusKm: t.float({ description: 'The maximum distance in kilometres. No maximum if it is left out.' }),
   }),
 });
 
 export const BranchOrder = builder.enumType('BranchOrder', {
-  description: 'In which order branches are listed. Those without a name, or without a place, are the last.',
+  description: 'The order of branches. Branches without a name or a location come last.',
   values: {
     NAME: { description: 'By their names.' },
     DISTANCE: { description: 'The nearest to `near` first.' },

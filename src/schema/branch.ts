@@ -75,7 +75,7 @@ export const BranchConnection = connectionTo(BranchObject, {
 
 export const BranchFilter = builder.inputType('BranchFilter', {
   description:
-    'Which branches. With an id the bank is asked for them; by the name alone bankql looks for them in the list. REST: postBranches, or getBranches.',
+    'Selects branches. With an id, the bank searches; with only a name, bankql searches the list. REST: postBranches, or getBranches.',
   fields: (t) => ({
     id: t.id({
       description:
@@ -105,7 +105,7 @@ BranchObject.implement({
     distanceKm: t.float({
       nullable: true,
       description:
-        'How far it is from a place as the crow flies, in kilometres; null where the branch does not say where it is.',
+        'The distance from a place in a straight line, in kilometres. Null if the branch has no location.',
       args: {
         from: t.arg({
           type: CoordinatesInput,

@@ -28,17 +28,21 @@ export const builder = new SchemaBuilder<{
     endCursorFieldOptions: { description: "The last edge's cursor; null where the page is empty." },
     cursorFieldOptions: { description: 'Give it to `after` or `before`.' },
     nodeFieldOptions: {
-      description: 'The entry, unless the bank broke the contract in it. Costs no further REST call.',
+      description: "The entry, or null if the bank's data for it is invalid. Costs no further REST call.",
     },
     edgesFieldOptions: {
       description: 'The entries of the page with their cursors. Costs no further REST call.',
     },
     pageInfoFieldOptions: {
-      description: 'Where the page stands in the whole list. Costs no further REST call.',
+      description: 'The position of the page in the whole list. Costs no further REST call.',
     },
-    firstArgOptions: { description: 'The first so many entries behind `after`; all where left out.' },
-    afterArgOptions: { description: 'Only entries behind this cursor.' },
-    lastArgOptions: { description: 'The last so many entries before `before`; all where left out.' },
+    firstArgOptions: {
+      description: 'The maximum number of entries after the cursor `after`. All if it is left out.',
+    },
+    afterArgOptions: { description: 'Only entries after this cursor.' },
+    lastArgOptions: {
+      description: 'The maximum number of entries before the cursor `before`. All if it is left out.',
+    },
     beforeArgOptions: { description: 'Only entries before this cursor.' },
   },
 });
@@ -49,15 +53,15 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<
   'InputObject'
 >;
 
-builder.queryType({ description: 'What can be read.' });
+builder.queryType({ description: 'The queries.' });
 builder.mutationType({
   description:
-    'What can be written. Each field is one REST call, an update also a read before it; what its payload links to is read anew.',
+    'The mutations. Each field makes one REST call; an update also makes a read before it. Links in a payload are read again.',
 });
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
     nullable: false,
-    description: 'How many entries the whole list has, whatever the page.',
+    description: 'The number of entries in the whole list, not only in this page.',
     resolve: (connection) => connection.totalCount,
   }),
 );

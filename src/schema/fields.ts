@@ -93,11 +93,11 @@ function makeEnum(name: string, words: readonly string[]) {
     ...Object.fromEntries(
       words.map((word) => [nameOf(word), { description: `The bank writes \`${word}\`.` }]),
     ),
-    OTHER: { description: 'The bank writes another word, which the field with the text has.' },
+    OTHER: { description: 'The bank writes another text. The field without `Code` in its name contains it.' },
   };
   const type = builder.enumType(name, {
     description:
-      'Words of the bank that this version knows. The specification lists none, and later versions may know more.',
+      'Texts of the bank that this version knows. The specification lists none, and later versions may know more.',
     values,
   });
   /** Null for no text. */
@@ -125,7 +125,7 @@ function preciseField<Parent>(
     return t.field({
       type: [also.list],
       nullable: { list: true, items: false },
-      description: `${what} One entry for each, without the separators. REST \`${rest}\`.`,
+      description: `${what} One list entry for each. REST \`${rest}\`.`,
       resolve: (parent) =>
         textIn(recordIn(parent))
           ?.split(also.list === 'ID' ? /[\s,]+/ : /\s*,\s*/)
@@ -133,7 +133,7 @@ function preciseField<Parent>(
     });
   if ('enum' in also) {
     const { type, codeOf } = enumOf(also);
-    const description = `${what} Null if the bank leaves it out; \`OTHER\` if this version does not know the word, which \`${beside}\` has. REST \`${rest}\`.`;
+    const description = `${what} Null if the bank leaves it out; \`OTHER\` if this version does not know the bank's text in \`${beside}\`. REST \`${rest}\`.`;
     const valueIn = (parent: Parent): unknown => unwrap(Reflect.get(recordIn(parent), rest));
     return isList
       ? t.field({

@@ -111,12 +111,12 @@ const TransactionConnection = builder.objectRef<KnownTransactions>('TransactionC
     pageInfo: t.field({
       type: builder.pageInfoRef(),
       nullable: false,
-      description: 'Where the page stands in the whole list. Costs no further REST call.',
+      description: 'The position of the page in the whole list. Costs no further REST call.',
       resolve: ({ page }) => page.pageInfo,
     }),
     totalCount: t.int({
       nullable: false,
-      description: 'How many entries the whole list has, whatever the page.',
+      description: 'The number of entries in the whole list, not only in this page.',
       resolve: ({ page }) => page.totalCount,
     }),
   }),
@@ -137,10 +137,17 @@ export const knownTransactions = {
   description:
     "Transactions of the account that bankql knows of, newest first: those that its transaction requests name, and those of the calling customer's own payments through bankql. The list is incomplete, since the bank lists no transactions: card payments and what others sent, for example, may be missing. REST: getTransactionsRequest, and getTransaction for each entry of which more than the ids is selected.",
   args: builder.args((t) => ({
-    since: t.field({ type: 'DateTime', description: 'Those that were asked for at this time or later.' }),
-    first: t.int({ description: 'The first so many entries behind `after`; all if it is left out.' }),
-    after: t.string({ description: 'Only entries behind this cursor.' }),
-    last: t.int({ description: 'The last so many entries before `before`; all if it is left out.' }),
+    since: t.field({
+      type: 'DateTime',
+      description: 'Only entries that were requested at this time or later.',
+    }),
+    first: t.int({
+      description: 'The maximum number of entries after the cursor `after`. All if it is left out.',
+    }),
+    after: t.string({ description: 'Only entries after this cursor.' }),
+    last: t.int({
+      description: 'The maximum number of entries before the cursor `before`. All if it is left out.',
+    }),
     before: t.string({ description: 'Only entries before this cursor.' }),
   })),
   extensions: orError(

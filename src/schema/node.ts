@@ -430,8 +430,8 @@ builder.queryField('node', (t) =>
     type: builder.nodeInterfaceRef(),
     nullable: true,
     description:
-      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, if the id does not answer what is selected.",
-    args: { id: t.arg.id({ required: true, description: 'An `id` as it was answered.' }) },
+      "A node by its global id. Null for a payment that is not the caller's or no longer kept, otherwise only with an error. Costs the REST call of its type, unless the id contains the values of all selected fields.",
+    args: { id: t.arg.id({ required: true, description: 'The global id.' }) },
     extensions: fieldExtensions({
       estimate: (_root: object, { id }: { id: string }, context: EstimateContext) =>
         estimateNode(id, context),
@@ -448,8 +448,8 @@ builder.queryField('nodes', (t) =>
     type: [builder.nodeInterfaceRef()],
     nullable: { list: false, items: true },
     description:
-      'Nodes by their global ids, in that order; each is read, and fails, on its own: it is then null. Costs the REST call of each, as `node`.',
-    args: { ids: t.arg.idList({ required: true, description: 'Each an `id` as it was answered.' }) },
+      'Nodes by their global ids, in the given order. Each is read separately, and is null with an error if that fails. Costs the REST call of each, as `node`.',
+    args: { ids: t.arg.idList({ required: true, description: 'The global ids.' }) },
     extensions: fieldExtensions({
       idCount: ({ ids }: { ids: readonly string[] }) => ids.length,
       estimate: (_root: object, { ids }: { ids: readonly string[] }, context: EstimateContext) =>

@@ -48,7 +48,7 @@ export type OtherAccountNode = NodeRef<OtherAccountIds, OtherAccount>;
 
 export const OtherAccountFilter = builder.inputType('OtherAccountFilter', {
   description:
-    'Which counterparties. With an IBAN the bank is asked for them; by the id alone bankql looks for them in the list. REST: postOtherAccounts, or getOtherAccounts.',
+    'Selects counterparties. With an IBAN, the bank searches; with only an id, bankql searches the list. REST: postOtherAccounts, or getOtherAccounts.',
   fields: (t) => ({
     iban: t.string({
       description:
@@ -258,7 +258,7 @@ OtherAccountObject.implement({
         "The counterparty's account, if it is one of this bank: if `bankName` or `swiftBic` is this bank's code, and `otherAccountId` the account's id; otherwise null. REST: getAccountsScope.",
       args: {
         viewId: t.arg.id({
-          description: 'The view through which it is read; that of the counterparty where left out.',
+          description: "The view through which it is read; the counterparty's view if it is left out.",
         }),
       },
       extensions: fieldExtensions({

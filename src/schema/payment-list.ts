@@ -164,7 +164,7 @@ const PaymentConnection = builder.objectRef<PaymentPage>('PaymentConnection').im
     pageInfo: t.field({
       type: builder.pageInfoRef(),
       nullable: false,
-      description: 'Where the page stands in the whole list. Costs no further REST call.',
+      description: 'The position of the page in the whole list. Costs no further REST call.',
       resolve: ({ payments, hasNextPage, hasPreviousPage }, _args, context) => ({
         hasNextPage,
         hasPreviousPage,
@@ -193,15 +193,15 @@ export const paymentsField = {
     "The calling customer's payments that were made with the same subscription key, newest first: also those whose key was lost. Costs no REST call: bankql keeps them.",
   extensions: orError(findsPayments),
   args: builder.args((t) => ({
-    states: t.field({ type: [PaymentState], description: 'Those in one of these states alone.' }),
-    accountId: t.id({ description: 'Those that this account pays or is paid by.' }),
-    since: t.field({ type: 'DateTime', description: 'Those that began at this time or later.' }),
+    states: t.field({ type: [PaymentState], description: 'Only payments in one of these states.' }),
+    accountId: t.id({ description: 'Only payments from or to this account.' }),
+    since: t.field({ type: 'DateTime', description: 'Only payments that began at this time or later.' }),
     first: t.int({
       description: `How many of the newest at most, from 1 to ${maxPage}; ${defaultPage} if \`last\` is not given either.`,
     }),
-    after: t.string({ description: 'The cursor that the page follows: older payments alone.' }),
+    after: t.string({ description: 'Only payments after this cursor, which are older.' }),
     last: t.int({ description: `How many of the oldest at most, from 1 to ${maxPage}.` }),
-    before: t.string({ description: 'The cursor that the page precedes: newer payments alone.' }),
+    before: t.string({ description: 'Only payments before this cursor, which are newer.' }),
   })),
   resolve: (_parent: object, args: PaymentListArguments, context: Context) => pageOf(args, context),
 } as const;

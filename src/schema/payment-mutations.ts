@@ -326,7 +326,7 @@ builder.mutationField('putTransactionRequest', (t) =>
 type ErrorAsData = Pick<BankqlError, 'code' | 'message' | 'extensions'>;
 
 const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
-  description: 'Why a mutation did not do what it was asked for.',
+  description: 'The reason why a mutation failed.',
   fields: (t) => ({
     code: t.field({
       type: ErrorCodeEnum,
@@ -336,13 +336,13 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     message: t.exposeString('message', {
       nullable: false,
-      description: "A sentence for developers and support, with the bank's own words if it gave any.",
+      description: "A sentence for developers and support, with the bank's text if it sent one.",
     }),
     argument: t.field({
       type: ['String'],
       nullable: { list: true, items: false },
       description:
-        'The path to the field of the input that is at fault, such as `["value", "amount"]`; null if none is.',
+        'The path to the invalid field of the input, such as `["value", "amount"]`; null if the input is valid.',
       resolve: ({ extensions }) => extensions.argument,
     }),
     retryable: t.boolean({
@@ -352,7 +352,7 @@ const UserError = builder.objectRef<ErrorAsData>('UserError').implement({
     }),
     retryAfter: t.float({
       nullable: true,
-      description: 'After how many seconds, if it is retryable.',
+      description: 'The number of seconds to wait before a retry.',
       resolve: ({ extensions }) => extensions.retryAfter,
     }),
   }),

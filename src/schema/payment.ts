@@ -30,7 +30,7 @@ export function receiptOf(answer: unknown): { transactionId: string | null; stat
   return { transactionId: member('id'), status: member('status') };
 }
 
-const viewDescription = 'The view through which it is read; the configured default view where left out.';
+const viewDescription = 'The view through which it is read; the configured default view if it is left out.';
 
 export const PaymentState = builder.enumType('PaymentState', {
   description:
@@ -111,7 +111,7 @@ PaymentObject.implement({
     idempotencyKey: t.exposeString('idempotencyKey', {
       nullable: false,
       description:
-        'The key it was asked for with. Empty, in the list of `payments` alone, for a payment from before bankql kept keys.',
+        'The idempotency key of the payment. Empty only in the list of `payments`, for a payment from before bankql kept keys.',
     }),
     state: t.field({
       type: PaymentState,
@@ -239,7 +239,7 @@ PaymentObject.implement({
     failureMessage: t.string({
       nullable: true,
       description:
-        "The message that the mutation answered with if it failed or is unknown, with the bank's own words if it gave any.",
+        "The message that the mutation answered with if it failed or is unknown, with the bank's text if it sent one.",
       resolve: ({ record }) => record.message,
     }),
   }),

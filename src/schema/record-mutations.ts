@@ -184,7 +184,7 @@ export function putMutation<
         type: inputType(
           resource,
           texts.body ??
-            `A whole ${noun}, as ${operation.id} sends it. What is left out is not sent, and lost.`,
+            `A whole ${noun}, as ${operation.id} sends it. Fields that are left out are not sent, and the bank clears them.`,
         ),
         required: true,
         description: 'The record as it is to be; members that it leaves out are lost.',
@@ -199,7 +199,7 @@ export function putMutation<
       [noun]: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank answered it, or read again if it answered without it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
+        description: `The ${noun} from the bank's answer, or read again if the answer does not contain it.${canRead ? ' Null if it then has no id to be read by.' : ''} REST then: ${reads}.`,
         ...writtenNode(nodeType, canRead),
         ...options.written?.(),
       } as never),
@@ -289,7 +289,7 @@ export const versionField = <Item extends object>(versionOf: (record: Item) => s
 
 /** The view of an update. */
 export const updatedViewDescription =
-  'The view through which the record is read; the configured default view where left out. It has to show the whole record: what it hides is lost.';
+  'The view through which the record is read; the configured default view if it is left out. It must show the whole record, because hidden fields are lost.';
 
 interface UpdateOptions<
   C extends Fields,
@@ -348,14 +348,14 @@ export function updateMutation<
         type: changesType(
           changed,
           changed.options.changes?.description ??
-            `Changes of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: what is left out keeps its value, null clears it.${lists ? ' Lists are replaced whole.' : ''}`,
+            `Changes of ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}: a field that is left out keeps its value, and null clears it.${lists ? ' A list is replaced as a whole.' : ''}`,
         ),
         required: true,
         description: 'What to change: a field that is left out keeps its value, null clears it.',
       }),
       ifVersion: t.string({
         description:
-          'Writes only where the record is still of this `version`; whatever its version where left out.',
+          'Writes only if the record still has this `version`. If it is left out, writes in any case.',
       }),
     }),
   });
@@ -506,7 +506,7 @@ function updatePayload<Ids extends object, Item extends object>(
       [noun]: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank answered the write, or read again if it answered without it; null if nothing was written, because of a conflict. REST then: ${reads}.`,
+        description: `The ${noun} from the bank's answer to the write, or read again if the answer does not contain it. Null if nothing was written because of a conflict. REST then: ${reads}.`,
         extensions: fieldExtensions({
           estimate: ({ written }: Result): KnownObject | null =>
             written === null ? null : { parent: written.node },
@@ -521,7 +521,7 @@ function updatePayload<Ids extends object, Item extends object>(
       conflict: t.field({
         type: object,
         nullable: true,
-        description: `The ${noun} as the bank has it if its version is not \`ifVersion\` and nothing was written; null if it was written. If this is not selected, a conflict is an error of the mutation's field. Costs no further REST call.`,
+        description: `The ${noun} as it is at the bank now, if its version is not \`ifVersion\` and nothing was written; otherwise null. If this field is not selected, a conflict is an error. Costs no further REST call.`,
         resolve: ({ conflict }: Result) => conflict?.node as never,
       }),
       trackId: t.id({

@@ -242,7 +242,7 @@ TransactionRequestObject.implement({
     to: t.field({
       type: AccountRefObject,
       nullable: true,
-      description: 'Who is to be paid; null if the bank does not say. REST `body.to`.',
+      description: 'The payee. Null if the bank does not name it. REST `body.to`.',
       extensions: fieldExtensions({
         estimateUnknown: (entry: TransactionRequestNode) => ({
           parent: { ...named(entry, {}, accountOf(entry)) },
@@ -254,7 +254,7 @@ TransactionRequestObject.implement({
     value: t.field({
       type: MoneyObject,
       nullable: true,
-      description: 'How much is to be moved; null if the bank does not say. REST `body.value`.',
+      description: 'The amount. Null if the bank does not name it. REST `body.value`.',
       resolve: (entry) => bodyOf(entry)?.value,
     }),
     transactions: t.field({
@@ -262,8 +262,8 @@ TransactionRequestObject.implement({
       description:
         'The transactions that `transactionIds` names (separated by commas or white space), or a page of them, in that order. Null if the bank leaves it out; an entry is null with an error if it cannot be read. REST: getTransaction for each.',
       args: {
-        first: t.arg.int({ description: 'How many at most; all where left out.' }),
-        after: t.arg.id({ description: 'The `transactionId` of the last entry of the page before.' }),
+        first: t.arg.int({ description: 'The maximum number of entries. All if it is left out.' }),
+        after: t.arg.id({ description: 'The `transactionId` of the last entry of the previous page.' }),
       },
       ...nodesFromRecord(
         'Transaction',

@@ -81,7 +81,7 @@ TransactionObject.implement({
       type: TransactionRequestObject,
       nullable: true,
       description:
-        'The request that led to it: the first of the account whose `transactionIds` names it; null if none does. REST: getTransactionsRequest.',
+        "The request that led to it: the account's first request whose `transactionIds` contains its id. Null if there is none. REST: getTransactionsRequest.",
       extensions: answeredByIdsWithPrefetch(
         (node: TransactionNode, _args: object, context) => loadRequests(node, context),
         (node: TransactionNode, _args: object, context) => {
@@ -110,7 +110,7 @@ TransactionObject.implement({
     otherAccount: t.field({
       nullable: true,
       description:
-        'The counterparty that `otherAccountId` names, found among those of the account. Null if the bank leaves it out. REST: getOtherAccounts, if the bank does not write the counterparty whole.',
+        "The counterparty that `otherAccountId` names, found among the account's counterparties. Null if the bank leaves it out. REST: getOtherAccounts, unless the bank's answer contains the whole counterparty.",
       ...nodeFromRecord('OtherAccount', (node: TransactionNode) => {
         const otherAccountId = unwrap(recordOf(node).other_account);
         if (!otherAccountId) return null;

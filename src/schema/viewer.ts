@@ -75,7 +75,7 @@ export function viewerWhoIs(customer: CustomerIds, context: ReadContext): Viewer
 globalIdTypes.add('Viewer');
 const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
   description:
-    'Who is logged in, at the configured bank and through the default view: where an app starts that knows nothing else.',
+    'The logged-in customer, at the configured bank and through the default view. An app without any ids starts here.',
   fields: (t) => ({
     id: t.id({
       nullable: false,
@@ -92,7 +92,7 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
     }),
     account: t.field({
       nullable: true,
-      description: 'The account that the login starts from. REST: getAccountsScope.',
+      description: 'The default account of the login. REST: getAccountsScope.',
       ...nodeFromIds('Account', viewerAccount),
     }),
     accounts: t.connection(
@@ -100,7 +100,7 @@ const ViewerObject = builder.objectRef<Viewer>('Viewer').implement({
         type: AccountObject,
         nullable: true,
         description:
-          'The accounts that the caller may see, asked for through `account`. REST: getAccountsScope, scope `permissions`.',
+          'The accounts that the caller may see, read through `account`. REST: getAccountsScope, scope `permissions`.',
         ...connectionFromIds(
           (viewer: Viewer, _args: object, context) =>
             loadAccounts(viewerAccount(viewer), 'permissions', context),
@@ -131,7 +131,7 @@ builder.queryField('viewer', (t) =>
     type: ViewerObject,
     nullable: true,
     description:
-      'Who is logged in, as the request shows it; an error where nothing says who it is. Costs no REST call.',
+      'The logged-in customer, by the credentials of the request. An error if bankql cannot determine the customer. Costs no REST call.',
     args: {
       bankId: t.arg.id({ description: 'The code of the bank; the configured one if it is left out.' }),
     },
