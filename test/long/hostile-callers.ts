@@ -1,9 +1,11 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { parseArgs } from 'node:util';
 import { type BankqlProcess, startProcess } from '../support/process.ts';
 import { createRandom } from './accepted-requests.ts';
 import { pinApart } from './cores.ts';
@@ -19,7 +21,7 @@ export const behaviours = {
   'searches by city': `{bank{${Array.from({ length: 29 }, (_, n) => `b${n}:branches(city:"C${n}"){totalCount}`).join(' ')}}}`,
   'twenty REST calls': `{bank{${Array.from({ length: 20 }, (_, n) => `c${n}:customer(customerId:"RANDOM-${n}"){email}`).join(' ')}}}`,
   "updates of somebody else's record":
-    'mutation{updateCustomer(input:{customerId:"good",changes:{email:"e"}}){trackId}}',
+    'mutation{updateCustomer(input:{customerId:"good-0",changes:{email:"e"}}){trackId}}',
   'lists of payments': `{${Array.from({ length: 20 }, (_, n) => `p${n}:payments(first:${100 - n}){nodes{id}}`).join(' ')}}`,
   'failing fields': `{bank{${Array.from({ length: 29 }, (_, n) => `b${n}:branches{nodes{bank{branches(first:-1){totalCount}}}}`).join(' ')}}}`,
   'bodies that stop': '{bank{branches{totalCount}}}',
@@ -40,9 +42,13 @@ interface Felt {
   readonly groups: readonly Group[];
   readonly p99: number;
   readonly refused: number;
-  /** The codes with which they were refused. */
-  readonly codes: ReadonlySet<string>;
+  /** What they were told. */
+  readonly reasons: ReadonlySet<string>;
   readonly asked: number;
+  /** How late the good caller itself was to send its requests, in milliseconds (p99): this does not count. */
+  readonly ownLateness: number;
+  /** How often each status was an attacker's answer. */
+  readonly statuses: Readonly<Record<number, number>>;
   readonly isAlive: boolean;
   readonly residentMegabytes: number;
 }
@@ -54,8 +60,12 @@ const mostTimes = 10;
 const unfeltMs = 300;
 /** How much more than its heap the process may hold, in megabytes. */
 const besideHeap = 150;
+/** How long attackers may take to open their connections. */
+const longestStartMs = 5000;
 const trialMs = 5000;
-const readsPerSecond = 40;
+/** There are so many good callers, each of whom makes so many requests a second. */
+const goodCallers = 8;
+const perSecond = 5;
 
 /** A bank of 1,000 branches that answers at once, and refuses the key of those who made one up. */
 async function startBank() {
@@ -91,46 +101,61 @@ function residentMegabytes(pid: number | undefined): number {
   }
 }
 
+const p99 = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(0.99 * (times.length - 1))] ?? Number.NaN;
+
 const isAlive = ({ child }: BankqlProcess) => child.exitCode === null && child.signalCode === null;
 
-/** What a good caller, who reads one record at a time, and now and then updates their own, feels of these groups. */
+/** What good callers, each of whom reads one record at a time, and now and then updates their own, feel of these groups. */
 async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Felt> {
-  const workerData = { url: bankql.url, groups };
-  const attackers = new Worker(new URL('./hostile-caller-thread.ts', import.meta.url), { workerData });
-  const good = createSender(bankql.url, 'good');
+  const attackers = fork(join(import.meta.dirname, 'hostile-caller-process.ts'), [
+    JSON.stringify([`${bankql.url}/graphql`, groups]),
+  ]);
+  const good = Array.from({ length: goodCallers }, (_, n) => ({
+    ...createSender(bankql.url, `good-${n}`),
+    customerId: `good-${n}`,
+  }));
   const waits: Promise<number>[] = [];
+  const lateness: number[] = [];
   let refused = 0;
-  const codes = new Set<string>();
+  const reasons = new Set<string>();
   let most = 0;
+  // If they cannot all begin, because the server has no time for them, that is part of the attack.
+  if (groups.length > 0) await Promise.race([once(attackers, 'message'), delay(longestStartMs)]);
   await delay(1000);
   const beginning = performance.now();
   while (performance.now() - beginning < trialMs) {
-    const due = beginning + (waits.length * 1000) / readsPerSecond;
+    const due = beginning + (waits.length * 1000) / (goodCallers * perSecond);
     await delay(Math.max(0, due - performance.now()));
     most = Math.max(most, residentMegabytes(bankql.child.pid));
+    lateness.push(performance.now() - due);
+    const { send, customerId } = good[waits.length % goodCallers] as (typeof good)[number];
     const query =
-      waits.length % 10 === 9
-        ? 'mutation { updateCustomer(input: { customerId: "good", changes: { email: "good" } }) { trackId } }'
+      waits.length % 11 === 10
+        ? `mutation { updateCustomer(input: { customerId: "${customerId}", changes: { email: "good" } }) { trackId } }`
         : `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
     waits.push(
-      good.send({ body: JSON.stringify({ query }) }).then(({ text }) => {
+      send({ body: JSON.stringify({ query }) }).then(({ text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
           refused++;
-          codes.add(/"code":"(\w+)"/.exec(text)?.[1] ?? 'no answer');
+          reasons.add(/"message":"([^."]*)/.exec(text)?.[1] ?? 'no answer');
         }
-        return performance.now() - due;
+        return milliseconds;
       }),
     );
   }
-  const times = (await Promise.all(waits)).sort((a, b) => a - b);
-  attackers.postMessage('end');
-  await once(attackers, 'exit');
-  await good.close();
+  const times = await Promise.all(waits);
+  attackers.send('end');
+  let [statuses] = await once(attackers, 'message');
+  if (statuses === 'begun') [statuses] = await once(attackers, 'message');
+  await Promise.all(good.map(({ close }) => close()));
   return {
     groups,
-    p99: times[Math.floor(0.99 * (times.length - 1))] ?? Number.NaN,
+    p99: p99(times),
+    ownLateness: p99(lateness),
+    statuses,
     refused,
-    codes,
+    reasons,
     asked: times.length,
     isAlive: isAlive(bankql),
     residentMegabytes: most,
@@ -140,80 +165,131 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
 /** How much worse one is than another: the end of the process, then refusals, then waiting. */
 const badness = ({ isAlive, refused, p99 }: Felt) => (isAlive ? 0 : 1e9) + refused * 1e5 + p99;
 
-const describe = ({ groups, p99, refused, codes, asked, isAlive, residentMegabytes }: Felt) =>
-  `  p99 ${p99.toFixed(0).padStart(6)} ms, ${refused} of ${asked} refused${refused > 0 ? ` (${[...codes].join(', ')})` : ''}, ${residentMegabytes.toFixed(0)} MB${isAlive ? '' : ', DEAD'}: ` +
-  groups.map(({ behaviour, logins, connections }) => `${logins} × ${connections} ${behaviour}`).join(' + ');
+const describe = ({
+  groups,
+  p99,
+  refused,
+  reasons,
+  asked,
+  ownLateness,
+  statuses,
+  isAlive,
+  residentMegabytes,
+}: Felt) =>
+  `  p99 ${p99.toFixed(0).padStart(6)} ms (sent late by ${ownLateness.toFixed(0)}), ${refused} of ${asked} refused${refused > 0 ? ` (${[...reasons].join(', ')})` : ''}, ${residentMegabytes.toFixed(0)} MB${isAlive ? '' : ', DEAD'}: ` +
+  groups.map(({ behaviour, logins, connections }) => `${logins} × ${connections} ${behaviour}`).join(' + ') +
+  ` (answered ${JSON.stringify(statuses)})`;
 
 export interface CallersOptions {
   /** How long is searched with each heap, in seconds. */
   readonly seconds: number;
   readonly seed: number;
   readonly say: (line: string) => void;
+  /** Only these attacks, without a search, if given. */
+  readonly heaps?: readonly number[] | undefined;
+  readonly attacks?: readonly (readonly Group[])[] | undefined;
 }
 
 /**
- * Callers who keep within every limit, each looking for what hurts others most: first each behaviour by itself, then random
- * changes of the worst so far (more logins, more connections, two behaviours together). Prints the five worst for each heap;
- * answers what fails.
+ * Callers that keep within every limit, each looking for what hurts others most: first each behaviour by itself, by one login
+ * and by a hundred, then random changes of the worst so far (more logins, more connections, two behaviours together). Prints
+ * the five worst for each heap; returns what fails.
  */
-export async function searchCallers({ seconds, seed, say }: CallersOptions): Promise<readonly string[]> {
+export async function searchCallers(options: CallersOptions): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const heap of options.heaps ?? heaps) failures.push(...(await searchWith(heap, options)));
+  return failures;
+}
+
+async function searchWith(heap: number, { seconds, seed, say, attacks }: CallersOptions): Promise<string[]> {
   const random = createRandom(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const names = Object.keys(behaviours) as Behaviour[];
-  const failures: string[] = [];
-  for (const heap of heaps) {
-    await using bank = await startBank();
-    const start = async () => {
-      const started = await startProcess({
-        BANK_BASE_URL: bank.url,
-        BANK_ID: 'BANK',
-        STATE_URL: 'memory:',
-        LOG_LEVEL: 'fatal',
-        MAX_EVENT_LOOP_LAG_MS: '500',
-        NODE_OPTIONS: `--max-old-space-size=${heap}`,
-      });
-      pinApart(started.child.pid ?? 0, process.pid);
-      return started;
+  const first =
+    attacks ??
+    names.flatMap((behaviour): Group[][] => [
+      [{ behaviour, logins: 1, connections: 50 }],
+      [{ behaviour, logins: 100, connections: 10 }],
+    ]);
+  await using bank = await startBank();
+  const start = async () => {
+    const started = await startProcess({
+      BANK_BASE_URL: bank.url,
+      BANK_ID: 'BANK',
+      STATE_URL: 'memory:',
+      LOG_LEVEL: 'fatal',
+      MAX_EVENT_LOOP_LAG_MS: '500',
+      NODE_OPTIONS: `--max-old-space-size=${heap}`,
+    });
+    pinApart(started.child.pid ?? 0, process.pid);
+    return started;
+  };
+  let bankql = await start();
+  await feel(bankql, []);
+  const alone = await feel(bankql, []);
+  const longest = Math.max(mostTimes * alone.p99, unfeltMs);
+  const found: Felt[] = [];
+  const next = (): readonly Group[] => {
+    const { groups } = pick(found.slice(0, 5));
+    const more: Group = {
+      behaviour: pick(names),
+      logins: pick([1, 10, 100]),
+      connections: pick([1, 10, 100]),
     };
-    let bankql = await start();
-    await feel(bankql, []);
-    const alone = await feel(bankql, []);
-    const found: Felt[] = [];
-    const next = (): readonly Group[] => {
-      const untried = names[found.length];
-      if (untried !== undefined) return [{ behaviour: untried, logins: 1, connections: 50 }];
-      const { groups } = pick(found.slice(0, 5));
-      const more: Group = {
-        behaviour: pick(names),
-        logins: pick([1, 10, 100]),
-        connections: pick([1, 10, 100]),
-      };
-      if (random() < 0.4) return [...groups, more].slice(-2);
-      return groups.map((group) => ({ ...group, logins: more.logins, connections: more.connections }));
-    };
-    const until = performance.now() + seconds * 1000;
-    while (performance.now() < until || found.length < names.length) {
-      progress(`callers within the limits, ${heap} MB: trial ${found.length + 1}`);
-      const felt = await feel(bankql, next());
-      found.push(felt);
-      found.sort((one, other) => badness(other) - badness(one));
-      if (!isAlive(bankql)) bankql = await start();
-    }
-    await bankql.stop('SIGKILL');
-    say(
-      `callers within the limits, heap ${heap} MB; alone p99 ${alone.p99.toFixed(1)} ms; the five worst of ${found.length}:`,
-    );
-    for (const felt of found.slice(0, 5)) say(describe(felt));
-    const longest = Math.max(mostTimes * alone.p99, unfeltMs);
-    for (const felt of found) {
-      const wrong = [
-        felt.isAlive ? null : 'the process died',
-        felt.refused > 0 ? `${felt.refused} refused` : null,
-        felt.p99 > longest ? `p99 ${felt.p99.toFixed(0)} ms` : null,
-        felt.residentMegabytes > heap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
-      ].filter((each) => each !== null);
-      if (wrong.length > 0) failures.push(`heap ${heap} MB, ${wrong.join(', ')}:${describe(felt)}`);
-    }
+    if (random() < 0.4) return [...groups, more].slice(-2);
+    return groups.map((group) => ({ ...group, logins: more.logins, connections: more.connections }));
+  };
+  const until = performance.now() + seconds * 1000;
+  for (let trial = 0; trial < first.length || (attacks === undefined && performance.now() < until); trial++) {
+    progress(`callers within the limits, ${heap} MB: trial ${trial + 1}`);
+    const felt = await feel(bankql, first[trial] ?? next());
+    found.push(felt);
+    found.sort((one, other) => badness(other) - badness(one));
+    if (!isAlive(bankql)) bankql = await start();
   }
-  return failures;
+  await bankql.stop('SIGKILL');
+  say(
+    `callers within the limits, heap ${heap} MB; alone p99 ${alone.p99.toFixed(1)} ms; the five worst of ${found.length}:`,
+  );
+  for (const felt of found.slice(0, attacks?.length ?? 5)) say(describe(felt));
+  return found.flatMap((felt) => {
+    const wrong = [
+      felt.isAlive ? null : 'the process died',
+      felt.refused > 0 ? `${felt.refused} refused` : null,
+      felt.p99 > longest ? `p99 ${felt.p99.toFixed(0)} ms` : null,
+      felt.residentMegabytes > heap + besideHeap ? `${felt.residentMegabytes.toFixed(0)} MB` : null,
+    ].filter((each) => each !== null);
+    return wrong.length > 0 ? [`heap ${heap} MB, ${wrong.join(', ')}:${describe(felt)}`] : [];
+  });
+}
+
+/** "100 x 10 large answers + 1 x 50 failing fields" */
+function parseAttack(text: string): readonly Group[] {
+  return text.split('+').map((group) => {
+    const [, logins, connections, name = ''] = /^\s*(\d+) x (\d+) (.*?)\s*$/.exec(group) ?? [];
+    const behaviour = (Object.keys(behaviours) as Behaviour[]).find((known) => known === name);
+    if (behaviour === undefined) throw new Error(`"${group}" is not like "100 x 10 large answers"`);
+    return { behaviour, logins: Number(logins), connections: Number(connections) };
+  });
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '120' },
+      seed: { type: 'string', default: '1' },
+      heap: { type: 'string' },
+      attack: { type: 'string', multiple: true },
+    },
+  });
+  const failures = await searchCallers({
+    seconds: Number(values.seconds),
+    seed: Number(values.seed),
+    say: (line) => process.stdout.write(`${line}\n`),
+    heaps: values.heap === undefined ? undefined : [Number(values.heap)],
+    attacks: values.attack?.map(parseAttack),
+  });
+  progress(null);
+  for (const failure of failures) process.stdout.write(`failed: ${failure}\n`);
+  process.exitCode = failures.length > 0 ? 1 : 0;
 }

@@ -1,22 +1,24 @@
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { constants, getPriority, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parentPort, workerData } from 'node:worker_threads';
 import { type Behaviour, behaviours, type Group } from './hostile-callers.ts';
 
-/** A thread of callers within the limits, who go on until it is told to end. */
+/**
+ * A process of callers within the limits, which continue until their parent sends a message. It is told when each of their
+ * connections has had an answer, or is held. They yield to the good caller and the bank, with which they share a core: what they
+ * compute themselves must not count as waiting.
+ */
+setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + 10));
 
-interface Attack {
-  readonly url: string;
-  readonly groups: readonly Group[];
-}
-
-const { url, groups }: Attack = workerData;
+const [url = '', groups]: readonly [string, readonly Group[]] = JSON.parse(process.argv[2] ?? '[]');
 const target = new URL(url);
 const agent = new Agent({ keepAlive: true });
 const sockets = new Set<Socket>();
+/** How often each status was the answer; 0 for a connection on which no answer is read. */
+const statuses: Record<number, number> = {};
 let isOver = false;
-parentPort?.once('message', () => {
+process.once('message', () => {
   isOver = true;
 });
 
@@ -38,6 +40,8 @@ const ask = (behaviour: Behaviour, login: number) =>
       target,
       { agent, method: 'POST', headers: headersOf(behaviour, login) },
       (answer) => {
+        const { statusCode = 0 } = answer;
+        statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
         answer.on('close', resolve).on('error', () => resolve());
         answer.resume();
       },
@@ -51,6 +55,7 @@ const hold = (behaviour: Behaviour, login: number) =>
   new Promise<void>((resolve) => {
     const socket = connect(Number(target.port), target.hostname);
     sockets.add(socket);
+    statuses[0] = (statuses[0] ?? 0) + 1;
     const end = () => {
       sockets.delete(socket);
       socket.destroy();
@@ -65,10 +70,17 @@ const hold = (behaviour: Behaviour, login: number) =>
     else socket.pause().write(whole.repeat(20));
   });
 
+let idle = groups.reduce((sum, { logins, connections }) => sum + logins * connections, 0);
+const began = () => --idle === 0 && process.send?.('begun');
+
 async function keepOn({ behaviour }: Group, login: number): Promise<void> {
   const holds = behaviour === 'bodies that stop' || behaviour === 'answers that nobody reads';
+  if (holds) began();
+  let isFirst = true;
   while (!isOver) {
     await (holds ? hold : ask)(behaviour, login);
+    if (!holds && isFirst) began();
+    isFirst = false;
     // A server that has gone is asked again a little later.
     await delay(1);
   }
@@ -80,4 +92,4 @@ for (const group of groups)
 while (!isOver) await delay(50);
 for (const socket of sockets) socket.destroy();
 agent.destroy();
-process.exit();
+process.send?.(statuses, () => process.exit());
