@@ -49,9 +49,12 @@ interface Origin {
 }
 
 const origins = new WeakMap<object, Origin>();
+const remembered = new WeakSet<readonly object[]>();
 
 /** Remembers the positions of a list's entries, for lists that are made of this one. */
 export function rememberPositions(list: readonly object[]): void {
+  if (remembered.has(list)) return;
+  remembered.add(list);
   for (const [index, entry] of list.entries())
     if (!(entry instanceof Error)) origins.set(entry, { list, index });
 }

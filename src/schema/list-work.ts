@@ -1,25 +1,45 @@
 import type { AnswerBudget } from '../executor/answer-budget.ts';
-import { WorkQueue } from '../executor/scheduler.ts';
+import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 
 /** Work over a list in steps of at most about a millisecond: it yields between them, and returns its result. */
 export type Steps<Result> = Generator<void, Result>;
 
-/** Lists of up to this many entries are worked through in one go. */
+/** So many entries are worked through without waiting for a turn, by all operations in one iteration of the event loop. */
 const entriesAtOnce = 1000;
+let workedThrough = 0;
+
+/**
+ * Whether so many entries need not wait. One answer of the bank may be what a hundred operations waited for: each of them would
+ * otherwise work through it before any other event is handled.
+ */
+function mayWorkAtOnce(entries: number): boolean {
+  if (workedThrough + entries > entriesAtOnce) return false;
+  if (workedThrough === 0)
+    setImmediate(() => {
+      workedThrough = 0;
+    });
+  workedThrough += entries;
+  return true;
+}
+
 /** How many entries a step handles. */
 const entriesPerStep = 250;
 
 /**
  * Work over whole lists that makes few values of the answer: filters, sorts, searches. Each is done once in an
  * operation for the same list and name, is charged to the operation's budget by the number of entries, and takes turns
- * with other operations if the list is long.
+ * with other operations if it is much.
  */
 export class ListWork {
   readonly #budget: Pick<AnswerBudget, 'spendSearch'>;
   readonly #results = new WeakMap<object, Map<string, Promise<unknown>>>();
+  readonly #taker: TurnTaker | undefined;
+  #queue: WorkQueue | null = null;
 
-  constructor(budget: Pick<AnswerBudget, 'spendSearch'>) {
+  /** `taker` is the caller, whose turns its work waits for. */
+  constructor(budget: Pick<AnswerBudget, 'spendSearch'>, taker?: TurnTaker) {
     this.#budget = budget;
+    this.#taker = taker;
   }
 
   /**
@@ -29,7 +49,7 @@ export class ListWork {
   once<Result>(list: readonly unknown[], name: string, work: () => Steps<Result>): Promise<Result> {
     return this.shared(list, name, async () => {
       this.charge(list.length);
-      return list.length <= entriesAtOnce ? atOnce(work()) : inTurns(work());
+      return mayWorkAtOnce(list.length) ? atOnce(work()) : this.#inTurns(work());
     });
   }
 
@@ -48,6 +68,23 @@ export class ListWork {
     return result;
   }
 
+  #inTurns<Result>(steps: Steps<Result>): Promise<Result> {
+    this.#queue ??= new WorkQueue(this.#taker);
+    const queue = this.#queue;
+    return new Promise((resolve, reject) => {
+      const step = () => {
+        try {
+          const { done, value } = steps.next();
+          if (done) resolve(value);
+          else queue.push(step);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      queue.push(step);
+    });
+  }
+
   /** Errors: AnswerLimitError. */
   charge(entries: number): void {
     this.#budget.spendSearch(entries);
@@ -59,22 +96,6 @@ function atOnce<Result>(steps: Steps<Result>): Result {
     const { done, value } = steps.next();
     if (done) return value;
   }
-}
-
-function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
-  const queue = new WorkQueue();
-  return new Promise((resolve, reject) => {
-    const step = () => {
-      try {
-        const { done, value } = steps.next();
-        if (done) resolve(value);
-        else queue.push(step);
-      } catch (error) {
-        reject(error);
-      }
-    };
-    queue.push(step);
-  });
 }
 
 /** Calls `each` for every entry. */

@@ -51,6 +51,16 @@ describe('a search of a list', () => {
     expect(new Set(found).size).toBe(1);
   });
 
+  test('that fifty operations ask for at once is not done for all of them before other events are handled', async () => {
+    const { list, looks } = countedBranches(1000);
+    await iteration();
+    const found = Array.from({ length: 50 }, () => find({ city: 'city 3' }, list, newWork()));
+    await Promise.resolve();
+    expect(looks()).toBe(1000);
+    for (const each of await Promise.all(found)) expect(each).toHaveLength(100);
+    expect(looks()).toBe(50_000);
+  });
+
   test('is done again for other arguments, another list or another operation', async () => {
     const { list, looks } = countedBranches(10);
     const lists = newWork();
