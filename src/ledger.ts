@@ -3,8 +3,8 @@ import { getHeapStatistics } from 'node:v8';
 /** The resources of the process that a caller can hold; counted by the Ledger below. */
 const counted = ['requests', 'arriving', 'values', 'unread'] as const;
 export type Counted = (typeof counted)[number];
-/** The rest is counted where callers wait for it in turn: bank/pool.ts and bank/update-queue.ts. */
-export type Resource = Counted | 'connections' | 'updates';
+/** Other files count the rest: server/connection.ts, bank/pool.ts and bank/update-queue.ts. */
+export type Resource = Counted | 'sockets' | 'connections' | 'updates';
 
 const megabyte = 1024 * 1024;
 /**
@@ -36,7 +36,7 @@ interface Use {
   /**
    * The share of one caller: a part of the total (a caller that holds little may take more at once), a variable or a number.
    */
-  readonly share: number | 'MAX_IN_FLIGHT_PER_CALLER' | { readonly most: number; readonly of: string };
+  readonly share: number | 'MAX_IN_FLIGHT_PER_CALLER' | { readonly most: number; readonly per: string };
   /** The part of the total that only callers that hold little can take. */
   readonly reserve: number;
   /** The work that gives way if the total is reached: that of the caller that holds most. */
@@ -63,7 +63,7 @@ const nothingDone =
  */
 export const uses = {
   requests: {
-    unit: 'requests whose body has arrived and whose answer is not ready',
+    unit: 'requests that are complete and not yet answered',
     variable: 'MAX_IN_FLIGHT',
     heap: { part: 1, mostMegabytes: 1000, unitBytes: megabyte },
     total: '`MAX_IN_FLIGHT`',
@@ -76,7 +76,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   arriving: {
-    unit: 'bytes of requests that have not arrived completely, 2 kB for each request included',
+    unit: 'bytes of incomplete requests, plus 2 kB for each of them',
     variable: null,
     heap: { part: 1 / 16, mostMegabytes: 64, unitBytes: 1 },
     total: '1/16 of the heap, at most 64 MB',
@@ -89,7 +89,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   values: {
-    unit: 'values of answers that are being built, beyond the first 1,000 of each',
+    unit: 'values of unfinished answers, without the first 1,000 of each answer',
     variable: null,
     heap: { part: 1 / 4, mostMegabytes: 4096, unitBytes: valueBytes },
     total: `1/4 of the heap, at ${valueBytes} bytes a value`,
@@ -103,7 +103,7 @@ export const uses = {
     refuses: ['total', 'share'],
   },
   unread: {
-    unit: 'bytes of answers that clients have not read, 2 kB for each answer included',
+    unit: 'bytes of answers that clients have not read, plus 2 kB for each answer',
     variable: 'LIMIT_UNREAD_BYTES',
     heap: { part: 1 / 8, mostMegabytes: 256, unitBytes: 1 },
     total: '`LIMIT_UNREAD_BYTES`',
@@ -116,8 +116,21 @@ export const uses = {
       'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
     refuses: ['total', 'share'],
   },
+  sockets: {
+    unit: 'connections of clients',
+    variable: null,
+    heap: { part: 1, mostMegabytes: 2048, unitBytes: 128 * 1024 },
+    total: 'one for each 128 kB of the heap',
+    share: 1,
+    reserve: 0,
+    givesWay: 'the connection that was refused longest ago, or the oldest idle one of the caller with most',
+    times: 1,
+    stalledMs: Infinity,
+    refusal: 'the connection is closed',
+    refuses: ['total'],
+  },
   connections: {
-    unit: 'connections to the bank that REST calls hold, for reads and for writes each',
+    unit: 'connections to the bank that REST calls use; reads and writes are counted separately',
     variable: 'BANK_CONNECTIONS',
     heap: null,
     total: '`BANK_CONNECTIONS`',
@@ -130,11 +143,11 @@ export const uses = {
     refuses: ['total'],
   },
   updates: {
-    unit: 'updates that wait for their turn',
+    unit: 'updates that wait for another update of the same record',
     variable: 'MAX_IN_FLIGHT',
     heap: null,
     total: '`MAX_IN_FLIGHT`: each is a request',
-    share: { most: updatesPerRecord, of: 'a record' },
+    share: { most: updatesPerRecord, per: 'record' },
     reserve: 0,
     givesWay: 'nothing: waiting callers get equal turns',
     times: 1,
@@ -197,8 +210,8 @@ type Held = Record<Counted, number>;
  */
 export class Account {
   readonly name: string;
-  /** Accounts of one group give way together: those of a peer that claims many identities. */
-  readonly group: string;
+  /** The resources that its group holds. Accounts of one group give way together: those of a peer that claims many identities. */
+  readonly group: Held;
   /** Whether the ledger knows it: it forgets those that hold nothing. */
   isListed = true;
   requests = 0;
@@ -207,8 +220,10 @@ export class Account {
   unread = 0;
   /** Its place among the callers whose long operations take turns: see executor/scheduler.ts. */
   nextTurn = 0;
+  /** The first of its requests that hold anything: they are a list, so that nobody else's are looked at to find them. */
+  first: Holder | null = null;
 
-  constructor(name: string, group: string) {
+  constructor(name: string, group: Held) {
     this.name = name;
     this.group = group;
   }
@@ -221,9 +236,16 @@ export interface Holder extends Held {
   readonly since: number;
   /** Whether the work for it can be given up: that for a mutation cannot. */
   readonly canGiveWay: boolean;
+  /** Its neighbours in its account's list, and whether it is there. Set by the Ledger only. */
+  previous: Holder | null;
+  next: Holder | null;
+  isListed: boolean;
   /** Ends it: nothing more is done for it, and all that it holds is released. */
   giveWay(resource: Counted): void;
 }
+
+const holdsAnything = ({ requests, arriving, values, unread }: Held): boolean =>
+  requests + arriving + values + unread > 0;
 
 /** How often the event loop's lag is measured, in milliseconds, and after how many times idle accounts are removed. */
 const measureEveryMs = 100;
@@ -240,6 +262,9 @@ export class Ledger implements Held {
   arriving = 0;
   values = 0;
   unread = 0;
+  /** How many clients are connected, and how many may be. */
+  sockets = 0;
+  readonly maxSockets: number;
   readonly #totals: Held;
   /** What is left of the totals without the reserves. */
   readonly #open: Held;
@@ -248,10 +273,11 @@ export class Ledger implements Held {
   readonly #onShed: (why: ShedReason) => void;
   /** Those that hold nothing are removed once a second: a Map that grows and shrinks all the time leaves tables behind. */
   readonly #accounts = new Map<string, Account>();
+  readonly #groups = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   #isLate = false;
-  /** All requests that hold anything; asked only if a total is reached. */
-  holders: () => Iterable<Holder> = () => [];
+  /** How many requests are accepted until the lag is measured next, of callers without another one, while it is too long. */
+  #lateLeft = 0;
 
   constructor(
     { totals, requestsPerCaller, eventLoopLagMs }: LedgerLimits,
@@ -266,6 +292,7 @@ export class Ledger implements Held {
       this.#shares[resource] =
         typeof share === 'number' ? Math.ceil(totals[resource] * share) : requestsPerCaller;
     }
+    this.maxSockets = totals.sockets;
     this.#lagMs = eventLoopLagMs;
     this.#onShed = onShed;
     let expected = performance.now() + measureEveryMs;
@@ -273,6 +300,7 @@ export class Ledger implements Held {
     this.#timer = setInterval(() => {
       const now = performance.now();
       this.#isLate = now - expected > this.#lagMs;
+      this.#lateLeft = this.#totals.requests - this.#open.requests;
       expected = now + measureEveryMs;
       if (++measured % sweepEvery === 0) this.#removeIdle();
     }, measureEveryMs).unref();
@@ -286,7 +314,12 @@ export class Ledger implements Held {
   account(name: string, group: string = name): Account {
     let account = this.#accounts.get(name);
     if (account === undefined) {
-      account = new Account(name, group);
+      let held = this.#groups.get(group);
+      if (held === undefined) {
+        held = { requests: 0, arriving: 0, values: 0, unread: 0 };
+        this.#groups.set(group, held);
+      }
+      account = new Account(name, held);
       this.#accounts.set(name, account);
     }
     return account;
@@ -294,11 +327,11 @@ export class Ledger implements Held {
 
   #removeIdle(): void {
     for (const account of this.#accounts.values()) {
-      const { requests, arriving, values, unread } = account;
-      if (requests + arriving + values + unread > 0) continue;
+      if (holdsAnything(account)) continue;
       account.isListed = false;
       this.#accounts.delete(account.name);
     }
+    for (const [name, group] of this.#groups) if (!holdsAnything(group)) this.#groups.delete(name);
   }
 
   /** Whether a request of a caller that holds nothing would be accepted. */
@@ -312,11 +345,9 @@ export class Ledger implements Held {
     const { account, arriving } = holder;
     this.arriving -= arriving;
     account.arriving -= arriving;
+    account.group.arriving -= arriving;
     holder.arriving = 0;
-    if (
-      this.#isLate &&
-      (account.requests > 0 || this.requests >= this.#totals.requests - this.#open.requests)
-    )
+    if (this.#isLate && (account.requests > 0 || this.#lateLeft-- <= 0))
       return this.#refuse('event loop lag');
     if (account.unread >= this.#shares.unread) return this.#refuse('unread of the caller');
     if (this.unread >= this.#totals.unread && !this.#findRoom(account, 'unread', 0))
@@ -326,7 +357,9 @@ export class Ledger implements Held {
       return this.take(holder, 'requests', 1);
     holder.requests++;
     account.requests++;
+    account.group.requests++;
     this.requests++;
+    if (!holder.isListed) this.#list(holder);
     return null;
   }
 
@@ -345,9 +378,20 @@ export class Ledger implements Held {
 
   /** Counts what is there already, or what is given back if it is negative. */
   add(holder: Holder, resource: Counted, amount: number): void {
+    const { account } = holder;
     holder[resource] += amount;
-    holder.account[resource] += amount;
+    account[resource] += amount;
+    account.group[resource] += amount;
     this[resource] += amount;
+    if (!holder.isListed) this.#list(holder);
+  }
+
+  #list(holder: Holder): void {
+    const { account } = holder;
+    holder.next = account.first;
+    if (account.first !== null) account.first.previous = holder;
+    account.first = holder;
+    holder.isListed = true;
   }
 
   /** Gives back all that a request holds; of its answer, if it is ready, so many bytes wait for the client from now on. */
@@ -363,8 +407,28 @@ export class Ledger implements Held {
     account.arriving -= arriving;
     account.values -= values;
     account.unread += more;
+    const { group } = account;
+    group.requests -= requests;
+    group.arriving -= arriving;
+    group.values -= values;
+    group.unread += more;
     holder.requests = holder.arriving = holder.values = 0;
     holder.unread = unread;
+    if (unread > 0) {
+      if (!holder.isListed) this.#list(holder);
+    } else if (holder.isListed) {
+      const { previous, next } = holder;
+      if (previous === null) account.first = next;
+      else previous.next = next;
+      if (next !== null) next.previous = previous;
+      holder.previous = holder.next = null;
+      holder.isListed = false;
+    }
+  }
+
+  /** A connection is closed, so that another client can connect. */
+  refuseSocket(): void {
+    this.#refuse('sockets');
   }
 
   #refuse(why: ShedReason): ShedReason {
@@ -394,28 +458,30 @@ export class Ledger implements Held {
    * what is stalled gives way to an equal too.
    */
   #largest(asking: Account, resource: Counted, amount: number): Holder | null {
-    const groups = new Map<string, number>();
-    for (const { group, [resource]: held } of this.#accounts.values())
-      groups.set(group, (groups.get(group) ?? 0) + held);
-    const heldBy = ({ group, [resource]: held }: Account, rival: Account): number =>
-      group === rival.group ? held : (groups.get(group) ?? 0);
+    const heldBy = (account: Account, rival: Account): number =>
+      account.group === rival.group ? account[resource] : account.group[resource];
     const { stalledMs, times } = uses[resource];
     const stalledSince = performance.now() - stalledMs;
     let largest: Holder | null = null;
-    for (const holder of this.holders()) {
-      const { account } = holder;
-      if (holder[resource] === 0 || account === asking) continue;
-      // What only waits can always be ended.
-      if (!holder.canGiveWay && (resource === 'requests' || resource === 'values')) continue;
+    for (const account of this.#accounts.values()) {
+      if (account[resource] === 0 || account === asking) continue;
       const [holds, wouldHold] = [heldBy(account, asking), heldBy(asking, account) + amount];
-      if (holder.since < stalledSince ? holds < wouldHold : holds <= wouldHold * times) continue;
-      if (largest === null) {
+      // Nearly all refusals end here: the requests of a caller that holds too little are not looked at.
+      const isLarger = holds > wouldHold * times;
+      if (!isLarger && (stalledMs === Infinity || holds < wouldHold)) continue;
+      if (largest !== null && heldBy(account, largest.account) < heldBy(largest.account, account)) continue;
+      for (let holder = account.first; holder !== null; holder = holder.next) {
+        if (holder[resource] === 0) continue;
+        // What only waits can always be ended.
+        if (!holder.canGiveWay && (resource === 'requests' || resource === 'values')) continue;
+        if (!isLarger && holder.since >= stalledSince) continue;
+        if (largest !== null) {
+          const rival = largest.account;
+          const more = heldBy(account, rival) - heldBy(rival, account);
+          if (more < 0 || (more === 0 && !this.#givesWayFirst(holder, largest, resource))) continue;
+        }
         largest = holder;
-        continue;
       }
-      const rival = largest.account;
-      const more = heldBy(account, rival) - heldBy(rival, account);
-      if (more > 0 || (more === 0 && this.#givesWayFirst(holder, largest, resource))) largest = holder;
     }
     return largest;
   }

@@ -33,13 +33,16 @@ function open(limits: Parameters<typeof ledgerLimits>[0]) {
   const ledger = new Ledger(ledgerLimits(limits), (why) => shed.push(why));
   const holders: TestHolder[] = [];
   const ended: string[] = [];
-  ledger.holders = () => holders;
+  let looks = 0;
   class TestHolder implements Holder {
     requests = 0;
     arriving = 0;
     values = 0;
     unread = 0;
-    canGiveWay = true;
+    mayGiveWay = true;
+    previous: Holder | null = null;
+    next: Holder | null = null;
+    isListed = false;
     readonly account: Account;
     readonly name: string;
     since = holders.length - 1e9;
@@ -48,6 +51,11 @@ function open(limits: Parameters<typeof ledgerLimits>[0]) {
       this.account = ledger.account(caller, group);
       this.name = `${caller} ${holders.length}`;
       holders.push(this);
+    }
+
+    get canGiveWay(): boolean {
+      looks++;
+      return this.mayGiveWay;
     }
 
     giveWay(resource: Counted): void {
@@ -66,6 +74,8 @@ function open(limits: Parameters<typeof ledgerLimits>[0]) {
     shed,
     ended,
     holding,
+    /** How often it was asked whether a request can give way. */
+    looks: () => looks,
     admit: (caller: string, group?: string) => holding(caller, 'requests', 1, group),
     [Symbol.dispose]: () => ledger.close(),
   };
@@ -103,9 +113,20 @@ test('among callers that hold the same the one that comes last is refused', () =
   expect(given.ended).toEqual([]);
 });
 
+test('a refusal looks at no request of callers that hold too little to give way', () => {
+  using given = open({ requests: 800, requestsPerCaller: 400 });
+  for (let nth = 0; nth < 2; nth++) for (let n = 0; n < 400; n++) given.admit(`caller ${n}`);
+  const before = given.looks();
+  for (let n = 0; n < 400; n++) expect(given.admit(`caller ${n}`).why).toBe('requests');
+  expect(given.looks() - before).toBe(0);
+  // One that holds nothing takes the place of another, among those of one caller after the other.
+  expect(given.admit('new').why).toBeNull();
+  expect(given.ended).toHaveLength(1);
+});
+
 test('a mutation does not give way', () => {
   using given = open({ requests: 3, requestsPerCaller: 3 });
-  for (let n = 0; n < 3; n++) given.admit('a').holder.canGiveWay = false;
+  for (let n = 0; n < 3; n++) given.admit('a').holder.mayGiveWay = false;
   expect(given.admit('b').why).toBe('requests');
   expect(given.ended).toEqual([]);
 });
@@ -170,18 +191,35 @@ test('while the event loop is late only the reserve is given, and soon after it 
   given.admit('a');
   const until = performance.now() + 600;
   while (performance.now() < until);
-  await turns(1);
-  expect([given.admit('a').why, given.admit('b').why]).toEqual(['event loop lag', null]);
-  expect(given.admit('c').why).toBe('event loop lag');
+  await turns();
+  expect([given.admit('a').why, given.admit('b').why, given.admit('b').why]).toEqual([
+    'event loop lag',
+    null,
+    'event loop lag',
+  ]);
+  expect([given.admit('c').why, given.admit('d').why]).toEqual([null, 'event loop lag']);
   await expect.poll(() => given.admit('a').why).toBeNull();
+});
+
+test('while the event loop is late, callers that hold nothing get the reserve, whatever others hold', async () => {
+  using given = open({ requests: 16, requestsPerCaller: 16, eventLoopLagMs: 200 });
+  for (let n = 0; n < 14; n++) given.admit('a');
+  const until = performance.now() + 600;
+  while (performance.now() < until);
+  await turns();
+  expect([given.admit('b').why, given.admit('c').why, given.admit('d').why]).toEqual([
+    null,
+    null,
+    'event loop lag',
+  ]);
 });
 
 test('docs/hardening.md shows the table of uses', () => {
   const page = readFileSync(join(import.meta.dirname, '../docs/hardening.md'), 'utf8');
   const part = (share: number) => (share === 0 ? '–' : share === 1 ? 'all' : `1/${1 / share}`);
-  const shareOf = (share: number | string | { readonly most: number; readonly of: string }) => {
+  const shareOf = (share: number | string | { readonly most: number; readonly per: string }) => {
     if (typeof share === 'number') return part(share);
-    return typeof share === 'string' ? `\`${share}\`` : `${share.most} of ${share.of}`;
+    return typeof share === 'string' ? `\`${share}\`` : `${share.most} per ${share.per}`;
   };
   const rows = Object.entries(uses).map(
     ([resource, { unit, total, share, reserve, givesWay, refusal }]) =>

@@ -25,7 +25,7 @@ export interface Clock {
   every(ms: number, tick: () => void): () => void;
 }
 
-const realClock: Clock = {
+export const realClock: Clock = {
   now: () => performance.now(),
   every(ms, tick) {
     const timer = setInterval(tick, ms).unref();

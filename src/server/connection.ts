@@ -9,7 +9,8 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Identity } from '../bank/credentials.ts';
-import { retryLaterError } from '../engine/errors.ts';
+import { type Clock, realClock } from '../bank/pool.ts';
+import { type RequestError, retryLaterError } from '../engine/errors.ts';
 import {
   Account,
   type Counted,
@@ -22,9 +23,69 @@ import {
 } from '../ledger.ts';
 import type { KnownHead } from './request.ts';
 
+/** How often refused connections are read again, in milliseconds, and how many refusals are given without a rest meanwhile. */
+const restMs = 100;
+export const refusalsAtOnce = 100;
+
+/**
+ * Connections whose request was refused for now, and which ask again at once: a refusal costs a tenth of a millisecond, so that
+ * some thousands of such connections would use up the process. Beyond so many refusals at a time, a connection is not read
+ * until its turn has come.
+ */
+class Resting {
+  readonly #clock: Clock;
+  readonly #sockets = new Set<Socket>();
+  #left = refusalsAtOnce;
+  #stop: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A request on this connection has been refused. */
+  refused(socket: Socket): void {
+    this.#stop ??= this.#clock.every(restMs, () => this.#tick());
+    if (this.#left > 0) {
+      this.#left--;
+      return;
+    }
+    socket.pause();
+    this.#sockets.add(socket);
+  }
+
+  /** The connection that has rested longest; undefined if none rests. */
+  get first(): Socket | undefined {
+    return this.#sockets.keys().next().value;
+  }
+
+  delete(socket: Socket): void {
+    this.#sockets.delete(socket);
+  }
+
+  #tick(): void {
+    const isIdle = this.#left === refusalsAtOnce;
+    this.#left = refusalsAtOnce;
+    for (const socket of this.#sockets) {
+      if (this.#left === 0) return;
+      this.#left--;
+      this.#sockets.delete(socket);
+      socket.resume();
+    }
+    if (!isIdle) return;
+    this.close();
+  }
+
+  /** Stops the clock; it starts again with the next refusal. */
+  close(): void {
+    this.#stop?.();
+    this.#stop = null;
+  }
+}
+
 /** A client's connection, with the requests that are under way on it. */
 export class Connection {
   readonly ledger: Ledger;
+  readonly #resting: Resting;
   /**
    * The peer at its other end, as far as the network knows: callers are counted by it until they have proven their identity.
    */
@@ -39,14 +100,11 @@ export class Connection {
   /** Whether it ends as soon as nothing is under way on it. */
   endsIdle = false;
 
-  constructor(socket: Socket, ledger: Ledger) {
+  constructor(socket: Socket, ledger: Ledger, resting: Resting) {
     this.#socket = socket;
     this.ledger = ledger;
+    this.#resting = resting;
     this.peer = peerOf(socket.remoteAddress);
-  }
-
-  get responses(): readonly ConnectionAwareResponse[] {
-    return this.#responses;
   }
 
   get isIdle(): boolean {
@@ -62,6 +120,9 @@ export class Connection {
     // Responses to pipelined requests end in their order.
     if (this.#responses[0] === response) this.#responses.shift();
     if (this.endsIdle && this.#responses.length === 0) this.#socket.destroySoon();
+    // Node still has to read the rest of a request that has not arrived completely.
+    else if (response.isRefused && response.req.complete && !this.#socket.destroyed)
+      this.#resting.refused(this.#socket);
   }
 
   /** Its latest answer says that it ends, if that can still be said; a client that does not know sends another request. */
@@ -85,6 +146,7 @@ export class Connection {
    * the same: listen with `once`.
    */
   close(): void {
+    this.#resting.delete(this.#socket);
     for (const response of this.#responses.splice(0)) {
       if (response.socket !== null) continue;
       response.destroy();
@@ -120,6 +182,9 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   unread = 0;
   since = 0;
   canGiveWay = true;
+  previous: Holder | null = null;
+  next: Holder | null = null;
+  isListed = false;
   /** The head of an earlier request of its connection that was accepted. */
   knownHead: KnownHead | null = null;
   /** Answers it in place of its handler, because it gives way; set by the server. */
@@ -131,6 +196,8 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   #abort: AbortController | null = null;
   /** Whether nothing more needs to be done for it: its client has left, or it has given way. */
   isAbandoned = false;
+  /** Whether it says that there is too much to do. */
+  isRefused = false;
 
   constructor(...given: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...given);
@@ -168,6 +235,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
       this.socket?.destroy();
       return;
     }
+    this.isRefused = true;
     this.abandon();
     this.onGiveWay?.(resource);
   }
@@ -189,7 +257,7 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     const connection = this.#connection;
     if (connection === null) return;
     const { ledger, peer } = connection;
-    if (this.arriving > 0) ledger.add(this, 'arriving', -this.arriving);
+    if (this.arriving > 0) ledger.release(this);
     const name = caller?.name ?? peer;
     const { account } = connection;
     // The ledger forgets accounts that hold nothing.
@@ -204,14 +272,19 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
     if (this.account === nobody) this.identify(null);
     const taken = this.arriving === 0 ? bytes + overheadBytes : bytes;
     const why = this.#connection.ledger.take(this, 'arriving', taken);
-    if (why !== null) throw overloaded(why);
+    if (why !== null) throw this.#refusal(why);
   }
 
   /** Its request has arrived, and the work for it begins. Errors: RequestError OVERLOADED. */
   admit(): void {
     if (this.#connection === null) return;
     const why = this.#connection.ledger.admit(this);
-    if (why !== null) throw overloaded(why);
+    if (why !== null) throw this.#refusal(why);
+  }
+
+  #refusal(why: ShedReason): RequestError {
+    this.isRefused = true;
+    return overloaded(why);
   }
 
   /** Takes so many more values; false if this caller has none left. */
@@ -283,10 +356,32 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   }
 }
 
-const nobody = new Account('', '');
+/** The oldest connection without a request under way of the caller that has most of them; undefined if all have one. */
+function idleOfMost(connections: ReadonlyMap<Socket, Connection>): Socket | undefined {
+  const idle = new Map<Account, number>();
+  for (const { account, isIdle } of connections.values())
+    if (isIdle) idle.set(account, (idle.get(account) ?? 0) + 1);
+  const [most] = [...idle].reduce((one, other) => (other[1] > one[1] ? other : one), [nobody, 0]);
+  for (const [socket, { account, isIdle }] of connections)
+    if (isIdle && account === most && !socket.destroyed) return socket;
+  return undefined;
+}
+
 const outside = AsyncLocalStorage.snapshot();
 
-const overloaded = (why: ShedReason) => retryLaterError('OVERLOADED', refusalOf(why), 503, 1);
+const nobody = new Account('', { requests: 0, arriving: 0, values: 0, unread: 0 });
+
+const refusals = new Map<ShedReason, RequestError>();
+
+/** One error for each reason: a refusal must cost far less than what is refused, and an error costs most of it. */
+function overloaded(why: ShedReason): RequestError {
+  let refusal = refusals.get(why);
+  if (refusal === undefined) {
+    refusal = retryLaterError('OVERLOADED', refusalOf(why), 503, 1);
+    refusals.set(why, refusal);
+  }
+  return refusal;
+}
 
 /** A client that sends its headers or its body slower than this is cut off, in milliseconds. */
 const slowestRequestMs = 10_000;
@@ -302,6 +397,8 @@ export interface ListenOptions {
   readonly ledger?: Ledger;
   /** How long an answer may wait to be taken, in milliseconds. */
   readonly writeDeadlineMs?: number | undefined;
+  /** The clock by which refused connections rest. */
+  readonly clock?: Clock;
 }
 
 export interface CloseOptions {
@@ -325,23 +422,21 @@ export async function listen(
   host: string,
   port: number,
   listener: (request: IncomingMessage, response: ConnectionAwareResponse) => void,
-  { ledger = new Ledger(unbounded), ...options }: ListenOptions = {},
+  { ledger = new Ledger(unbounded), clock = realClock, ...options }: ListenOptions = {},
 ): Promise<Listening> {
   const deadlineMs = options.writeDeadlineMs ?? writeDeadlineMs;
   const connections = new Map<Socket, Connection>();
+  const resting = new Resting(clock);
   let draining = false;
   let endsIdle = false;
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = new Connection(socket, ledger);
+      connection = new Connection(socket, ledger, resting);
       connection.endsIdle = endsIdle;
       connections.set(socket, connection);
     }
     return connection;
-  };
-  ledger.holders = function* () {
-    for (const { responses } of connections.values()) yield* responses;
   };
   const server: Server<typeof IncomingMessage, typeof ConnectionAwareResponse> = createServer(
     {
@@ -361,9 +456,19 @@ export async function listen(
   // Node takes a connection for idle once its answer is handed over, also while it is still being written.
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
+    if (connections.size >= ledger.maxSockets) {
+      ledger.refuseSocket();
+      const closed = resting.first ?? idleOfMost(connections) ?? socket;
+      closed.destroy();
+      // It is closed only later: it must not be found here again.
+      resting.delete(closed);
+      connections.delete(closed);
+    }
     const connection = connectionOf(socket);
+    ledger.sockets = connections.size;
     socket.once('close', () => {
       connections.delete(socket);
+      ledger.sockets = connections.size;
       connection.close();
     });
   });

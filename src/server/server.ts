@@ -39,7 +39,7 @@ export interface ServerOptions extends GraphQLServerOptions {
 export interface RunningServer {
   readonly url: string;
   /** The resources that all callers together hold. */
-  readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread'>;
+  readonly held: Pick<Ledger, 'requests' | 'arriving' | 'values' | 'unread' | 'sockets'>;
   /** Replaces the documents that can be requested by id; operations under way are not affected. */
   replaceDocuments(documents: GraphQLServerOptions['documentSource']): void;
   /** Lets what is under way end, and serves nothing new. */

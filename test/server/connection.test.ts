@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent, request } from 'node:http';
 import { expect, test } from 'vitest';
-import { type ConnectionAwareResponse, listen } from '../../src/server/connection.ts';
+import { Ledger } from '../../src/ledger.ts';
+import { type ConnectionAwareResponse, listen, refusalsAtOnce } from '../../src/server/connection.ts';
+import { ledgerLimits } from '../support/ledger-limits.ts';
+import { turns } from '../support/waits.ts';
 
 /** What a connection is told of its end, and when it ends. */
 
@@ -93,4 +96,90 @@ test('an answer ends outside of its request’s context, which the timer of the 
   expect(await client.ask('/')).toEqual({ ...kept, isReused: false });
   expect(seen).toEqual(['request', undefined]);
   await listening.close();
+});
+
+/** A server that refuses every request for now, and a clock that ticks when it is told to. */
+async function startRefusing(limits: Parameters<typeof ledgerLimits>[0]) {
+  const shed: string[] = [];
+  const ledger = new Ledger(ledgerLimits({ ...limits, requests: 0 }), (why) => shed.push(why));
+  const asked: string[] = [];
+  const refusals = new Set<unknown>();
+  let closed = 0;
+  let tick = () => {};
+  const clock = {
+    now: () => 0,
+    every(_ms: number, then: () => void) {
+      tick = then;
+      return () => {};
+    },
+  };
+  const listening = await listen(
+    '127.0.0.1',
+    0,
+    ({ url = '' }, response) => {
+      asked.push(url);
+      response.once('close', () => closed++);
+      response.identify({ name: url.split('?')[1] ?? '', group: '' });
+      try {
+        response.admit();
+      } catch (error) {
+        refusals.add(error);
+      }
+      response.writeHead(503, ['Content-Length', '0']).end();
+    },
+    { ledger, clock },
+  );
+  return {
+    listening,
+    ledger,
+    shed,
+    asked,
+    refusals,
+    /** How many answers are sent. */
+    closed: () => closed,
+    tick: () => tick(),
+    [Symbol.asyncDispose]: async () => {
+      ledger.close();
+      await listening.close();
+    },
+  };
+}
+
+test('connections that are refused again and again are read in turn, a hundred at a time', async () => {
+  await using server = await startRefusing({});
+  const clients = Array.from({ length: 2 * refusalsAtOnce + 50 }, () => createClient(server.listening.url));
+  await Promise.all(clients.map(({ ask }) => ask('/first')));
+  expect(server.asked).toHaveLength(clients.length);
+  await expect.poll(server.closed).toBe(clients.length);
+  // One error for all of them: each would cost more than the rest of a refusal.
+  expect(server.refusals.size).toBe(1);
+  // A hundred were refused within the time; the others rest.
+  const again = clients.map(({ ask }) => ask('/again'));
+  const count = () => server.asked.filter((url) => url === '/again').length;
+  await expect.poll(count).toBe(refusalsAtOnce);
+  for (const expected of [2 * refusalsAtOnce, clients.length]) {
+    // A connection that rests has been written to: what is not read now is read only when its turn comes.
+    await turns(50);
+    expect(count()).toBe(expected === clients.length ? 2 * refusalsAtOnce : refusalsAtOnce);
+    server.tick();
+    await expect.poll(count).toBe(expected);
+  }
+  server.tick();
+  await Promise.all(again);
+  for (const client of clients) client[Symbol.dispose]();
+});
+
+test('if too many clients are connected, the oldest idle connection of the caller with most is closed', async () => {
+  await using server = await startRefusing({ sockets: 5 });
+  const greedy = Array.from({ length: 4 }, () => createClient(server.listening.url));
+  using modest = createClient(server.listening.url);
+  await modest.ask('/?modest');
+  for (const { ask } of greedy) await ask('/?greedy');
+  using newcomer = createClient(server.listening.url);
+  expect(await newcomer.ask('/?new')).toEqual({ ...kept, isReused: false });
+  expect(server.shed.filter((why) => why === 'sockets')).toHaveLength(1);
+  expect(server.ledger.sockets).toBe(5);
+  expect(await modest.ask('/?modest')).toEqual(kept);
+  expect(await greedy[1]?.ask('/?greedy')).toEqual(kept);
+  for (const client of greedy) client[Symbol.dispose]();
 });
