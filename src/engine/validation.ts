@@ -14,7 +14,7 @@ import {
   validate,
 } from 'graphql';
 import { type ErrorCode, isErrorCode } from '../errors.ts';
-import { isPayment } from '../schema/payment.ts';
+import { isPayment } from '../schema/field-extensions.ts';
 import { schema as ownSchema } from '../schema/schema.ts';
 import { RequestError, truncate } from './errors.ts';
 

@@ -90,6 +90,10 @@ export function fieldExtensionsOf(field: GraphQLField<unknown, unknown>): FieldE
   return isFieldExtensions(said) ? said : {};
 }
 
+/** Whether a field makes a payment. */
+export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
+  fieldExtensionsOf(field).payment === true;
+
 const ofTypename: FieldExtensions = { answeredByIds: true };
 
 const isFieldExtensions = (said: unknown): said is FieldExtensions =>

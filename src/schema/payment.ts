@@ -1,4 +1,3 @@
-import type { GraphQLField } from 'graphql';
 import type { Account } from '../contract/account.ts';
 import { parseExactJson } from '../contract/exact-json.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from '../errors.ts';
@@ -8,15 +7,11 @@ import type { PaymentRecord } from '../payments/store.ts';
 import { AccountRefObject, type NamedAccount } from './account-ref.ts';
 import { builder } from './builder.ts';
 import { type Context, viewIdOr } from './context.ts';
-import { type EstimateContext, fieldExtensions, fieldExtensionsOf, orError } from './field-extensions.ts';
+import { type EstimateContext, fieldExtensions, orError } from './field-extensions.ts';
 import { MoneyObject } from './fields.ts';
 import { idempotencyKeyDescription } from './idempotency-key.ts';
 import { type NodeRef, nodeTypeOf, type ViewArgument, validateViewIds } from './node.ts';
 import { type FoundPayment, PaymentObject, paymentNode } from './payment-node.ts';
-
-/** Whether a field makes a payment. */
-export const isPayment = (field: GraphQLField<unknown, unknown>): boolean =>
-  fieldExtensionsOf(field).payment === true;
 
 /**
  * `id` and `status` of a payment's answer, if the bank sent them as text:
