@@ -209,7 +209,7 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   },
   '401 | anything': { status: fc.constant(401), body: anything },
-  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object that does not speak of success': {
+  '400, 402, 403, 404, 405, 413, 415, 422, 429 | a JSON object without a word of success': {
     status: named,
     body: fc.oneof(
       members(
@@ -238,7 +238,7 @@ const rows: Readonly<Record<string, Row>> = {
 
 /** The table's lines: the first two cells, and the payment's state. */
 const documented = [...section.matchAll(/^\| (\d.*|any other .*) \| ([\w]+)[^|]*\|$/gm)].map(
-  ([, what = '', state = '']) => ({ what, state: state === 'none' ? 'RELEASED' : state }),
+  ([, what = '', state = '']) => ({ what, state: state === 'no' ? 'RELEASED' : state }),
 );
 
 describe('the table of what the bank means, in docs/payment-operations.md', () => {
