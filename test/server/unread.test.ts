@@ -167,6 +167,26 @@ test('if unread answers take all room, the largest gives way to a caller that ho
   expect(fixture.server.held.unread).toBeLessThan(36 * megabyte);
 });
 
+test('small answers behind one that never comes fill what may be unread, and others are served all the same', async () => {
+  const unread = 6 * megabyte;
+  await using fixture = await startServerFixture({ ledger: ledgerLimits({ unread }), compression: 'off' });
+  const branches = Array.from({ length: 20 }, () => branch);
+  fixture.bank.otherwise(({ path }) => (path.includes('never') ? 'hang' : { body: { branches } }));
+  const never = JSON.stringify({ query: '{ bank { customer(customerId: "never") { email } } }' });
+  const small = JSON.stringify({ query: '{ bank { branches(first: 15) { nodes { name } } } }' });
+  for (let login = 0; login < 10; login++) {
+    const caller = `login-${login}`;
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1').pause();
+    socket.on('error', () => {});
+    sockets.push(socket);
+    socket.write(headOf(never, '*/*', caller) + never + (headOf(small, '*/*', caller) + small).repeat(190));
+  }
+  // All that callers can have without the reserve; each of them has an eighth of it at most.
+  await expect.poll(() => fixture.server.held.unread, { timeout: 45_000 }).toBeGreaterThan(4.5 * megabyte);
+  expect((await ask(fixture)).response.status).toBe(200);
+  expect(fixture.server.held.unread).toBeLessThan(unread);
+});
+
 test.each([
   ['wrote', 'putProduct(input: { product: {} }) { product { name } }', {}],
   [
