@@ -113,7 +113,7 @@ export const uses = {
     times: 2,
     stalledMs: 10_000,
     refusal:
-      'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
+      'Clients have left too much of other answers unread, and this one is long. What the request changed stands.',
     refuses: ['total', 'share'],
   },
   sockets: {

@@ -69,7 +69,7 @@ the contender on one core, the load and the bank on the other.
 ${circumstances(bench, results)}
 
 - **The limit** is an endpoint written by hand for these queries: \`node:http\`, undici's \`Pool.dispatch\`, \`JSON.parse\`. It checks
-  nothing, protects nothing and knows no GraphQL. Its time is what the calls and the JSON take.
+  nothing, protects nothing and knows no GraphQL. Its time is spent on the calls and the JSON.
 - **Q1**: one REST call, a list of 100 branches (46 KB), four fields of each.
 - **Q2**: ten accounts by alias, each with its counterparties and owners: 23 REST calls.
 - **Q3**: \`{ __typename }\`, no REST call.

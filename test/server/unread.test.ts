@@ -102,7 +102,7 @@ test('a request is 503 while the bound is reached, and an answer that has no mor
   expect(JSON.parse(noRoom.text).errors).toEqual([
     {
       message:
-        'Too much of other answers waits to be read, and this one is long. What the request changed stands.',
+        'Clients have left too much of other answers unread, and this one is long. What the request changed stands.',
       extensions: documented({ code: 'OVERLOADED', retryable: true, retryAfter: 1 }),
     },
   ]);
