@@ -123,7 +123,8 @@ export const uses = {
     total: 'one for each 128 kB of the heap',
     share: 1,
     reserve: 0,
-    givesWay: 'the connection that was refused longest ago, or the oldest idle one of the caller with most',
+    givesWay:
+      'the connection that was refused longest ago, or the oldest idle connection of the caller that has most',
     times: 1,
     stalledMs: Infinity,
     refusal: 'the connection is closed',
