@@ -63,6 +63,8 @@ const besideHeap = 150;
 /** How long attackers may take to open their connections. */
 const longestStartMs = 5000;
 const trialMs = 5000;
+/** How long a good caller waits for an answer, in milliseconds; then it counts as refused. */
+const mostPatienceMs = 10_000;
 /** There are so many good callers, each of whom makes so many requests a second. */
 const goodCallers = 8;
 const perSecond = 5;
@@ -135,7 +137,10 @@ async function feel(bankql: BankqlProcess, groups: readonly Group[]): Promise<Fe
         ? `mutation { updateCustomer(input: { customerId: "${customerId}", changes: { email: "good" } }) { trackId } }`
         : `{ bank { customer(customerId: "c${waits.length}") { email } } }`;
     waits.push(
-      send({ body: JSON.stringify({ query }) }).then(({ text, milliseconds }) => {
+      Promise.race([
+        send({ body: JSON.stringify({ query }) }),
+        delay(mostPatienceMs).then(() => ({ text: '', milliseconds: mostPatienceMs })),
+      ]).then(({ text, milliseconds }) => {
         if (!text.startsWith('{"data"') || text.includes('"errors"')) {
           refused++;
           reasons.add(/"message":"([^."]*)/.exec(text)?.[1] ?? 'no answer');
@@ -244,6 +249,7 @@ async function searchWith(heap: number, { seconds, seed, say, attacks }: Callers
     progress(`callers within the limits, ${heap} MB: trial ${trial + 1}`);
     const felt = await feel(bankql, first[trial] ?? next());
     found.push(felt);
+    progress(describe(felt));
     found.sort((one, other) => badness(other) - badness(one));
     if (!isAlive(bankql)) bankql = await start();
   }
