@@ -166,7 +166,7 @@ export class RequestContext implements Context, ExecuteOptions {
   }
 
   get lists(): ListWork {
-    this.#lists ??= new ListWork(this.budget, this.turnTaker);
+    this.#lists ??= new ListWork(this.budget, this.turnTaker, () => this.isAbandoned());
     return this.#lists;
   }
 

@@ -1,3 +1,4 @@
+import { GraphQLError } from 'graphql';
 import type { AnswerBudget } from '../executor/answer-budget.ts';
 import { type TurnTaker, WorkQueue } from '../executor/scheduler.ts';
 
@@ -34,12 +35,18 @@ export class ListWork {
   readonly #budget: Pick<AnswerBudget, 'spendSearch'>;
   readonly #results = new WeakMap<object, Map<string, Promise<unknown>>>();
   readonly #taker: TurnTaker | undefined;
+  readonly #isAbandoned: () => boolean;
   #queue: WorkQueue | null = null;
 
-  /** `taker` is the caller, whose turns its work waits for. */
-  constructor(budget: Pick<AnswerBudget, 'spendSearch'>, taker?: TurnTaker) {
+  /** `taker` is the caller, whose turns its work waits for; `isAbandoned` tells that nobody needs the work any more. */
+  constructor(
+    budget: Pick<AnswerBudget, 'spendSearch'>,
+    taker?: TurnTaker,
+    isAbandoned: () => boolean = () => false,
+  ) {
     this.#budget = budget;
     this.#taker = taker;
+    this.#isAbandoned = isAbandoned;
   }
 
   /**
@@ -74,6 +81,8 @@ export class ListWork {
     return new Promise((resolve, reject) => {
       const step = () => {
         try {
+          // Otherwise the work of callers that were refused would pile up, and hold up that of all others.
+          if (this.#isAbandoned()) throw new GraphQLError('The client has left.');
           const { done, value } = steps.next();
           if (done) resolve(value);
           else queue.push(step);

@@ -61,6 +61,20 @@ describe('a search of a list', () => {
     expect(looks()).toBe(50_000);
   });
 
+  test('ends if its client has left', async () => {
+    const { list, looks } = countedBranches(2000);
+    let hasLeft = false;
+    const found = find(
+      { city: 'city 3' },
+      list,
+      new ListWork(new AnswerBudget(unlimited), undefined, () => hasLeft),
+    );
+    expect(looks()).toBe(0);
+    hasLeft = true;
+    await expect(found).rejects.toThrow('The client has left.');
+    expect(looks()).toBe(0);
+  });
+
   test('is done again for other arguments, another list or another operation', async () => {
     const { list, looks } = countedBranches(10);
     const lists = newWork();
