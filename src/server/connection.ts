@@ -356,15 +356,21 @@ export class ConnectionAwareResponse extends ServerResponse implements Holder {
   }
 }
 
-/** The oldest connection without a request under way of the caller that has most of them; undefined if all have one. */
-function idleOfMost(connections: ReadonlyMap<Socket, Connection>): Socket | undefined {
-  const idle = new Map<Account, number>();
-  for (const { account, isIdle } of connections.values())
-    if (isIdle) idle.set(account, (idle.get(account) ?? 0) + 1);
-  const [most] = [...idle].reduce((one, other) => (other[1] > one[1] ? other : one), [nobody, 0]);
-  for (const [socket, { account, isIdle }] of connections)
-    if (isIdle && account === most && !socket.destroyed) return socket;
-  return undefined;
+/** The part of all connections that is closed at once: looking through all of them for each client that connects costs too much. */
+const closedAtOnce = 1 / 64;
+
+/** The oldest connections without a request under way of the caller that has most of them; none if all have one. */
+function idleOfMost(connections: ReadonlyMap<Socket, Connection>): readonly Socket[] {
+  const idle = new Map<Account, Socket[]>();
+  for (const [socket, { account, isIdle }] of connections) {
+    if (!isIdle || socket.destroyed) continue;
+    const others = idle.get(account);
+    if (others === undefined) idle.set(account, [socket]);
+    else others.push(socket);
+  }
+  let most: readonly Socket[] = [];
+  for (const sockets of idle.values()) if (sockets.length > most.length) most = sockets;
+  return most.slice(0, Math.ceil(connections.size * closedAtOnce));
 }
 
 const outside = AsyncLocalStorage.snapshot();
@@ -457,12 +463,15 @@ export async function listen(
   server.closeIdleConnections = () => {};
   server.on('connection', (socket) => {
     if (connections.size >= ledger.maxSockets) {
-      ledger.refuseSocket();
-      const closed = resting.first ?? idleOfMost(connections) ?? socket;
-      closed.destroy();
-      // It is closed only later: it must not be found here again.
-      resting.delete(closed);
-      connections.delete(closed);
+      const rested = resting.first;
+      const closed = rested === undefined ? idleOfMost(connections) : [rested];
+      for (const each of closed.length === 0 ? [socket] : closed) {
+        ledger.refuseSocket();
+        each.destroy();
+        // It is closed only later: it must not be found here again.
+        resting.delete(each);
+        connections.delete(each);
+      }
     }
     const connection = connectionOf(socket);
     ledger.sockets = connections.size;

@@ -183,3 +183,14 @@ test('if too many clients are connected, the oldest idle connection of the calle
   expect(await greedy[1]?.ask('/?greedy')).toEqual(kept);
   for (const client of greedy) client[Symbol.dispose]();
 });
+
+test('a sixty-fourth of all connections is closed at once, so that clients that keep connecting cost little', async () => {
+  await using server = await startRefusing({ sockets: 96 });
+  const greedy = Array.from({ length: 96 }, () => createClient(server.listening.url));
+  for (const { ask } of greedy) await ask('/?greedy');
+  using newcomer = createClient(server.listening.url);
+  expect(await newcomer.ask('/?new')).toEqual({ ...kept, isReused: false });
+  expect(server.shed.filter((why) => why === 'sockets')).toHaveLength(2);
+  expect(server.ledger.sockets).toBe(95);
+  for (const client of greedy) client[Symbol.dispose]();
+});
