@@ -106,7 +106,7 @@ export const sections = {
     ),
     BANK_PROXY: variable(
       optional(proxyAddress),
-      'the proxy to the bank, such as `http://user:password@proxy.example:3128`. bankql also uses it for `IDENTITY_JWKS_URL`, unless `NO_PROXY` names the host',
+      'the proxy to the bank, such as `http://user:password@proxy.example:3128`; bankql also uses it for `IDENTITY_JWKS_URL`, unless `NO_PROXY` names the host',
     ),
     HTTPS_PROXY: variable(
       optional(proxyAddress),
@@ -164,7 +164,7 @@ export const sections = {
     }),
     VIEWER_CUSTOMER_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}` with the sandbox'),
-      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` by the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](deploy.md#who-is-logged-in))',
+      'the customer id of `viewer`. bankql replaces `{auth-id}` and `{provider}` with the credentials and, with `IDENTITY=jwt`, `{claim:name}` by a claim of the token ([how](deploy.md#who-is-logged-in))',
     ),
     VIEWER_ACCOUNT_ID: variable(
       optional(viewerTemplate, 'none; `{auth-id}-current` with the sandbox'),
