@@ -132,7 +132,7 @@ const rows: Readonly<Record<string, Row>> = {
       fc.constantFrom('', '{}', 'null', '[]', '7', '{"id":"TX"}', '{"foo":1}'),
     ),
   },
-  '2xx | a status that is a word for a pending payment': {
+  '2xx | a status that says that the payment is pending': {
     status: done,
     body: statusIs(
       wordFor('pending').filter((word) => !/^initiated$/i.test(word)),

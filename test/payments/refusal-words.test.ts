@@ -148,7 +148,7 @@ const places: Readonly<Record<string, string>> = {
   'docs/hardening.md: Such a request sent nothing and may be repeated': 'of this request alone',
   'docs/payment-protocol.md: no answer claims that nothing was sent if something was':
     'the name of an invariant',
-  'docs/payment-protocol.md: pool, deadlines, the proof that nothing was sent':
+  'docs/payment-protocol.md: its pool, its deadlines, and how it knows that nothing was sent':
     'the name of a part of the code',
   'docs/payments.md: sent nothing': '*this request* did',
   'docs/payments.md: bankql did not reach the bank, and sent nothing with this key':
