@@ -13,8 +13,8 @@ import {
   type RateRefusal,
 } from './rate-limiter.ts';
 
-/** How long a call may wait for its count, in milliseconds; it then counts in memory. */
-const timeoutMs = 250;
+/** How long a call waits for its count, in milliseconds; it then counts in memory. */
+const usualTimeoutMs = 250;
 /** How long a process counts in memory after that, before it tries again. */
 const pauseMs = 500;
 /** The maximum number of counts that wait for Redis. */
@@ -31,6 +31,8 @@ export interface RateLimiterOptions {
   readonly onRefusal?: ((refusal: RateRefusal) => void) | undefined;
   /** Called when the store becomes unavailable, with the reason, and with null when it answers again. */
   readonly onStore?: ((unavailable: string | null) => void) | undefined;
+  /** How long a call may wait for its count, in milliseconds. */
+  readonly timeoutMs?: number;
 }
 
 export type CountersOf = (name: BudgetName, limit: RateLimit) => Counters;
@@ -49,19 +51,20 @@ export async function openRateLimiter({
   memory = ownCounters,
   onRefusal,
   onStore = () => {},
+  timeoutMs = usualTimeoutMs,
 }: RateLimiterOptions): Promise<{ readonly limiter: RateLimiter; close(): unknown } | null> {
   const address = parseCounterUrl(limits.url);
   const store =
     address?.kind === 'redis'
-      ? await connectRedis(address)
+      ? await connectRedis(address, timeoutMs)
       : address?.kind === 'postgres'
-        ? await connectPostgres(address.address)
+        ? await connectPostgres(address.address, timeoutMs)
         : null;
   const health = createHealth(onStore);
   const countersOf: CountersOf = (name, limit) =>
     store === null && memory === ownCounters
       ? memory(name, limit)
-      : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit), health);
+      : withFallback((store?.countersOf ?? memory)(name, limit), ownCounters(name, limit), health, timeoutMs);
   const limiter = createRateLimiter(limits, countersOf, onRefusal);
   return limiter && { limiter, close: () => store?.close() };
 }
@@ -104,7 +107,7 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** Counts in memory if the store fails or is late. A count that arrives late was then made in both. */
-function withFallback(shared: Counters, memory: Counters, health: Health): Counters {
+function withFallback(shared: Counters, memory: Counters, health: Health, timeoutMs: number): Counters {
   async function count<T>(at: (counters: Counters) => Promise<T>): Promise<T> {
     if (health.isPaused()) return at(memory);
     let timer: NodeJS.Timeout | undefined;
@@ -140,7 +143,10 @@ const options = (name: BudgetName, { calls, seconds }: RateLimit) => ({
 });
 
 /** Resolves when the connection is ready, or has failed, or the store takes too long: it then reconnects by itself. */
-async function connectRedis({ host, port, tls, database, username, password }: RedisAddress): Promise<Store> {
+async function connectRedis(
+  { host, port, tls, database, username, password }: RedisAddress,
+  timeoutMs: number,
+): Promise<Store> {
   const { createClient } = await import('@redis/client');
   const client = createClient({
     RESP: 2,
@@ -182,14 +188,10 @@ const createTable = `CREATE SCHEMA IF NOT EXISTS bankql_rate_limits;
 CREATE UNLOGGED TABLE IF NOT EXISTS bankql_rate_limits.counters
   (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint)`;
 
-async function connectPostgres({
-  hosts,
-  user,
-  password,
-  database,
-  tls,
-  applicationName,
-}: PostgresAddress): Promise<Store> {
+async function connectPostgres(
+  { hosts, user, password, database, tls, applicationName }: PostgresAddress,
+  timeoutMs: number,
+): Promise<Store> {
   const { Pool } = await import('pg');
   const pool = new Pool({
     ...hosts[0],
